@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Decision
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Tripped
+    from verdigris.turns.tripwire import Tripped
 
 RUST = "  - root: .\n    language: rust\n    runner: cargo\n"
 LIB = "src/lib.rs"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Tripped
+    from verdigris.turns.tripwire import Tripped
 
 
 def agent(world: World) -> Project:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Tripped
+    from verdigris.turns.tripwire import Tripped
 
 READ_ONLY = "mount --bind tests tests && mount -o remount,ro,bind tests || exit 99\n"
 """What the sandbox does to the tests in green."""

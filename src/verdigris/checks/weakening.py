@@ -12,7 +12,7 @@ from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.grammar.weakening import plain_weakenings
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.tests.file import collected_tests
+from verdigris.languages.python.tests import collected_tests
 from verdigris.languages.python.tests.shared_oracle import find_shared
 from verdigris.languages.python.weakening import weakenings
 from verdigris.languages.python.weakening.shared_losses import idle_assertions, judge_shared

@@ -19,8 +19,8 @@ from verdigris.storage.open_calls import alive, forget_caller
 from verdigris.turns.claim_check import following
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
+from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.calls import before_call
-from verdigris.turns.tripwire.watch import recall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

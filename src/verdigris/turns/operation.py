@@ -30,7 +30,7 @@ def operation(project: Project) -> Iterator[WorktreeState]:
 
 def _look_at_the_agents_doing(project: Project) -> None:
     """What undoes it is loaded only where git was moved, or a call is open."""
-    from verdigris.turns.tripwire.watch import is_git_moved
+    from verdigris.turns.tripwire import is_git_moved
 
     if is_git_moved(project):
         from verdigris.turns.tripwire.strays import undo_moves

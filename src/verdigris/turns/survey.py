@@ -19,7 +19,7 @@ from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
 from verdigris.turns.claim_check import following
-from verdigris.turns.tripwire.watch import recall
+from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed

@@ -19,15 +19,14 @@ from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
-from verdigris.turns.tripwire import calls
+from verdigris.turns.tripwire import calls, has_changed
 from verdigris.turns.tripwire.calls import after_call, before_call
-from verdigris.turns.tripwire.watch import has_changed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import Tripped
+    from verdigris.turns.tripwire import Tripped
 
 STUB = "\n\ndef sub(a, b):  # STUB:TDD\n    raise NotImplementedError\n"
 PYPROJECT = "[project]\nname = 'calc'\n\n[tool.pytest.ini_options]\naddopts = '-q'\n"

@@ -88,13 +88,13 @@ def _node_test(_: Stack, __: Path, environ: Environ) -> Toolset:
 
 
 def _cargo(_: Stack, __: Path, environ: Environ) -> Toolset:
-    from verdigris.execution.tools.cargo import find_cargo
+    from verdigris.execution.tools.compilers import find_cargo
 
     return find_cargo(environ)
 
 
 def _go(_: Stack, __: Path, environ: Environ) -> Toolset:
-    from verdigris.execution.tools.go import find_go
+    from verdigris.execution.tools.compilers import find_go
 
     return find_go(environ)
 
@@ -106,14 +106,14 @@ def _junit(stack: Stack, root: Path, environ: Environ) -> Toolset:
 
 
 def _cargo_target(runner: Runner) -> Compiler | None:
-    from verdigris.execution.tools.cargo import CargoTarget
+    from verdigris.execution.tools.compilers import CargoTarget
     from verdigris.runners.cargo import CargoRunner
 
     return CargoTarget(runner) if isinstance(runner, CargoRunner) else None
 
 
 def _go_cache(runner: Runner) -> Compiler | None:
-    from verdigris.execution.tools.go import GoCache
+    from verdigris.execution.tools.compilers import GoCache
     from verdigris.runners.gotest import GoRunner
 
     return GoCache(runner) if isinstance(runner, GoRunner) else None

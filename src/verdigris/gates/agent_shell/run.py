@@ -115,7 +115,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 
 def _is_changed(place: CallPlace) -> bool:
-    """As `turns.tripwire.watch.unwatched`; also where a verb within the call left something to tell."""
+    """As `turns.tripwire.unwatched`; also where a verb within the call left something to tell."""
     known, head = stat_cache.read(place.private), light.head(place.control)
     if known is None or head is None:
         return True

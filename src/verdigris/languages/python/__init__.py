@@ -160,7 +160,7 @@ there is."""
         return path.endswith(".py")
 
     def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.tests.file import read
+        from verdigris.languages.python.tests import read
 
         return read(text)
 

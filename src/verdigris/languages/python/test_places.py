@@ -12,8 +12,8 @@ from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import Source, declares_encoding, foreign_encoding, parse
+from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.tests.file import collected_tests, is_fixture, read
 from verdigris.languages.python.weakening.losses import marks
 
 if TYPE_CHECKING:

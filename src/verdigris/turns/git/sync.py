@@ -20,7 +20,7 @@ from verdigris.storage.repository import in_progress
 from verdigris.storage.snapshots import trees
 from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, move_back, place
-from verdigris.turns.tripwire.watch import moved_rightly
+from verdigris.turns.tripwire import moved_rightly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,3 +1,320 @@
-"""The tripwire: compares what the phase protects around an agent's calls, and puts it back."""
+"""The tripwire: what it protects and says, and how the tree and git looked at an agent's last call."""
 
 from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
+from typing import TYPE_CHECKING
+
+from verdigris.core.confinement.protection import protected_classes
+from verdigris.core.cycle import authored_classes, closes_stage
+from verdigris.core.paths import CACHES, PathClass
+from verdigris.core.records import from_json, to_json
+from verdigris.core.state import Phase
+from verdigris.core.test_ids import shell_words
+from verdigris.core.value import field, replace, value
+from verdigris.languages.registry import is_mixed
+from verdigris.storage import stat_cache
+from verdigris.storage.log import light
+from verdigris.turns.rollback import GitPosition, place, watched_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+
+KEYS_PROTECTED = frozenset({Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD})
+"""Where the runner's keys of mixed files are protected too."""
+_SHOWN = 5
+
+
+@value
+class Tripped:
+    """What was found around an agent's call, and done about it; false when nothing was."""
+
+    put_back: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    """A person's."""
+    moved_back: tuple[str, ...] = ()
+    """What went back together with HEAD and index."""
+    unproven: tuple[str, ...] = ()
+    """What HEAD holds as no tree did."""
+    claimed: str = ""
+    """The red that source written by a shell claimed by implication."""
+    text: str = ""
+    """For the agent: what happened, and the next allowed move."""
+
+    def __bool__(self) -> bool:
+        return bool(self.put_back or self.kept or self.moved_back or self.unproven or self.claimed)
+
+
+def base(state: WorktreeState) -> str | None:
+    """The tree that what the phase protects should be as; None while nothing but the switches is."""
+    match state.phase:
+        case Phase.GREEN:
+            return state.turn.tree if state.turn else None
+        case Phase.REFACTOR:
+            return state.refactor.tree if state.refactor else None
+        case Phase.RED:
+            return state.ground
+        case Phase.PLAN | Phase.HELD:
+            return state.cycle.tree if state.cycle else None
+        case Phase.OFF:
+            return None
+
+
+def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
+    """`denial`: why source written in red did not claim, or why a stage of a cycle lets nobody write."""
+    why, following = _why(paths[0], cls)
+    if denial is not None:
+        by_content = cls is PathClass.SOURCE and not closes_stage(denial)
+        more = "More changed than comments, layout and stubs. " if by_content else ""
+        why, following = f"{more}{denial.reason}", denial.next
+    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
+    return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
+
+
+def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
+    if cls is PathClass.SWITCH:
+        following = "it is a person's to change: go on"
+    elif phase is Phase.RED and cls is not PathClass.SPEC:
+        following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
+    elif phase in {Phase.PLAN, Phase.HELD, Phase.RED}:
+        following = "undo it before the cycle goes on: `tdd cycle status` says what its stage may write"
+    elif phase is Phase.GREEN:
+        following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'
+    else:
+        following = "undo it before `tdd refactor end`, or `tdd refactor abort`"
+    return f"{_names(paths)} changed outside the agent's calls: kept.\nnext: {following}"
+
+
+def link_put_back_text(path: str) -> str:
+    return (
+        f"Put back: {path}. It had become a link: what is read through one that leads out of the tree has "
+        "no snapshot, and a folder of tests or source stays a folder. The link is kept (`tdd displaced`).\n"
+        f"next: write the files themselves at {path}"
+    )
+
+
+def link_kept_text(path: str) -> str:
+    return (
+        f"{path} became a link outside the agent's calls: kept. While it leads tests or source out of the "
+        "worktree, nothing can be claimed or accepted.\n"
+        f"next: ask the person to put the files at {path}, or to name it under `generated:` in tdd.yaml"
+    )
+
+
+def commit_undone_text(paths: Sequence[str]) -> str:
+    return (
+        f"Undone: a commit that held {_names(paths)} unlike every tree of this worktree; nothing proves "
+        "such a commit. HEAD and index are where they were, the files are as you left them; the commit is "
+        "still an object of the repository (`git reflog`).\n"
+        "next: `git add` what lies in the tree, then `git commit`"
+    )
+
+
+def unproven_text(lines: Sequence[str], following: str) -> str:
+    more = len(lines) - _SHOWN
+    shown = "\n".join((*lines[:_SHOWN], *([f"and {more} more"] if more > 0 else [])))
+    return f"{shown}.\nnext: {following}"
+
+
+def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
+    first = "" if phase in {Phase.RED, Phase.OFF} else "settle the open turn, then "
+    return (
+        f"Git moved, but {_names(paths)} is protected in the {phase} phase: HEAD, index and files went back "
+        f"together; commits and stashes made on the way are still objects of the repository (`git reflog`).\n"
+        f"next: {first}`tdd sync -- GIT…` (e.g. `tdd sync -- switch BRANCH`)"
+    )
+
+
+def _why(path: str, cls: PathClass) -> tuple[str, str]:
+    match cls:
+        case PathClass.SWITCH:
+            return "It turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
+        case PathClass.SOURCE:
+            return "No source edit without a claim.", "write one failing test, run `tdd test ID`, then claim"
+        case PathClass.TEST | PathClass.SPEC:
+            return (
+                "It decides the verdict, so it is frozen from claim to verdict.",
+                f'make the source pass it; if the test is wrong: `tdd test-bug {path}:LINE "WHY"`',
+            )
+        case PathClass.OTHER:
+            return (
+                "The test runner's keys in it decide the verdict, so they are frozen.",
+                "change its other keys only, or settle first",
+            )
+
+
+def _names(paths: Sequence[str]) -> str:
+    more = len(paths) - _SHOWN
+    return ", ".join(paths[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+@value
+class TripwireMemory:
+    tree: str
+    """The worktree, with whatever a person did in it."""
+    base: str | None
+    """The tree that the phase went by."""
+    phase: Phase
+    place: GitPosition
+    alive: bool = False
+    """A process of the agent's call was still running when the call had ended."""
+    moved: tuple[str, ...] = ()
+    """For which protected paths git was moved back since, by a verb within the call: to be told after it."""
+    undone: tuple[str, ...] = ()
+    """What a commit held behind the tree's back that was undone since: to be told likewise."""
+    texts: tuple[str, ...] = ()
+    """What was said of other things that were put back by then: to be told likewise."""
+    unproven: Mapping[str, str] = field(default_factory=dict)
+    """Path → blob in HEAD that no tree had."""
+    proven: str | None = None
+    """Where HEAD was before it held them."""
+    told: tuple[str, ...] = ()
+    """Those of them that are recorded and told."""
+
+
+def recall(project: Project) -> TripwireMemory | None:
+    """None where nothing is remembered, or nothing that can be understood: then the log's trees decide."""
+    try:
+        return from_json(TripwireMemory, json.loads(_file(project).read_bytes()))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def remember(project: Project, memory: TripwireMemory) -> None:
+    file = _file(project)
+    draft = file.with_name(f"{file.name}.new")
+    # `alive` also where it is false: the gate's quick entry looks for the word.
+    draft.write_text(json.dumps({**to_json(memory), "alive": memory.alive}))
+    draft.replace(file)
+
+
+def is_git_moved(project: Project) -> bool:
+    """Whether HEAD, the index or a stash is another than at the last look."""
+    memory = recall(project)
+    return memory is not None and not place(project, memory.place).same(memory.place)
+
+
+def moved_rightly(project: Project, before: str) -> None:
+    """What git brought since `before` came by `tdd sync`, and is nobody's stray edit."""
+    memory = recall(project)
+    if memory is None:
+        return
+    now = project.workspace.snapshot()
+    brought = [change.path for change in project.workspace.changes(before, now)]
+    tree = project.workspace.graft(memory.tree, now, brought)
+    remember(project, replace(memory, tree=tree, place=place(project, memory.place)))
+
+
+def _file(project: Project) -> Path:
+    return project.repo.private / "call.json"
+
+
+@value
+class TreeLook:
+    """A look at the tree: the snapshot is younger than the stamps, and no later write hides in their tick."""
+
+    tree: str
+    rows: list[stat_cache.Row]
+    state_seq: int | None
+
+
+def see(project: Project, state: WorktreeState) -> TreeLook:
+    from verdigris.storage.snapshots.index import let_the_clock_tick
+
+    at = light.head(os.fspath(project.repo.control))
+    rows = list(_rows(project, state))
+    let_the_clock_tick(max((ctime for _, ctime, *_ in rows), default=0))
+    return TreeLook(project.workspace.snapshot(), rows, None if at is None else light.changed_at(at))
+
+
+def watch(project: Project, seen: TreeLook) -> None:
+    """From now on the stamps speak for the tree."""
+    if seen.state_seq is None:
+        stat_cache.forget(project.repo.private)
+    else:
+        stat_cache.write(project.repo.private, seen.state_seq, os.fsencode(project.root), seen.rows)
+
+
+def has_changed(project: Project) -> bool:
+    """Whether something looks otherwise than when it was known to be right, or the state changed since."""
+    known = stat_cache.read(project.repo.private)
+    at = light.head(os.fspath(project.repo.control))
+    if known is None or at is None:
+        return True
+    state_seq, root, rows = known
+    return state_seq != light.changed_at(at) or _looks_otherwise(project, root, rows)
+
+
+def is_touched(project: Project) -> bool:
+    """Whether something looks otherwise than when it was known to be right, whatever the state was then."""
+    known = stat_cache.read(project.repo.private)
+    return known is None or _looks_otherwise(project, *known[1:])
+
+
+def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) -> bool:
+    if stat_cache.differs(root, rows):
+        return True
+    from verdigris.storage.snapshots.mapped import shared_inodes
+
+    # Stamps say nothing of what a process left over has mapped.
+    hidden = shared_inodes(project.repo.private)
+    return any(inode in hidden for _, _, inode, *_ in rows)
+
+
+def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
+    classes = protected_classes(state.phase) | authored_classes(state.open_cycle)
+    keys, spec = state.phase in KEYS_PROTECTED, state.open_cycle and state.open_cycle.spec_path
+
+    def wanted(path: str) -> bool:
+        cls = project.classify(path)
+        return (keys and is_mixed(path, cls)) or cls in classes or path == spec
+
+    top = os.fspath(project.root)
+    yield stat_cache.stamp(os.fsencode(top), b"")
+    yield from _below(top, project.classify, wanted)
+    for path in watched_files(project.repo):
+        yield stat_cache.stamp(os.fsencode(top), path)
+
+
+def _below(
+    top: str, keep: Callable[[str], PathClass], wanted: Callable[[str], bool]
+) -> Iterator[stat_cache.Row]:
+    from verdigris.storage.snapshots.scan import Installed
+
+    installed = Installed(top, keep)
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        for entry in _entries(f"{top}/{folder}"):
+            path = f"{folder}{entry.name}"
+            if not entry.is_dir(follow_symlinks=False):
+                if wanted(path):
+                    yield _row(path, entry)
+            elif not installed.leaves_out(path):
+                waiting.append(f"{path}/")
+                if entry.name not in CACHES:
+                    # A cache changes with every run; what has a class in it has a row of its own.
+                    yield _row(path, entry)
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return [entry for entry in found if entry.name != ".git"]
+    except OSError:
+        return []
+
+
+def _row(path: str, entry: os.DirEntry[str]) -> stat_cache.Row:
+    try:
+        return stat_cache.row(os.fsencode(path), entry.stat(follow_symlinks=False))
+    except OSError:
+        return (os.fsencode(path), *stat_cache.ABSENT)

@@ -25,11 +25,10 @@ from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
+from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import claim_within
 from verdigris.turns.rollback import GitPosition, place, put_back
-from verdigris.turns.tripwire import watch as words
-from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
-from verdigris.turns.tripwire.watch import (
+from verdigris.turns.tripwire import (
     Tripped,
     TripwireMemory,
     base,
@@ -40,6 +39,7 @@ from verdigris.turns.tripwire.watch import (
     see,
     watch,
 )
+from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -19,14 +19,14 @@ from verdigris.storage.links import among
 from verdigris.storage.repository import Head, head
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
-from verdigris.turns.tripwire.watch import base, recall, remember
+from verdigris.turns.tripwire import base, recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
-    from verdigris.turns.tripwire.watch import TripwireMemory
+    from verdigris.turns.tripwire import TripwireMemory
 
 
 LOOKING = 20.0

@@ -27,8 +27,8 @@ from verdigris.execution.test_run import run_tool
 from verdigris.gates.agent_shell.protection import regions
 from verdigris.turns.rollback import place
 from verdigris.turns.test import run_tests
+from verdigris.turns.tripwire import TripwireMemory
 from verdigris.turns.tripwire.strays import strays
-from verdigris.turns.tripwire.watch import TripwireMemory
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from verdigris.languages.literals import Literal, Replaced, compare_literals, ot
 from verdigris.languages.python.mutation.decisions import find_known, is_decision, sites_of
 from verdigris.languages.python.stubs.forms import Function, constant, is_docstring, last_name
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.tests.file import collected_tests
+from verdigris.languages.python.tests import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

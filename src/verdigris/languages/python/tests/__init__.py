@@ -1,3 +1,279 @@
-"""Reads Python tests: their assertions, helpers and shared oracles."""
+"""Reads a test file without running it: tests, assertions, skips."""
 
 from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.value import replace, value
+from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
+from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+
+_CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
+LEAVES = ast.Return | ast.Raise | ast.Continue | ast.Break
+BLOCKS = ast.If | ast.For | ast.AsyncFor | ast.While | ast.Try | ast.With | ast.AsyncWith | ast.Match
+_IGNORED = frozenset({"ctx", "kind", "type_comment", "msg", "type_ignores"})
+
+
+@value
+class _Where:
+    scope: str = ""
+    local: frozenset[str] = frozenset()
+    guards: tuple[Any, ...] = ()
+
+    def under(self, *guard: Any) -> _Where:
+        return replace(self, guards=(*self.guards, *guard))
+
+
+def read(text: str) -> TestFile:
+    """Raise SyntaxError when the text is no Python."""
+    tree = parse(text)
+    return TestFile(
+        tuple(_block(tree.body, _Where())),
+        tuple(collected_tests(tree)),
+        tuple(skips(tree, skip_owners(tree))),
+    )
+
+
+def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
+    for node in visible(body):
+        yield from _statement(node, where)
+        if isinstance(node, LEAVES):
+            return
+        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in ast.walk(node)):
+            where = where.under("after", node)
+
+
+def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Without definitions that a later binding of the same name hides: they assert nothing."""
+    last = {name: node for node in body for name in _binds(node)}
+    return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
+
+
+def _binds(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return [alias.asname or alias.name for alias in aliases]
+        case _:
+            return []
+
+
+def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            inner = _Where(_join(where.scope, node.name), where.local | _locals(node))
+            yield from (row for decorator in node.decorator_list for row in _rows(decorator, inner))
+            yield from _block(node.body, inner)
+        case ast.Assert(test=test):
+            yield _assertion(node, f"assert {ast.unparse(test)}", (test,), where)
+        case ast.Expr(value=value) if any(is_assert_call(part) for part in ast.walk(value)):
+            yield _assertion(node, ast.unparse(value), (value,), where)
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            if any(last_name(check.func) != "suppress" for check in checks):
+                what = ", ".join(map(ast.unparse, checks))
+                yield _assertion(node, f"with {what}", (checks, body), where)
+            yield from _block(body, where.under(*checks))
+        case _:
+            for block, guard in branches(node):
+                yield from _block(block, where.under(*guard))
+
+
+def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
+    """The blocks of a statement, each with what decides that it runs."""
+    match node:
+        case ast.If(test=test, body=body, orelse=orelse):
+            yield from ((body, ("if", test)), (orelse, ("else", test)))
+        case ast.For() | ast.AsyncFor():
+            yield from ((node.body, ("for", node.target, node.iter)), (node.orelse, ("for-else", node.iter)))
+        case ast.While(test=test, body=body, orelse=orelse):
+            yield from ((body, ("while", test)), (orelse, ("while-else", test)))
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            yield body, ("try", *(handler.type for handler in handlers))
+            yield from ((handler.body, ("except", handler.type)) for handler in handlers)
+            yield from ((orelse, ("try-else",)), (finalbody, ()))
+        case ast.Match(subject=subject, cases=cases):
+            yield from ((case.body, ("match", subject, case.pattern, case.guard)) for case in cases)
+
+
+def _rows(decorator: ast.expr, where: _Where) -> Iterator[Assertion]:
+    match decorator:
+        case ast.Call(func=func, args=[names, values, *_]) if last_name(func) == "parametrize":
+            rows = values.elts if isinstance(values, ast.List | ast.Tuple) else [values]
+            for row in rows:
+                yield _assertion(
+                    row, f"parametrize {ast.unparse(row)}", (_parameters(names), _row(row)), where
+                )
+
+
+def _parameters(names: ast.expr) -> list[ast.arg]:
+    texts = names.elts if isinstance(names, ast.List | ast.Tuple) else [names]
+    literal = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
+    return [ast.arg(name.strip()) for name in literal.split(",") if name.strip()]
+
+
+def _row(row: ast.expr) -> Any:
+    """`pytest.param(1, 2, id="x")` says the same as `(1, 2)`."""
+    match row:
+        case ast.Call(func=func, args=args, keywords=keywords) if last_name(func) == "param":
+            marks = [keyword for keyword in keywords if keyword.arg != "id"]
+            return [*args, *marks]
+        case ast.Tuple(elts=parts):
+            return list(parts)
+        case _:
+            return [row]
+
+
+def _assertion(node: ast.stmt | ast.expr, what: str, parts: tuple[Any, ...], where: _Where) -> Assertion:
+    names: list[Name] = []
+    shape = _shape(
+        (*where.guards, type(node).__name__ if isinstance(node, ast.stmt) else "row", *parts), where, names
+    )
+    return Assertion(node.lineno, what, where.scope, shape, tuple(names))
+
+
+def _shape(node: Any, where: _Where, names: list[Name]) -> str:
+    match node:
+        case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
+            return _place(text, names, local=text in where.local)
+        case ast.Attribute(value=value, attr=text):
+            return f"{_shape(value, where, names)}.{_place(text, names)}"
+        case ast.keyword(arg=str(text), value=value):
+            return f"{_place(text, names)}={_shape(value, where, names)}"
+        case ast.AST():
+            fields = (
+                _shape(value, where, names) for key, value in ast.iter_fields(node) if key not in _IGNORED
+            )
+            return f"{type(node).__name__}({','.join(fields)})"
+        case list() | tuple():
+            return f"[{','.join(_shape(part, where, names) for part in node)}]"
+        case _:
+            return repr(node)
+
+
+def _place(text: str, names: list[Name], *, local: bool = False) -> str:
+    """Names of the language and of the test tools mean what they say: they cannot be renamed."""
+    if not local and (hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _asserts(text)):
+        return text
+    names.append(Name(text, local))
+    return "$" if local else "@"
+
+
+def _locals(node: Function | ast.ClassDef) -> frozenset[str]:
+    if isinstance(node, ast.ClassDef):
+        return frozenset()
+    found = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    found |= {
+        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    return frozenset(found)
+
+
+def is_assert_call(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and (
+        _asserts(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
+    )
+
+
+def context(node: ast.expr) -> ast.Call | None:
+    checks = isinstance(node, ast.Call) and (
+        _asserts(last_name(node.func)) or last_name(node.func) in _CONTEXTS
+    )
+    return node if checks and isinstance(node, ast.Call) else None
+
+
+def _asserts(name: str) -> bool:
+    return name.lower().startswith("assert")
+
+
+def collected_tests(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """`Class::name` and line of all that a runner would collect by name."""
+    return _tests(tree.body, "")
+
+
+def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
+    for node in visible(body):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
+                if not is_fixture(node):
+                    yield _join(scope, name), node.lineno
+            case ast.ClassDef(name=name, bases=bases) if bases or (
+                name.startswith("Test") and "__init__" not in _methods(node)
+            ):
+                yield from _tests(node.body, _join(scope, name))
+
+
+def is_fixture(function: Function) -> bool:
+    return any(
+        last_name(d.func if isinstance(d, ast.Call) else d) == "fixture" for d in function.decorator_list
+    )
+
+
+def _methods(node: ast.ClassDef) -> list[str]:
+    return [part.name for part in node.body if isinstance(part, Function)]
+
+
+def _join(scope: str, name: str) -> str:
+    return f"{scope}::{name}" if scope else name
+
+
+_SKIPS = frozenset(
+    {
+        "skip",
+        "skipif",
+        "xfail",
+        "importorskip",
+        "skipIf",
+        "skipUnless",
+        "skipTest",
+        "SkipTest",
+        "expectedFailure",
+    }
+)
+_SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
+
+
+def skip_owners(tree: ast.Module) -> frozenset[str]:
+    """Names whose `skip` is a test tool's."""
+    return _SKIP_OWNERS | {
+        alias.asname or alias.name for alias in _aliases(tree, {"pytest", "unittest", "mark"})
+    }
+
+
+def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Skip]:
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
+    called = {id(call.func) for call in calls}
+    bare = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n, owners) and id(n) not in called
+    ]
+    for node in [*calls, *bare]:
+        yield Skip(node.lineno, ast.unparse(node))
+    for alias in _aliases(tree, _SKIPS):
+        if alias.asname not in {None, alias.name}:
+            yield Skip(alias.lineno, ast.unparse(alias))
+
+
+def _aliases(tree: ast.AST, names: Collection[str]) -> Iterator[ast.alias]:
+    return (node for node in ast.walk(tree) if isinstance(node, ast.alias) and node.name in names)
+
+
+def _is_skip(node: ast.expr, owners: Collection[str]) -> bool:
+    match node:
+        case ast.Attribute(value=owner, attr=name):
+            return name in _SKIPS and last_name(owner) in owners
+        case ast.Name(id=name):
+            return name in _SKIPS
+        case _:
+            return False

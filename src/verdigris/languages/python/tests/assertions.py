@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import value
 from verdigris.core.verdict import LostAssertion
-from verdigris.languages.python.tests.file import read
+from verdigris.languages.python.tests import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import Source
-from verdigris.languages.python.tests.file import read
+from verdigris.languages.python.tests import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.tests import LEAVES, is_assert_call
 from verdigris.languages.python.tests.code import BROAD
-from verdigris.languages.python.tests.file import LEAVES, is_assert_call
 from verdigris.languages.python.weakening.names import own_nodes
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Change, Name
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.tests.file import BLOCKS, LEAVES, branches, context, is_assert_call, visible
+from verdigris.languages.python.tests import BLOCKS, LEAVES, branches, context, is_assert_call, visible
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
 from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raising
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from verdigris.core.value import value
 from verdigris.languages.assertions import Change, Mark
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.tests.file import skip_owners, skips
+from verdigris.languages.python.tests import skip_owners, skips
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

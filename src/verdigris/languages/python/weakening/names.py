@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdigris.languages.python.stubs.forms import Function
-from verdigris.languages.python.tests.file import is_fixture, visible
+from verdigris.languages.python.tests import is_fixture, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

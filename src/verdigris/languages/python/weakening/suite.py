@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.tests import collected_tests, is_fixture
 from verdigris.languages.python.tests.assertions import match_assertions
 from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.tests.file import collected_tests, is_fixture
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.losses import Loss, marks
 from verdigris.languages.python.weakening.names import File, SuiteFiles, file_of

@@ -5,7 +5,7 @@ import pytest
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase, Refactor, Turn, WorktreeState
-from verdigris.turns.tripwire.watch import Tripped, base, kept_text, moved_back_text, put_back_text
+from verdigris.turns.tripwire import Tripped, base, kept_text, moved_back_text, put_back_text
 
 pytestmark = pytest.mark.quick
 
