@@ -388,3 +388,23 @@ def test_a_limit_of_money_without_prices_is_told(tmp_path: Path) -> None:
     assert ended.cost is None
     assert "money is unknown" in world.of(Noted)[0].text
     assert "`code.prices`" in world.of(Noted)[0].text
+
+
+def test_a_red_that_a_commit_on_the_base_broke_is_rethought_and_not_called_green(world: PlayedLoop) -> None:
+    world.run()
+    entry = "- **Status**: ✅ passing"
+    write(world, world.text.replace(entry, "- **Status**: ❌ failing", 1))
+    world.repo.write("port.py", "def first(items):\n    raise SystemError\n")
+    world.repo.write(TESTS, FIRST.replace("import port", "import port_that_is_gone as port"))
+    world.repo.commit("the base breaks the test")
+    world.repo.git("merge", "--quiet", "--strategy=ours", "--no-edit", f"autoloop/{NAME}")
+    world.plays(
+        step_43_test_writer=[edit("test", "the right module", {TESTS: FIRST})],
+        step_44_code_writer=[edit("feat", "first", {"port.py": FIRST_CODE})],
+    )
+    world.run()
+    failed = [one for one in records(world) if isinstance(one, e.GreenFailed)]
+    assert failed, (world.state.iterations, world.happenings)
+    assert "not red for the right reason" in failed[0].reasons[0]
+    assert world.state.iterations[-1].status == "accepted"
+    assert world.file(TESTS) == FIRST.rstrip("\n")

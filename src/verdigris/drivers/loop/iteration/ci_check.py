@@ -60,7 +60,8 @@ class CiCheck(PhaseWork):
         self.open.record(self._checked(commit, answer, follows.attempt if isinstance(follows, Fix) else 0))
         match follows:
             case Accept(note):
-                return candidate.accept(note)
+                told = {known for one in self.state.iterations for known in one.notes}
+                return candidate.accept("" if note in told else note)
             case Pause(reason):
                 return candidate.end(CI_EXHAUSTED, reason)
             case Fix(attempt) if isinstance(answer, CiFailed):

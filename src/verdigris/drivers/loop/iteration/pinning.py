@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.fold import ACCEPTED
+from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.edits import Bad
@@ -14,7 +15,7 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork
-from verdigris.drivers.loop.iteration.phases import LoopPhase, attempts_left
+from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.iteration.role_step import STOPPED
 from verdigris.drivers.loop.roles import CODE_WRITER, TEST_WRITER
 from verdigris.drivers.message import flat
@@ -22,11 +23,13 @@ from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
 from verdigris.turns.skip import skip_blocked
+from verdigris.turns.test import run_tests
 from verdigris.turns.test_bug import close_bug, report_bug
 
 if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.edits import Seen
+    from verdigris.drivers.loop.history import Behaviour
     from verdigris.drivers.loop.iteration.candidate import Candidate
     from verdigris.models.roles.check import EditPlan
 
@@ -103,12 +106,22 @@ class Pinning(PhaseWork):
         accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
         reds = () if accepted else open_reds(project, left)
         if not accepted and not reds:
-            return made()  # somebody else made it pass
+            return self._without_red(pinned) or made()
         got = step.take(self.task(step, reds), taken=made)
         if isinstance(got, Exhausted):
             return self.failed(self.now.attempts + most, (got.why,))
         step.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
         return got
+
+    def _without_red(self, pinned: Behaviour) -> Event | None:
+        """None: somebody else made it pass. A test that ends otherwise is no task for a code writer."""
+        project = self.open.project
+        ran = run_tests(project, pinned.tests, cwd=project.root).tests
+        if ran and all(one.status is Status.PASS for one in ran):
+            return None
+        ended = "; ".join(f"{one.test_id}: {one.failure or one.status}" for one in ran) or "it is not found"
+        attempt = max(RETRIES, self.now.attempts + 1)
+        return self.failed(attempt, (f"the test is not red for the right reason: {ended}",))
 
     # -- a test in doubt ----------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ _CUSTOMIZE = re.compile(r"<CUSTOMIZE:[^>]*>?")
 _UNCONFIGURED = re.compile(r"<!--\s*AUTOLOOP:UNCONFIGURED\s*-->")
 _PLACEHOLDER = re.compile(r"\b(?:TODO|REPLACE)\b")
 _DOMAIN = re.compile(r"^##\s+Domain knowledge\s*$(.*?)(?=^##\s|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-_SYNCED = ("write-test.md", "make-green.md")
+_SYNCED = ("write-test.md", "make-green.md", "refactor.md")
 """Prompts that tell the same domain knowledge."""
 
 
