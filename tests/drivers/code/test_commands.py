@@ -13,6 +13,7 @@ from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.code.commands import COMMANDS, run_command
 from verdigris.drivers.code.limits import End, Limits
 from verdigris.drivers.code.opening import SessionOptions, open_session, work_on_task
+from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.happenings import ignore_event
 
 if TYPE_CHECKING:
@@ -118,7 +119,19 @@ def test_a_persons_verbs_are_recorded_as_a_persons(tmp_path: Path) -> None:
 def test_a_refactor_is_begun_and_judged(tmp_path: Path) -> None:
     with session_after(tmp_path, *RED, GREEN, turns=3) as (_, session):
         assert "does not know" in told(session, "/refactor everything")
-        assert "a refactor is open: 1 tests pass" in told(session, "/refactor")
+        assert "quotation" in told(session, "/refactor --sweep 'src")
+        assert "/refactor again has it judged" in told(session, "/refactor")
+        assert session.bench.project.state().phase == "refactor"
+        assert told(session, "/refactor").startswith("[tdd] accepted")
+
+
+def test_a_sweep_is_begun_with_its_scope_and_judged_within_it(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, turns=3) as (played, session):
+        told(session, "/refactor --sweep 'lib/**'")
+        assert session.bench.sweep == Sweep(("lib/**",))
+        played.repo.write("calculator.py", GOOD.replace("a + b", "b + a"))
+        assert "denied [outside-sweep]" in told(session, "/refactor")
+        played.repo.write("calculator.py", GOOD)
         assert told(session, "/refactor").startswith("[tdd] accepted")
 
 

@@ -124,7 +124,10 @@ def _refactor(session: Session, rest: str) -> CommandAnswer:
         if isinstance(ended, Deny):
             return _denied(ended)
         return CommandAnswer((ended.footer,), note=ended.footer)
-    words = shlex.split(rest)
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise UserError(f"/refactor cannot read {rest!r}: {error}.", hint="close the quotation") from None
     uncovered, sweep = "--uncovered" in words, None
     left = [word for word in words if word != "--uncovered"]
     if left[:1] == ["--sweep"] and len(left) > 1:
