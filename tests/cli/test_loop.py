@@ -88,6 +88,12 @@ def test_an_agent_neither_runs_nor_pauses_nor_stops_programs(cli: Cli, words: tu
     assert cli.tdd("loop", *words, env=agent).code == 3
 
 
+def test_nothing_due_is_an_end_of_its_own(cli: Cli) -> None:
+    ended = cli.tdd("loop", "run", "--json")
+    assert (ended.code, ended.json["event"], ended.json["outcome"]) == (1, "run_ended", "nothing-due")
+    assert "next: `tdd loop due` says why" in cli.tdd("loop", "run").out
+
+
 def started(cli: Cli, *words: str) -> Popen[bytes]:
     return Popen([*TDD, "loop", *words], cwd=cli.root, env=cli.environment(), stdout=PIPE, stderr=PIPE)
 
@@ -103,6 +109,8 @@ def test_a_daemon_ends_by_a_signal_or_by_stop_and_is_alone_until_then(
 ) -> None:
     with started(cli, "daemon", "--json") as daemon:
         assert '"event": "daemon_rests"' in first_line(daemon)
+        assert cli.ok("loop", "status", "--json").json["daemon"] == daemon.pid
+        assert f"a daemon is at work (process {daemon.pid})" in cli.ok("loop", "status").out
         second = cli.tdd("loop", "daemon")
         assert second.code == 2
         assert f"a daemon is at work in this repository already: process {daemon.pid}" in second.err

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+from rich.console import Console
+
 from verdigris.drivers import happenings as w
 from verdigris.views import machine, machine_live
 from verdigris.views.loop import count_harness, harness_marks, sparkline
@@ -101,6 +104,8 @@ def test_a_glance_at_a_program_has_phase_attempt_harness_metric_tokens_and_money
             "the base measures 2 (it is new)",
         ],
     )
+    evaluated = machine_live.after(glance, w.PhaseBegan("port", 3, "evaluate"))
+    assert machine_live.glance_lines(evaluated, 0)[0] == "port, iteration 3: evaluate"
     assert shown[9][0] == ("passing", "blocked", "passing")
     assert shown[10][1][1] == "1:15  metric ▁▃█ 4 of 4  110 tokens (60 cached)  cost 0.25  accepted"
 
@@ -110,3 +115,14 @@ def test_events_of_a_program_are_json_documents() -> None:
     assert kinds[0] == "program_began"
     assert {"iteration_began", "iteration_done", "run_ended"} <= set(kinds)
     assert machine.document(RUN[0])["target_metric"] == 4.0
+
+
+@pytest.mark.parametrize(
+    "happening", [RUN[0], RUN[4], RUN[10], w.DaemonRests("2026-01-01", "nothing is due")]
+)
+def test_the_live_part_keeps_its_height_whatever_it_shows(happening: w.Happening) -> None:
+    screen = machine_live.MachineScreen()
+    for one in (RUN[0], happening):
+        screen.glance = machine_live.after(screen.glance, one)
+    console = Console(width=80, height=24)
+    assert len(console.render_lines(screen.render())) == 4

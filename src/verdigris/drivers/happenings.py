@@ -66,6 +66,15 @@ class IterationBegan:
 
 
 @value
+class PhaseBegan:
+    """A part of an iteration, also one that no role plays: `commit`, `evaluate`, `accept`."""
+
+    program: str
+    iteration: int
+    phase: str
+
+
+@value
 class IterationDone:
     program: str
     number: int
@@ -284,6 +293,7 @@ Happening: TypeAlias = (
     | CycleBegan
     | ProgramBegan
     | IterationBegan
+    | PhaseBegan
     | IterationDone
     | DaemonRests
     | DaemonEnded

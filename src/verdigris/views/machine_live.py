@@ -61,7 +61,7 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
             return replace(glance, first=happening.first, last=happening.last)
         case w.DaemonRests():
             return Glance(note=f"rests until {happening.until}: {happening.why}")
-        case w.ProgramBegan() | w.IterationBegan() | w.IterationDone() | w.Noted():
+        case w.ProgramBegan() | w.IterationBegan() | w.PhaseBegan() | w.IterationDone() | w.Noted():
             return _after_iteration(glance, happening)
         case w.StepBegan():
             return replace(
@@ -95,7 +95,7 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
 
 
 def _after_iteration(
-    glance: Glance, happening: w.ProgramBegan | w.IterationBegan | w.IterationDone | w.Noted
+    glance: Glance, happening: w.ProgramBegan | w.IterationBegan | w.PhaseBegan | w.IterationDone | w.Noted
 ) -> Glance:
     match happening:
         case w.ProgramBegan():
@@ -107,6 +107,8 @@ def _after_iteration(
             )
         case w.IterationBegan():
             return replace(glance, iteration=happening.number, phase="", role="", doing="")
+        case w.PhaseBegan():
+            return replace(glance, iteration=happening.iteration, phase=happening.phase, role="", doing="")
         case w.IterationDone():
             told = replace(glance, harness=happening.harness, metrics=happening.metrics)
             return replace(told, verdict=happening.status, phase="", role="")
@@ -151,8 +153,8 @@ def _program_lines(glance: Glance, elapsed: str) -> list[str]:
     tokens = f"{glance.tokens} tokens" + (f" ({glance.cached} cached)" if glance.cached else "")
     cost = "" if glance.cost is None else f"cost {glance.cost:.2f}"
     parts = (elapsed, metric, tokens, cost, glance.verdict)
-    lines = [f"{glance.program}{iteration}{phase}", "  ".join(filter(None, parts))]
-    return [*lines, glance.note] if glance.note else lines
+    # Always as many lines: where their number changes while another line is printed, one stays behind.
+    return [f"{glance.program}{iteration}{phase}", "  ".join(filter(None, parts)), glance.note]
 
 
 SCROLLING = (
@@ -210,7 +212,8 @@ class MachineScreen:
 
     def render(self) -> RenderableType:
         if not self.glance.step and not self.glance.program:
-            return Text(visible(self.glance.note), no_wrap=True, overflow="ellipsis")
+            note = Text(visible(self.glance.note), no_wrap=True, overflow="ellipsis")
+            return Group(note, *[Text("")] * 3) if self.glance.note else Text("")
         dots = _harness(self.glance.harness) if self.glance.program else _steps(self.glance.dots)
         lines = glance_lines(self.glance, time.monotonic() - self._began)
         return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from subprocess import PIPE, Popen
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.cli import TDD
 from support.loops import NAME, PROGRAM, make_loop
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
@@ -16,7 +20,7 @@ from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnd
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.daemon import Clock, Daemon, open_daemon
 from verdigris.drivers.loop.interventions import pause_program, stop_runs
-from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, occupy
+from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant, occupy
 from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
@@ -24,6 +28,7 @@ from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from verdigris.drivers.happenings import Happening
@@ -192,3 +197,25 @@ def test_a_daemon_that_is_stopped_in_a_step_ends_after_it(tmp_path: Path) -> Non
     assert [one.program for one in asked] == ["", NAME]
     assert world.state.open is not None
     assert world.run().outcome == "limit"
+
+
+@pytest.mark.usefixtures("remembered_runs")
+def test_a_signal_in_a_step_leaves_nothing_behind_that_the_next_run_could_not_take_up(tmp_path: Path) -> None:
+    world = make_loop(tmp_path / "project")
+    with Popen([*TDD, "loop", "daemon", "--json"], cwd=world.root, stdout=PIPE) as daemon:
+        assert daemon.stdout is not None
+        told = [json.loads(line) for line in _until(daemon.stdout, b'"step_began"')]
+        daemon.send_signal(signal.SIGTERM)
+        rest = [json.loads(line) for line in daemon.stdout]
+    assert told[-1]["role"] == "test_writer"
+    assert (daemon.returncode, rest[-1]["event"]) == (130, "interrupted")
+    assert find_occupant(open_project(world.root, Actor()).repo, RUN) is None
+    assert world.run(2).outcome == "limit"
+    assert [subject.split(": ")[-1] for subject in world.subjects()] == ["the first item", "the last item"]
+
+
+def _until(lines: Iterable[bytes], mark: bytes) -> Iterator[bytes]:
+    for line in lines:
+        yield line
+        if mark in line:
+            return

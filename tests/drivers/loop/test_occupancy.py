@@ -71,6 +71,15 @@ def test_a_daemon_that_is_stopped_stops_its_run_too(repo: Repository) -> None:
     assert not is_asked_to_stop(repo, "")
 
 
+def test_a_mark_for_a_process_that_was_killed_does_not_stop_its_namesake(repo: Repository) -> None:
+    ask_to_stop(repo, os.getpid(), "")
+    with occupy(repo, RUN, "port"):
+        assert not is_asked_to_stop(repo, "port")
+    ask_to_stop(repo, os.getpid(), "")
+    with occupy(repo, DAEMON):
+        assert not is_asked_to_stop(repo, "")
+
+
 def test_a_mark_for_another_process_stops_nobody_here(repo: Repository) -> None:
     with occupy(repo, RUN, "port"):
         ask_to_stop(repo, os.getpid() + 1, "port")

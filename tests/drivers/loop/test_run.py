@@ -30,7 +30,15 @@ from support.machines import edit, stop
 from verdigris.core.errors import UserError
 from verdigris.core.events import decode
 from verdigris.core.records import Actor
-from verdigris.drivers.happenings import Asked, IterationDone, Noted, Refused, StepBegan, StepEnded
+from verdigris.drivers.happenings import (
+    Asked,
+    IterationDone,
+    Noted,
+    PhaseBegan,
+    Refused,
+    StepBegan,
+    StepEnded,
+)
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.opening import open_program
 from verdigris.drivers.loop.programs.program import Limits
@@ -367,6 +375,9 @@ def test_each_step_tells_how_it_ended_and_what_it_used(tmp_path: Path) -> None:
         ("improver", "refactor", 100, 60, 10),
     ]
     assert [one.phase for one in world.of(StepBegan)] == ["red", "green", "refactor"]
+    assert [one.phase for one in world.of(PhaseBegan)] == [
+        *("red", "green", "refactor", "commit", "evaluate", "accept"),
+    ]
 
 
 PRICED = "code: {prices: {input: 1000.0, cached: 0.0, output: 0.0}}\n"

@@ -112,16 +112,18 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     from dataclasses import replace
 
     from verdigris.cli.drivers.machine import reporting_ends, watching
+    from verdigris.drivers.happenings import RunEnded
     from verdigris.drivers.loop.iteration.phases import EXIT_CODES, End
     from verdigris.drivers.loop.opening import open_program
     from verdigris.drivers.loop.run import Run
 
     if denial := persons_only("loop run"):
-        return deny(denial)
+        return deny(denial, as_json=as_json)
     root = _root()
     chosen = name or _choose(root)
     if not chosen:
-        show([Line("nothing is due; `tdd loop due` says why")])
+        with watching(as_json=as_json) as watch:
+            watch(RunEnded(str(End.NOTHING_DUE), following="`tdd loop due` says why"))
         return EXIT_CODES[End.NOTHING_DUE]
     with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
         with (
@@ -196,14 +198,18 @@ def _ending_when_terminated() -> Iterator[None]:
 @json_option
 def status(name: str, *, as_json: bool) -> int:
     """Say how each program stands: due, running or paused, its harness, metric and last iterations."""
+    from verdigris.drivers.loop.occupancy import DAEMON, find_occupant
     from verdigris.drivers.loop.survey import survey_programs
     from verdigris.views.loop import status_document, status_lines
 
-    found = survey_programs(project(), name)
+    home = project()
+    found, daemon = survey_programs(home, name), find_occupant(home.repo, DAEMON)
     if as_json:
-        show_json(status_document(found))
-    else:
-        show(status_lines(found))
+        show_json({**status_document(found), "daemon": daemon.pid if daemon else None})
+        return 0
+    show(status_lines(found))
+    if daemon is not None:
+        show([Line(f"a daemon is at work (process {daemon.pid}); `tdd loop stop` ends it")])
     return 0
 
 

@@ -48,6 +48,8 @@ def occupy(repo: Repository, post: Post, program: str = "", *, patient: bool = F
     with hold_alone(_lock(repo, post), _BUSY[post], _LET_IT_END, wait=None if patient else _MOMENT):
         note = json.dumps({"pid": os.getpid(), "program": program})
         write_whole(_folder(repo) / f"{post}.json", note.encode())
+        if post == DAEMON or find_occupant(repo, DAEMON) != Occupant(os.getpid()):
+            _mark(repo, os.getpid()).unlink(missing_ok=True)  # of a process that had the same number
         try:
             yield
         finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from verdigris.drivers.happenings import IterationBegan
+from verdigris.drivers.happenings import IterationBegan, PhaseBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.iteration.candidate import Candidate
 from verdigris.drivers.loop.iteration.ci_check import CiCheck
@@ -73,6 +73,7 @@ class Iteration:
             committed=candidate.is_committed,
             attempts=self.open.settings.attempts,
         )
+        self.open.watch(PhaseBegan(self.open.name, now.number, str(phase)))
         work = (self.open, self.text, state, now)
         match phase:
             case LoopPhase.RED:
