@@ -142,6 +142,8 @@ _ALL = (
 AGENTS = {agent.name: agent for agent in _ALL}
 
 
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+"""Files in which a repository tells agents how to work there; others than their own agent read them too."""
 OWN_SESSION = "TDD_SESSION"
 """Names the session of `tdd code`, in the environment of its commands."""
 

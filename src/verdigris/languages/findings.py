@@ -55,6 +55,14 @@ class Weakening:
 
 
 @value
+class MeasuredFault:
+    """Code that could give the number by which it is measured itself."""
+
+    line: int
+    what: str
+
+
+@value
 class Mutant:
     path: str
     line: int

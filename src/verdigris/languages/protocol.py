@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Concern,
         IdMark,
         Imported,
+        MeasuredFault,
         Mutated,
         Parcel,
         SourceChange,
@@ -361,6 +362,10 @@ class Language:
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
         """Where it replaces what it calls of the project; None where nobody can tell."""
         return None
+
+    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
+        """What a change of measured code adds that could give the number itself."""
+        return ()
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
         """What its assertions compare answers with, as the language writes it."""

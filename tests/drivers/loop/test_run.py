@@ -279,6 +279,16 @@ def test_a_worse_metric_takes_the_commit_back(tmp_path: Path) -> None:
     assert [one.target for one in world.state.harness] == ["first"]
 
 
+def test_what_the_evaluation_says_against_a_commit_reaches_the_next_test_writer(tmp_path: Path) -> None:
+    strict = 'print("first([]) is not None")\nprint(\'{"metric": 1, "passing": 1, "failing": 1}\')\n'
+    world = make_loop(tmp_path / "project", **{"measure.py": strict})
+    world.run()
+    assert statuses(world) == ["rejected"]
+    note = "the evaluation has 1 failing: first([]) is not None"
+    assert world.state.iterations[0].notes[0] == note
+    assert world.subjects() == []
+
+
 def test_a_target_that_is_met_completes_the_program(tmp_path: Path) -> None:
     target = PROGRAM.replace("schedule: every 6h", "schedule: every 6h\ntarget-metric: 2")
     world = make_loop(tmp_path / "project", program=target)

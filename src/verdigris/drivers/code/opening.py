@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
+from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN, Player
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from verdigris.drivers.happenings import Watcher
     from verdigris.storage.project import Project
 
-INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 _UNTESTED = (
     "There are no tests here, so nothing says what the code does now. Before you change what exists, "
     "write tests that pass as it is (characterization tests; run_tests records them), then a failing one."

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Concern,
         IdMark,
         Imported,
+        MeasuredFault,
         Mutated,
         Parcel,
         SourceChange,
@@ -247,6 +248,11 @@ there is."""
         from verdigris.languages.python.validation.mocks import find_mocked_subjects
 
         return find_mocked_subjects(test, sources)
+
+    def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
+        from verdigris.languages.python.concerns.measured import find_measured_faults
+
+        return find_measured_faults(path, before, after)
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
         from verdigris.languages.python.validation.vacuity import expected_literals

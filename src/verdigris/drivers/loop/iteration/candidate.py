@@ -122,6 +122,8 @@ class Candidate:
                 raise OutOfReach(found.why)
             status = REJECTED if found.kind in {"rejected", "tampered"} else ERROR
             return self._take_back(status, found.why)
+        if found.failing and found.said:
+            return self._take_back(REJECTED, f"the evaluation has {found.failing} failing: {found.said}")
         return as_measured(self.open, found, self.now.number, self.now.tree)
 
     def judge(self) -> Event | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.edits import describe_reds
-from verdigris.drivers.loop.history import BLOCKED, PASSING
+from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.loop.state_file.text import read_sections
 from verdigris.models.roles.prompt import Task, clip, put_fences
@@ -93,6 +93,9 @@ def _doubt(now: OpenIteration) -> str:
 
 
 def _harness(state: ProgramState) -> Iterator[str]:
+    last = state.iterations[-1] if state.iterations else None
+    if last is not None and last.status == REJECTED:
+        yield _listed(f"The last iteration ({last.change or last.target}) was rejected:", last.notes)
     pinned = [f"{one.target}: {one.behaviour}" for one in state.harness if one.status == PASSING]
     blocked = [f"{one.target}: {one.blocked}" for one in state.harness if one.status == BLOCKED]
     if pinned:

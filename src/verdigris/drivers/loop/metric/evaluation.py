@@ -24,8 +24,7 @@ from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in
-from verdigris.languages.python.concerns.measured import find_measured_faults
-from verdigris.languages.registry import language_named
+from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -127,10 +126,10 @@ def _doubt_candidate(project: Project, wanted: str, base: str, bounds: Bounds) -
 def _doubt_measured(
     project: Project, base: str, wanted: str, changes: tuple[Change, ...]
 ) -> EvaluationFailed | None:
-    paths = [c.path for c in changes if not c.deleted and c.path.endswith(".py")]
+    paths = [change.path for change in changes if not change.deleted and language_for(change.path)]
     before, after = texts_at(project, base, paths), texts_at(project, wanted, paths)
     for path in paths:
-        for fault in find_measured_faults(path, before.get(path), after[path]):
+        for fault in reader_of(path).measured_faults(path, before.get(path), after.get(path, "")):
             why = f"{path}:{fault.line}: {fault.what}: measured code leaves the number to the evaluator"
             return EvaluationFailed("tampered", why)
     return None

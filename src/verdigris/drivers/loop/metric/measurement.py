@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +26,7 @@ _MUCH = 0.1
 """A gain of this share or more must be seen on held-back inputs too."""
 _KEPT = 0.25
 """So much of such a gain has to be seen there: other inputs gain more or less."""
+_TOLD = 5
 _FEW = 3
 """From so many samples on their spread tells how noisy the number is."""
 
@@ -41,6 +43,8 @@ class Measurement:
     held_out: float | None = None
     """The same number on inputs that were held back; None where there are none."""
     held_out_samples: tuple[float, ...] = ()
+    said: str = ""
+    """What the evaluator printed besides, where tests fail by it; never of held-back inputs."""
 
     @property
     def noise(self) -> float:
@@ -82,7 +86,13 @@ def read_measurement(output: str, exit_code: int | None, name: str = "") -> Meas
         return EvaluationFailed(
             "failed", f"the evaluation ended with {_describe_exit(exit_code)}", _tail(output)
         )
-    return found
+    return replace(found, said=_words_beside(output)) if found.failing else found
+
+
+def _words_beside(output: str) -> str:
+    """The last lines that are no measurement."""
+    told = [line.strip() for line in output.splitlines() if line.strip() and not line.strip().startswith("{")]
+    return "; ".join(told[-_TOLD:])
 
 
 def _read_json(output: str, name: str) -> Measurement | EvaluationFailed | None:
@@ -209,6 +219,7 @@ def combine_samples(found: Sequence[Measurement]) -> Measurement:
         min(passing) if passing else None,
         max(failing) if failing else None,
         samples,
+        said=next((one.said for one in found if one.said), ""),
     )
 
 

@@ -10,7 +10,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.languages.findings import MeasuredFault
 from verdigris.languages.python.concerns.names import walk
 from verdigris.languages.python.syntax import parse
 
@@ -25,12 +25,6 @@ _STREAMS = frozenset({"stdout", "stderr", "__stdout__", "__stderr__", "displayho
 _TURNS = frozenset({"os.dup2", "os.close", "os.closerange", "os.kill", "os.killpg", "signal.raise_signal"})
 _PROGRAM = frozenset({"__main__", "gc", "ctypes", "_ctypes"})
 _SETS = frozenset({"builtins.setattr", "builtins.delattr", "builtins.object.__setattr__", "type.__setattr__"})
-
-
-@value
-class MeasuredFault:
-    line: int
-    what: str
 
 
 def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
