@@ -16,6 +16,7 @@ import pytest
 import verdigris
 from support.draws import same_draws
 from support.gitrepo import forget_patterns
+from support.memory_disk import move_temporary_files_into_memory
 from support.sameruns import same_runs
 from support.warm_runs import end_warm_runs, warm_runs
 
@@ -69,6 +70,8 @@ def pytest_configure(config: pytest.Config) -> None:
         installed = Path(pytest.__file__).parents[1]
         for folder in (Path(verdigris.__file__).parent, *(installed / name for name in LOADED_BY_RUNS)):
             compileall.compile_dir(folder, quiet=2)
+        if config.getoption("numprocesses", 0):
+            move_temporary_files_into_memory()
 
 
 def pytest_xdist_auto_num_workers() -> int:
