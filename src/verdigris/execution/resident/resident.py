@@ -203,8 +203,10 @@ def end(folder: str) -> None:
     """And wait for it; one that does not listen is killed, and its program with it."""
     try:
         line = _call_keeper(folder)
-        line.send({"end": True})
-        line.close()
+        try:
+            line.send({"end": True})
+        finally:
+            line.close()  # also where it ended just now, and does not listen
         ended = _await_keeper(folder)
     except OSError:
         ended = not is_running(folder)
