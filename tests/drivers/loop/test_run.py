@@ -284,7 +284,7 @@ def test_what_the_evaluation_says_against_a_commit_reaches_the_next_test_writer(
     world = make_loop(tmp_path / "project", **{"measure.py": strict})
     world.run()
     assert statuses(world) == ["rejected"]
-    note = "the evaluation has 1 failing: first([]) is not None"
+    note = "1 test fails: no metric makes up for that (first([]) is not None)"
     assert world.state.iterations[0].notes[0] == note
     assert world.subjects() == []
 

@@ -123,6 +123,8 @@ class Measured(Event):
     passing: int | None = None
     failing: int | None = None
     held_out: float | None = None
+    said: str = ""
+    """What the evaluator printed besides, where tests fail by it."""
     noise: float = 0.0
     base: str = ""
     """The commit of the base branch below it."""

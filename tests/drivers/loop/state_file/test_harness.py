@@ -153,7 +153,7 @@ def test_a_revised_test_keeps_its_entry_and_says_why() -> None:
     after = read_harness(update_harness(before, (revised,), 13))
     assert len(after) == 4
     assert after[0].name == "tests/test_take.py::test_take_more"
-    assert after[0].fields["Notes"] == "takes n items test-revised: the docs say so"
+    assert after[0].fields["Notes"] == "takes n items; test-revised: the docs say so"
 
 
 def test_a_status_that_nobody_here_knows_stays_until_the_log_says_another() -> None:

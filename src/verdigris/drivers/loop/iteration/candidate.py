@@ -122,14 +122,15 @@ class Candidate:
                 raise OutOfReach(found.why)
             status = REJECTED if found.kind in {"rejected", "tampered"} else ERROR
             return self._take_back(status, found.why)
-        if found.failing and found.said:
-            return self._take_back(REJECTED, f"the evaluation has {found.failing} failing: {found.said}")
         return as_measured(self.open, found, self.now.number, self.now.tree)
 
     def judge(self) -> Event | None:
         """None where the metric speaks for it; else it is taken back."""
         judged = self._judgement()
-        return None if judged.accepted else self._take_back(REJECTED, judged.why)
+        if judged.accepted:
+            return None
+        said = self.now.measured.said if self.now.measured else ""
+        return self._take_back(REJECTED, f"{judged.why} ({said})" if said else judged.why)
 
     def _judgement(self) -> MetricJudgement:
         found = self.now.measured
@@ -244,6 +245,7 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
         held_out=found.held_out,
         name=found.name,
         samples=found.samples,
+        said=open_.casting.scrub(found.said),
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -102,6 +103,7 @@ class Pinning(PhaseWork):
 
         most = attempts_left(self.now, self.open.settings.attempts)
         step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=refused)
+        step = replace(step, earlier=self.now.attempts)
         opened = project.state().machine.step
         accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
         reds = () if accepted else open_reds(project, left)

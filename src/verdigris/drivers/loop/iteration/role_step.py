@@ -11,10 +11,10 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.attempts import Attempts, Exhausted
 from verdigris.drivers.edits import Bad, join_reasons
-from verdigris.drivers.happenings import StepBegan, StepEnded
+from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.protocol import Usage
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from verdigris.core.state import OpenStep
     from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
+    from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.opening import OpenProgram
     from verdigris.models.roles import Role
     from verdigris.models.roles.prompt import Task
     from verdigris.storage.project import Project
 
 Done = TypeVar("Done")
-EXHAUSTED, STOPPED = "blocked", "stopped"
+EXHAUSTED, STOPPED = "not-accepted", "stopped"
 """How a step ended that no attempt of was accepted, and one whose role stopped instead."""
 
 
@@ -66,6 +67,8 @@ class RoleStep(Generic[Done]):
     """What a stop comes to."""
     refused: Callable[[int, Bad], None] = lambda _, __: None
     phase: str = ""
+    earlier: int = 0
+    """Attempts of an earlier step at the same, from which those who watch count on."""
     asked: list[Metered] = field(default_factory=list)
     """The calls of its model, once it was asked."""
 
@@ -102,11 +105,12 @@ class RoleStep(Generic[Done]):
 
     def _ask(self, task: Task) -> Done | Exhausted:
         model = self.open.casting.model(self.role.name, self.number)
-        self.open.watch(StepBegan(self.number, self.role.name, model.name, self.most, self.phase))
+        most = self.earlier + self.most
+        self.open.watch(StepBegan(self.number, self.role.name, model.name, most, self.phase))
         metered = self.open.meter.metered(model, self.number, self.role)
         self.asked.append(metered)
         log = StepLog(self.open.keeper, self.number, self.role, metered)
-        attempts = Attempts(self.project, metered, log, self.most, self.open.watch, self.open.casting.scrub)
+        attempts = Attempts(self.project, metered, log, self.most, self._tell, self.open.casting.scrub)
 
         def carry_out(got: EditPlan | Stop, attempt: int) -> Done | Bad:
             seen: Seen = []
@@ -124,6 +128,11 @@ class RoleStep(Generic[Done]):
             return done
 
         return attempts.make(self.open.material(self.rest), task, carry_out)
+
+    def _tell(self, happening: Happening) -> None:
+        if isinstance(happening, Attempted | Refused):
+            happening = replace(happening, attempt=happening.attempt + self.earlier)
+        self.open.watch(happening)
 
     def _propose(self, plan: EditPlan, attempt: int) -> None:
         """On record before anything of it is written, without any key that a model may have repeated."""

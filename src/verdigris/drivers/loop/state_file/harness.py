@@ -165,7 +165,7 @@ def _updated(entry: HarnessEntry, one: Behaviour) -> HarnessEntry:
 
 
 def _fields(one: Behaviour) -> dict[str, str]:
-    revised = "".join(f" test-revised: {why}" for why in one.revisions)
+    revised = "".join(f"; test-revised: {why}" for why in one.revisions)
     found = {"Target": one.target, "Spec source": one.source, "Added iteration": str(one.added)}
     if one.made and one.status == PASSING:
         found["Made green iteration"] = str(one.made)
