@@ -139,7 +139,7 @@ def _end_lines(step: w.StepEnded) -> Iterator[Line]:
 
 def _why(step: w.StepEnded) -> str:
     """Refused attempts were told one by one already."""
-    if step.outcome == BLOCKED:
+    if step.outcome in {BLOCKED, "not-accepted"}:
         return "no attempt was accepted"
     return step.why.partition("\n")[0].rstrip(":") if step.outcome in {SENT_BACK, UPHELD} else step.why
 

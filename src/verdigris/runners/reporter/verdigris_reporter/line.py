@@ -38,7 +38,8 @@ class Line:
         numbers = b"".join(number.to_bytes(_NUMBER, sys.byteorder) for number in descriptors)
         beside = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if descriptors else []
         sent = self.connection.sendmsg([data], beside)
-        self.connection.sendall(data[sent:])
+        if sent < len(data):  # to send nothing is an error where the other end is gone by then
+            self.connection.sendall(data[sent:])
 
     def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], tuple[int, ...]] | None:
         """The next message and what came beside it; None at the end, or when the time is over."""
