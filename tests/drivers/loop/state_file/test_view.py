@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from verdigris.drivers.loop import events as e
@@ -258,6 +258,7 @@ LINES = st.sampled_from(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(LINES, max_size=16), st.integers(1, 4), st.booleans())
+@example(lines=["## 📊 Iteration History", "words"], count=1, ended_by_newline=False)
 def test_any_file_is_rendered_once_and_keeps_what_is_not_the_loops(
     lines: list[str], count: int, ended_by_newline: bool
 ) -> None:

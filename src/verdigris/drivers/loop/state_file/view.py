@@ -88,6 +88,7 @@ def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str
     if previous and not facts.resumed and state == ProgramState(state.name):
         return previous  # the log has nothing to say, and the file may know more
     text = previous or _new_file(facts)
+    text = text if text.endswith("\n") else f"{text}\n"  # so that what follows begins a line of its own
     known = read_count(text)
     new = [one for one in state.iterations if one.number > known]
     text = _with_rows(text, state, facts, new)
