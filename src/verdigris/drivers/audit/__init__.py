@@ -1,0 +1,1 @@
+"""Says of each change in a range of commits whether it was test-driven, from git's objects alone."""

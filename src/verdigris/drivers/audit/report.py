@@ -1,0 +1,210 @@
+"""What an audit finds out, as values: units, their outcomes, and the report that every format is made of.
+
+The JSON form is a contract with tools outside: fields are added, never renamed or taken away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import UserError
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import field, value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SCHEMA = "verdigris.audit/1"
+
+
+class Outcome(StrEnum):
+    """What is said of a unit. `unverified` and `infrastructure` blame nobody."""
+
+    TEST_DRIVEN = "test-driven"
+    """At least one right red became green, and nothing was lost."""
+    UNTESTED = "untested"
+    """Source changed, and no test was red before."""
+    WEAKENED = "weakened"
+    """A test was removed, skipped, or asserts less than before."""
+    REGRESSED = "regressed"
+    """A test that passed before fails now."""
+    HOLLOW = "hollow"
+    """The new tests pass whatever they assert, or the code is written for their values alone."""
+    CHARACTERIZATION = "characterization"
+    """Tests came that pass before and after; source did not change."""
+    REFACTOR = "refactor"
+    """Source changed, no test did, the results are the same, and tests run what changed."""
+    NO_CODE = "no-code"
+    """Neither source nor tests changed."""
+    UNVERIFIED = "unverified"
+    """It could not be told: no environment, a suite broken on both sides, or no time left."""
+    INFRASTRUCTURE = "infrastructure"
+    """The machine failed, not the change: it is tried again."""
+
+
+BLAMELESS = frozenset({Outcome.UNVERIFIED, Outcome.INFRASTRUCTURE})
+SOUND = frozenset({Outcome.TEST_DRIVEN, Outcome.CHARACTERIZATION, Outcome.REFACTOR, Outcome.NO_CODE})
+
+
+@value
+class RedTest:
+    """A test of the after side that was red over the source of the before side, and is green after."""
+
+    id: str
+    why: str
+    """The kind of red: `assertion`, `exception`, … or `import` where the test did not load."""
+    path: str = ""
+    line: int = 0
+    """Where it failed."""
+    message: str = ""
+    valid: bool = True
+    """It is red for the right reason; a red that is `import` only counts with a stub."""
+    stub: str = ""
+    """The stub that made an import red fail by behaviour, as a diff."""
+
+
+@value
+class Place:
+    """Something found at a line of the after side; line 0: the file as a whole."""
+
+    path: str
+    line: int
+    what: str
+    kind: str = ""
+
+
+@value
+class LostCheck:
+    """A test that asks less than before: what it was, and what it is now."""
+
+    kind: str
+    path: str
+    line: int
+    before: str
+    after: str
+
+
+@value
+class Commit:
+    id: str
+    """The commit; of a whole range taken as one change, its last."""
+    parents: tuple[str, ...] = ()
+    title: str = ""
+    author: str = ""
+    date: str = ""
+    """When it was committed, as ISO 8601 in UTC."""
+
+
+@value
+class UnitReport:
+    """One change, judged."""
+
+    commit: Commit
+    before: str
+    """Tree without the change."""
+    after: str
+    outcome: Outcome
+    why: str
+    """The outcome's reason in one sentence."""
+    reds: tuple[RedTest, ...] = ()
+    regressed: tuple[Place, ...] = ()
+    """`what` is the test's id and how it fails."""
+    weakened: tuple[LostCheck, ...] = ()
+    uncovered: tuple[Place, ...] = ()
+    concerns: tuple[Place, ...] = ()
+    hollow: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was not tried and why."""
+    environment: str = ""
+    """The key of the environment that its tests ran in."""
+    seconds: float = 0.0
+
+
+@value
+class AuditReport:
+    """What was said of a range."""
+
+    range: str
+    """As the user gave it."""
+    base: str
+    head: str
+    units: tuple[UnitReport, ...] = ()
+    """The oldest first."""
+    squash: bool = False
+    version: str = ""
+    """Ours."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """What the answers depend on besides the commits: `env`, `deep`, `shard`, filters."""
+
+    @property
+    def summary(self) -> dict[str, int]:
+        """How many units each outcome has; outcomes that none has are left out."""
+        counts = Counter(unit.outcome for unit in self.units)
+        return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
+
+
+def units_with(report: AuditReport, outcomes: Iterable[str]) -> tuple[UnitReport, ...]:
+    """Those that `--fail-on` names."""
+    wanted = frozenset(outcomes)
+    return tuple(unit for unit in report.units if unit.outcome in wanted)
+
+
+def render_report(report: AuditReport) -> dict[str, Any]:
+    """The JSON form: every field of a unit is there, so that a reader need not know our defaults."""
+    return {
+        "schema": SCHEMA,
+        "version": report.version,
+        "range": report.range,
+        "base": report.base,
+        "head": report.head,
+        "squash": report.squash,
+        "settings": dict(report.settings),
+        "summary": report.summary,
+        "units": [render_unit(unit) for unit in report.units],
+    }
+
+
+def render_unit(unit: UnitReport) -> dict[str, Any]:
+    plain = {
+        "commit": unit.commit.id,
+        "parents": list(unit.commit.parents),
+        "title": unit.commit.title,
+        "author": unit.commit.author,
+        "date": unit.commit.date,
+    }
+    names = ("reds", "regressed", "weakened", "uncovered", "concerns", "hollow", "notes")
+    found = {name: to_json(getattr(unit, name)) for name in names}
+    rest = {name: to_json(getattr(unit, name)) for name in ("before", "after", "outcome", "why")}
+    return {**plain, **rest, **found, "environment": unit.environment, "seconds": round(unit.seconds, 3)}
+
+
+def parse_report(data: Any) -> AuditReport:
+    """Reads the JSON form; newer keys are passed over."""
+    match data:
+        case {"schema": str(schema), "units": list(units), **rest} if schema == SCHEMA:
+            fields = {name: one for name, one in rest.items() if name != "summary"}
+            try:
+                return from_json(AuditReport, {**fields, "units": [_nest_commit(unit) for unit in units]})
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise UserError(f"this is a damaged audit report: {error}", hint=_HINT) from error
+        case _:
+            raise UserError(f"this is no audit report: it lacks `schema: {SCHEMA}`", hint=_HINT)
+
+
+def parse_unit(data: Any) -> UnitReport:
+    try:
+        return from_json(UnitReport, _nest_commit(data))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UserError(f"this is a damaged unit of an audit: {error}", hint=_HINT) from error
+
+
+_HINT = "make it anew with `tdd audit RANGE --json`"
+
+
+def _nest_commit(unit: Mapping[str, Any]) -> dict[str, Any]:
+    commit = {name: unit[name] for name in ("parents", "title", "author", "date") if name in unit}
+    rest = {name: one for name, one in unit.items() if name not in commit}
+    return {**rest, "commit": {"id": unit["commit"], **commit}}
