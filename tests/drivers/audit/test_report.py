@@ -37,6 +37,7 @@ UNIT = UnitReport(
     notes=("liveness not tried",),
     environment="present",
     seconds=1.25,
+    paths=("calc.py", "tests/test_calc.py"),
 )
 REPORT = AuditReport("main..HEAD", "b" * 40, "a" * 40, (UNIT,), version="0.1", settings={"env": "present"})
 

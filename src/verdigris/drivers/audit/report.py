@@ -121,6 +121,8 @@ class UnitReport:
     environment: str = ""
     """The key of the environment that its tests ran in."""
     seconds: float = 0.0
+    paths: tuple[str, ...] = ()
+    """The files of source and tests that it changes: a place for what is said of the unit as a whole."""
 
 
 @value
@@ -175,7 +177,7 @@ def render_unit(unit: UnitReport) -> dict[str, Any]:
         "author": unit.commit.author,
         "date": unit.commit.date,
     }
-    names = ("reds", "regressed", "weakened", "uncovered", "concerns", "hollow", "notes")
+    names = ("reds", "regressed", "weakened", "uncovered", "concerns", "hollow", "notes", "paths")
     found = {name: to_json(getattr(unit, name)) for name in names}
     rest = {name: to_json(getattr(unit, name)) for name in ("before", "after", "outcome", "why")}
     return {**plain, **rest, **found, "environment": unit.environment, "seconds": round(unit.seconds, 3)}
