@@ -301,6 +301,22 @@ def test_a_changed_decision_that_no_test_notices_is_refused_with_the_way_out(wor
     assert ended(world).verdict.accepted
 
 
+def test_where_a_metric_judges_too_lines_must_still_be_run(world: World) -> None:
+    assert isinstance(begin(world.project, uncovered=False, optimizes=True), Begun)
+    world.write("calc.py", "def add(a, b):\n    if a < -9:\n        return 0\n    return a + b\n")
+    done = ended(world)
+    assert done.verdict.kind is Kind.REGRESSED
+    assert "calc.py:3 is new and no test runs it" in done.verdict.reasons[0]
+
+
+def test_where_a_metric_judges_too_a_decision_that_no_test_notices_is_noted(world: World) -> None:
+    assert isinstance(begin(world.project, uncovered=False, optimizes=True), Begun)
+    world.write("calc.py", "def add(a, b):\n    return a + b if a > -9 else 0\n")
+    done = ended(world)
+    assert done.verdict.accepted, done.verdict
+    assert "calc.py:2: `a > -9` → `((a > -9) or True)`: no test notices" in done.verdict.concerns
+
+
 READING = """\
 def read(text):
     if text.startswith("//"):

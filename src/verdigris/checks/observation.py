@@ -260,7 +260,12 @@ def take_ground(
             begun = state.refactor
             events.append(
                 RefactorBegun(
-                    tree=start, record=begun.record, uncovered=begun.uncovered, foundation=begun.foundation
+                    tree=start,
+                    record=begun.record,
+                    uncovered=begun.uncovered,
+                    foundation=begun.foundation,
+                    founded=begun.founded,
+                    optimizes=begun.optimizes,
                 )
             )
     project.record(*events)

@@ -26,7 +26,7 @@ from verdigris.runners.protocol import TestRequest
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from verdigris.checks.observation import TreeDifference
+    from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.execution.room.layers import Layer
     from verdigris.languages.literals import EndOfTest
@@ -149,17 +149,14 @@ class Survivors:
     """What no test notices and may well be the same behaviour, and what was not tried."""
 
 
-def survivors(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: TreeDifference,
-    passing: Collection[str],
-    room: Layer | None,
-) -> Survivors:
-    """`passing`: native ids of the tests that pass on `tree`."""
-    made = _make_mutants(project, start, tree, edits)
-    mutants = list(made.mutants)
+def survivors(candidate: Candidate, passing: Collection[str], *, optimizes: bool = False) -> Survivors:
+    """`passing`: native ids of the tests that pass on the tree.
+
+    `optimizes`: a test has to run what is new, but need not notice which way it decides.
+    """
+    project, tree, room = candidate.project, candidate.tree, candidate.room
+    made = _make_mutants(project, candidate.start, tree, candidate.edits)
+    mutants = [replace(one, weak=one.weak or (optimizes and not one.fails)) for one in made.mutants]
     random.SystemRandom().shuffle(mutants)
     mutants.sort(key=lambda mutant: mutant.weak)  # those that can refuse come first
     if room is None:

@@ -101,7 +101,12 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             )
         case e.RefactorBegun():
             refactor = Refactor(event.tree, event.record, event.uncovered)
-            refactor = replace(refactor, foundation=event.foundation, founded=event.founded)
+            refactor = replace(
+                refactor,
+                foundation=event.foundation,
+                founded=event.founded,
+                optimizes=event.optimizes,
+            )
             return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
         case e.RefactorEnded():
             return _refactor_ended(w, event)

@@ -107,6 +107,7 @@ class Refactor:
     judged: str | None = None
     foundation: str = ""
     founded: int = 0
+    optimizes: bool = False
 
 
 LEAST_LIMIT = 120.0

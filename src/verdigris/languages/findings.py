@@ -72,6 +72,8 @@ class Mutant:
     """The file with the change in it."""
     weak: bool = False
     """It may well be no change of behaviour: a person is told, and the refactor is not refused."""
+    fails: bool = False
+    """It fails wherever it is run: no test notices it that does not run the place at all."""
 
 
 @value

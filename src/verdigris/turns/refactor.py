@@ -93,9 +93,18 @@ class Aborted:
 
 
 def begin(
-    project: Project, *, uncovered: bool, known: bool = False, progress: Progress | None = None
+    project: Project,
+    *,
+    uncovered: bool,
+    known: bool = False,
+    optimizes: bool = False,
+    progress: Progress | None = None,
 ) -> Begun | Deny:
-    """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run."""
+    """`known`: the last whole run says how the tests stand, where it was of this tree; else they are run.
+
+    `uncovered` is a person's: lines that no test runs. `optimizes` is a driver's, where a metric judges too:
+    lines have to be run, but no test need notice what only makes them quicker.
+    """
     with operation(project) as state:
         tree = project.workspace.snapshot()
         edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
@@ -113,7 +122,12 @@ def begin(
             suites = [suite] if suite else []
             record = suite.record if suite else project.workspace.blob(b"{}")
         begun = RefactorBegun(
-            tree=tree, record=record, uncovered=uncovered, foundation=prepare(project), founded=time.time_ns()
+            tree=tree,
+            record=record,
+            uncovered=uncovered,
+            foundation=prepare(project),
+            founded=time.time_ns(),
+            optimizes=optimizes,
         )
         project.record(*suites, begun, sync=True)
         statuses = Counter(_statuses(project, record).values())
@@ -192,7 +206,8 @@ def _question_code(
     if refactor.uncovered:
         return verdict
     passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
-    unnoticed = survivors(project, refactor.tree, tree, edits, passing, room)
+    candidate = Candidate(project, refactor.tree, tree, edits, room)
+    unnoticed = survivors(candidate, passing, optimizes=refactor.optimizes)
     kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
     return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
 

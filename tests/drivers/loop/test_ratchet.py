@@ -146,6 +146,19 @@ def test_what_is_strictly_better_everywhere_is_kept(world: PlayedLoop) -> None:
     assert world.subjects() == [f"[Autoloop: {NAME}] Iteration 1: halve the range each time"]
 
 
+def test_an_optimizer_brings_no_line_that_no_test_runs(world: PlayedLoop) -> None:
+    shortcut = BINARY.replace(
+        "    low, high", "    if len(items) > 99 and items[0] > wanted:\n        return -2\n    low, high"
+    )
+    faster = edit("perf", "halve the range", {"search.py": shortcut}, improvement="halve the range each time")
+    world.plays({"step-26-optimizer": [faster] * 3})
+    world.run()
+    (ended,) = world.state.iterations
+    assert ended.status != "accepted"
+    assert "1 statements are not run, 0 were not (search.py:3)" in world.of(Refused)[0].why
+    assert world.subjects() == []
+
+
 def test_a_metric_that_is_gamed_by_keeping_results_is_rejected_on_held_back_inputs(world: PlayedLoop) -> None:
     gamed = edit("perf", "keep results", {"search.py": KEPT}, improvement="no search is made twice")
     world.plays({"step-26-optimizer": [gamed] * 3})

@@ -68,3 +68,11 @@ def test_what_was_renamed_or_laid_out_anew_needs_no_change(path: str, before: st
 def test_tests_among_the_source_are_no_part_of_it() -> None:
     tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn more() { assert!(super::add(1, 2) > 2); }\n}\n"
     assert told("a.rs", RUST, RUST + tests) == []
+
+
+def test_a_mutant_says_whether_only_a_run_notices_it() -> None:
+    before = b"export function add(a, b) {\n  return a + b;\n}\n"
+    after = before + b"export function sub(a, b) {\n  return a < b ? 0 : a - b;\n}\n"
+    made = reader_of("a.js").mutants({"a.js": before}, {"a.js": after}).mutants
+    assert {mutant.fails for mutant in made if "sub" in mutant.what} == {True}
+    assert {mutant.fails for mutant in made if "a < b" in mutant.what} == {False}

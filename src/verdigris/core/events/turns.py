@@ -223,6 +223,8 @@ class RefactorBegun(Event):
     foundation: str = ""
     """Blob with what runs below the tests, by content hash."""
     founded: int = 0
+    optimizes: bool = False
+    """Set by a driver that measures: quicker code is noticed by no test, so that is only noted."""
 
 
 @value

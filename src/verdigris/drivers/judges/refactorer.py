@@ -74,13 +74,13 @@ def judge_refactoring(
     changes: Mapping[str, bytes | None],
     seen: Seen,
     *,
-    unnoticed: bool = False,
+    optimizes: bool = False,
 ) -> Bad | None:
-    """None: accepted. `unnoticed`: what only makes it quicker is noticed by no test, and may stand."""
+    """None: accepted. `optimizes`: a metric judges it too, so a test need only run what is new."""
     start = project.workspace.snapshot()
     if large := too_large(project, rules, start, changes):
         return large
-    begun = refactor.begin(project, uncovered=unnoticed, known=True)
+    begun = refactor.begin(project, uncovered=False, known=True, optimizes=optimizes)
     if isinstance(begun, Deny):
         return Bad(feedback.describe_denial(begun), (f"denied [{begun.rule}]: {begun.reason}",))
     return write_changes(project, changes) or judge_restructured(project, rules, start, seen)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
@@ -49,6 +49,8 @@ _ARMS = frozenset(
 _LOOPS = frozenset({"while_statement", "do_statement", "for_statement", "for_clause", "while_expression"})
 _CONDITIONAL = _LOOPS | {"if_statement", "ternary_expression", "if_expression", "match_pattern"}
 _ASKING = frozenset({"condition", "loop"})
+_FAILING = frozenset({"function", "arm"})
+"""Kinds of sites that are made to fail as a whole."""
 _NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
@@ -104,12 +106,13 @@ def grammar_mutated(
     mutants: list[Mutant] = []
     for at, site in enumerate(now):
         if at not in known:
-            made = partial(_mutant, site.path, texts[site.path], line_of(site.node))
-            mutants += (made(edits, what) for edits, what in _changes(fails, site))
+            made = partial(_mutant, site.path, texts[site.path], site.node)
+            never_run = site.kind in _FAILING
+            mutants += (replace(made(*change), fails=never_run) for change in _changes(fails, site))
             if site.kind in _ASKING:
                 # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
                 weak = _loose(site) not in gone
-                mutants += (made(edits, what, weak=weak) for edits, what in _boundaries(site.node))
+                mutants += (replace(made(*change), weak=weak) for change in _boundaries(site.node))
     was = [*_literals_of(olds, [then[at] for at in pairs])]
     held = [*_literals_of(roots, [now[at] for at in known])]
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
@@ -117,7 +120,7 @@ def grammar_mutated(
         path, node, _ = held[at]
         if (other := _other(node)) is not None:
             what = f"`{short(text_of_node(node))}` → `{short(other.text)}`: no test notices"
-            mutants.append(_mutant(path, texts[path], line_of(node), (other,), what, weak=weak))
+            mutants.append(replace(_mutant(path, texts[path], node, (other,), what), weak=weak))
     return Mutated(tuple(mutants))
 
 
@@ -149,10 +152,8 @@ def _place(node: Node) -> str:
     return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
 
 
-def _mutant(
-    path: str, data: bytes, line: int, edits: tuple[Edit, ...], what: str, *, weak: bool = False
-) -> Mutant:
-    return Mutant(path, line, what, apply_edits(data, edits), weak)
+def _mutant(path: str, data: bytes, node: Node, edits: tuple[Edit, ...], what: str) -> Mutant:
+    return Mutant(path, line_of(node), what, apply_edits(data, edits))
 
 
 def _root(path: str, data: bytes) -> Node:

@@ -30,8 +30,8 @@ class Improvement(PhaseWork):
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             if large := self._too_large(plan):
                 return large
-            quicker = role is OPTIMIZER
-            found = judge_refactoring(project, self.open.settings, plan.changes, seen, unnoticed=quicker)
+            measured = role is OPTIMIZER
+            found = judge_refactoring(project, self.open.settings, plan.changes, seen, optimizes=measured)
             return found or accepted()
 
         def accepted() -> Event:
