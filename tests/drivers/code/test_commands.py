@@ -96,7 +96,7 @@ def test_what_is_shown_is_what_the_kernel_knows(tmp_path: Path) -> None:
         assert f"red {TEST_ID}" in told(session, "/status")
         assert "+def add(a, b):" in told(session, "/diff")
         assert "tokens read" in told(session, "/cost")
-        assert "scripted" in told(session, "/model")
+        assert told(session, "/model") == "scripted answers; /model PROVIDER:NAME lets another one go on"
         assert all(name in told(session, "/help") for name in COMMANDS)
         assert "there is no /nonsense" in told(session, "/nonsense")
         assert run_command(session, "/quit").ends
@@ -139,3 +139,32 @@ def test_a_conversation_is_compacted_on_demand(tmp_path: Path) -> None:
     with session_after(tmp_path, *RED, turns=2) as (_, session):
         run_command(session, "/compact")
         assert "Write a calculator that adds." in session.file.record.conversation.said[0].content
+
+
+def test_another_model_goes_on_with_the_same_beginning_and_after_a_resume_too(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, "Done.", "Done.", "Again.", turns=2) as (played, session):
+        assert told(session, "/model another") == "another answers from the next turn on"
+        session.plan_told = True
+        work_on_task(session, "Go on.", resumed=True)
+        asked = played.server.requests
+        assert [request.body["model"] for request in asked[:3]] == ["scripted", "scripted", "another"]
+        assert asked[2].messages[: len(asked[1].messages)] == asked[1].messages
+        assert asked[2].body["tools"] == asked[1].body["tools"]
+        name = session.file.name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCRIPT_KEY", KEY)
+        with open_session(played.repo.root, ignore_event, SessionOptions(resume=name)) as session:
+            assert session.model.name == "another"
+        options = SessionOptions(resume=name, model="scripted")
+        with open_session(played.repo.root, ignore_event, options) as session:
+            assert session.model.name == "scripted"
+        with open_session(played.repo.root, ignore_event, SessionOptions(resume=name)) as session:
+            assert session.model.name == "scripted"
+
+
+def test_a_model_that_nobody_serves_is_told_and_the_one_before_goes_on(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, turns=2) as (_, session):
+        assert "a replay of no file" in told(session, "/model replay:")
+        assert "no model is named" in told(session, "/model human")
+        assert session.model.name == "scripted"
+        assert session.file.record.chosen == ""

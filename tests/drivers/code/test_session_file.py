@@ -30,6 +30,7 @@ ENTRIES: tuple[sessions.Entry, ...] = (
     sessions.Said((Message("tool", "found", call_id="a"),)),
     sessions.Planned(Plan((PlanStep("one", "t::a", "t", marked=True),))),
     sessions.Judged("[tdd] accepted"),
+    sessions.ModelChosen("ollama:another"),
 )
 
 
@@ -56,6 +57,7 @@ def test_what_was_written_folds_to_the_same_after_a_kill(repo: Repository) -> No
     assert after.turns == (sessions.TurnBegan(1, "tree1"),)
     assert after.plan.steps[0].marked
     assert after.verdicts == ("[tdd] accepted",)
+    assert (after.model, after.chosen) == ("m", "ollama:another")
 
 
 def test_a_session_that_goes_on_keeps_its_prefix_and_its_start(repo: Repository) -> None:
@@ -99,7 +101,7 @@ def test_a_file_that_is_no_session_is_named(repo: Repository) -> None:
     file = written(repo, *ENTRIES)
     with file.path.open("a") as more:
         more.write('{"kind": "unheard"}\n')
-    with pytest.raises(UserError, match="line 11"):
+    with pytest.raises(UserError, match="line 12"):
         sessions.fold_session(file.path)
 
 

@@ -178,9 +178,14 @@ def _cost(session: Session, _: str) -> CommandAnswer:
     return CommandAnswer((f"{tokens}{money}; {spent.seconds:.0f} s",))
 
 
-def _model(session: Session, _: str) -> CommandAnswer:
-    again = f"`tdd code --resume {session.file.name} --model MODEL` goes on with another"
-    return CommandAnswer((f"{session.model.name}; {again}",))
+def _model(session: Session, name: str) -> CommandAnswer:
+    """The conversation goes on; a server that does not know the name says so at the next task."""
+    if not name:
+        return CommandAnswer((f"{session.model.name} answers; /model PROVIDER:NAME lets another one go on",))
+    session.choose_model(name)
+    told = [f"{session.model.name} answers from the next turn on"]
+    told += ["its tokens cost what code.prices says"] if session.settings.prices is not None else []
+    return CommandAnswer(tuple(told))
 
 
 def _help(_: Session, __: str) -> CommandAnswer:
@@ -203,7 +208,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
     "/on": ("switch it on again", _on),
     "/compact": ("shorten the conversation to what matters", _compact),
     "/cost": ("tokens, money and time", _cost),
-    "/model": ("who answers", _model),
+    "/model": ("[NAME]: who answers, or who is to answer from now on", _model),
     "/help": ("this list", _help),
     QUIT: ("end; `tdd code --continue` goes on", _quit),
 }

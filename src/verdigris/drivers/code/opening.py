@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
-from verdigris.core.settings import HUMAN, Player
+from verdigris.core.settings import HUMAN, REPLAY, Player
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.budget import Meter
@@ -27,6 +27,7 @@ from verdigris.drivers.code.session_file import (
     fold_session,
     note_current,
     read_current,
+    session_path,
 )
 from verdigris.drivers.code.settings import AGENT, load_code
 from verdigris.drivers.code.tools.dispatch import Dispatcher
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.settings import CodeSettings
     from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Watcher
+    from verdigris.models.protocol import Model
     from verdigris.storage.project import Project
 
 _UNTESTED = (
@@ -96,23 +98,30 @@ def open_session(
     if options.resume is not None:
         name = find_session(project.repo, options.resume)
         project = replace(project, actor=Actor("agent", name, CLIENT))
+        chosen = fold_session(session_path(project.repo, name)).chosen
+        options = replace(options, model=options.model or chosen)
     busy = f"session {read_current(project.repo) or 'of another'} is at work in this worktree already"
     wait = "let it end, or stop it with Ctrl-C there; `git worktree add` makes room for a second one"
-    casting = _cast(settings, options, project, watch)
-    with hold_alone(project.repo.lock(CLIENT), busy, wait), casting:
+    with ExitStack() as held:
+        casting = held.enter_context(_cast(settings, options, project, watch))
+        held.enter_context(hold_alone(project.repo.lock(CLIENT), busy, wait))
         note_current(project.repo, name)
         told = scrub_events(watch, casting.scrub)
         session = _make_session(
-            project, SessionFile(project.repo, name, casting.scrub), casting, settings, told
+            project, SessionFile(project.repo, name, casting.scrub), casting, settings, told, options.model
         )
         session.limits = replace(limits, tokens=limits.tokens or settings.tokens)
         mode = options.permission or settings.permission or ("all" if ask_person is None else "edits")
         session.dispatcher.permission = Permission(mode, settings.allow)
         session.dispatcher.ask_person = ask_person
-        try:
-            yield session
-        finally:
-            session.bench.jobs.close()
+        held.callback(session.bench.jobs.close)
+
+        def cast_model(name: str) -> Model:
+            cast = held.enter_context(_cast(settings, replace(options, model=name), project, watch))
+            return _model_of(cast, session.file)
+
+        session.cast_model = cast_model
+        yield session
 
 
 def _require_law(project: Project) -> None:
@@ -144,14 +153,20 @@ def _cast(settings: CodeSettings, options: SessionOptions, project: Project, wat
 
 
 def _make_session(
-    project: Project, file: SessionFile, casting: Casting, settings: CodeSettings, watch: Watcher
+    project: Project,
+    file: SessionFile,
+    casting: Casting,
+    settings: CodeSettings,
+    watch: Watcher,
+    chosen: str,
 ) -> Session:
     spoken = file.record.model or _spoken_name(casting)
+    chosen = "" if chosen.startswith(REPLAY) else chosen
     if file.record.openings:
-        file.add(entries.Opened(spoken))
+        file.add(entries.Opened(spoken, chosen=chosen))
     else:
         prefix = pin_prefix(SYSTEM, _instructions(project.root))
-        file.add(entries.Opened(spoken, prefix, last_event(project)))
+        file.add(entries.Opened(spoken, prefix, last_event(project), chosen))
     tools = tools_for(spoken)
     bench = Workbench(
         project,
@@ -162,10 +177,21 @@ def _make_session(
         sweep=file.record.sweep,
         patching=is_patching(spoken),
     )
-    model = casting.model(AGENT, file.record.openings)
     return Session(
-        bench, file, Dispatcher(bench, file, tools), model, tools, Meter(0, watch), settings, watch
+        bench,
+        file,
+        Dispatcher(bench, file, tools),
+        _model_of(casting, file),
+        tools,
+        Meter(0, watch),
+        settings,
+        watch,
     )
+
+
+def _model_of(casting: Casting, file: SessionFile) -> Model:
+    """In a recording each opening, and each model that a person chose, has a place of its own."""
+    return casting.model(AGENT, file.record.openings + file.record.choices)
 
 
 def _spoken_name(casting: Casting) -> str:
@@ -286,7 +312,7 @@ def check_session(start: Path) -> tuple[Finding, ...]:
     found = [check_player(AGENT, player, settings, repo.root)] if player.model else []
     try:
         name = find_session(repo, "")
-        plan = fold_session(repo.private / entries.FOLDER / f"{name}.jsonl").plan
+        plan = fold_session(session_path(repo, name)).plan
     except VerdigrisError:
         return tuple(found)
     if odd := lint_plan(plan):

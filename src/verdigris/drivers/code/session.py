@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable
+from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
 from verdigris.core.value import value
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import Essentials, compact, reply_message
@@ -24,6 +24,8 @@ from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verdigris.core.errors import VerdigrisError
     from verdigris.drivers.budget import Meter
     from verdigris.drivers.code.session_file import SessionFile
@@ -66,6 +68,8 @@ class Session:
     settings: CodeSettings
     watch: Watcher
     limits: Limits = Limits()  # noqa: RUF009 - frozen
+    cast_model: Callable[[str], Model] | None = None
+    """Finds another model, by the name that a person gives it."""
     begun: float = field(default_factory=time.monotonic)
     turns: int = 0
     """In this run; the file has those of all runs."""
@@ -174,6 +178,13 @@ class Session:
     def _say(self, *messages: Message) -> None:
         if messages:
             self.file.add(entries.Said(messages))
+
+    def choose_model(self, name: str) -> None:
+        """For the turns to come; what was said and the tools stay, so that a prompt begins as before."""
+        if self.cast_model is None:
+            raise UserError("this session has one model.", hint="`tdd code --resume ID --model NAME`")
+        self.model = self.cast_model(name)
+        self.file.add(entries.ModelChosen(name))
 
     def compact(self) -> None:
         """One deliberate event: what matters is kept word for word, and the prompt's beginning is new."""

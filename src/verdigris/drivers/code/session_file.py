@@ -37,6 +37,8 @@ class Opened:
     """Of the first opening; a session that goes on keeps it, whatever the files say by then."""
     start: int = 0
     """The last event of the log before the session began."""
+    chosen: str = ""
+    """Who answers, where the command line says it."""
 
 
 @value
@@ -85,6 +87,13 @@ class Judged:
 
 
 @value
+class ModelChosen:
+    """A person named who answers from here on: `provider:name`."""
+
+    model: str
+
+
+@value
 class SweepBegan:
     """A person gave the open refactor a scope and a budget."""
 
@@ -103,7 +112,18 @@ class Ended:
 
 
 Entry: TypeAlias = (
-    Opened | Tasked | Said | TurnBegan | Undone | Counted | Planned | Judged | SweepBegan | Compacted | Ended
+    Opened
+    | Tasked
+    | Said
+    | TurnBegan
+    | Undone
+    | Counted
+    | Planned
+    | Judged
+    | ModelChosen
+    | SweepBegan
+    | Compacted
+    | Ended
 )
 _KINDS: dict[str, type[Entry]] = {
     "opened": Opened,
@@ -114,6 +134,7 @@ _KINDS: dict[str, type[Entry]] = {
     "counted": Counted,
     "planned": Planned,
     "judged": Judged,
+    "model": ModelChosen,
     "sweep": SweepBegan,
     "compacted": Compacted,
     "ended": Ended,
@@ -126,6 +147,11 @@ class SessionRecord:
     """What the entries fold to."""
 
     model: str = ""
+    """By its own name; the tools of the whole session are chosen by it."""
+    chosen: str = ""
+    """Who answers, where a person named somebody."""
+    choices: int = 0
+    """Made while it was open."""
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
     turns: tuple[TurnBegan, ...] = ()
@@ -149,16 +175,16 @@ class SessionRecord:
                 return replace(self, tasks=(*self.tasks, entry.task), outcome="")
             case Said():
                 return replace(self, conversation=self.conversation.add(*entry.messages))
-            case TurnBegan():
-                return replace(self, turns=(*self.turns, entry), last_turn=entry.number)
-            case Undone():
-                return replace(self, turns=tuple(turn for turn in self.turns if turn.number < entry.number))
+            case TurnBegan() | Undone():
+                return self._turned(entry)
             case Counted():
                 return replace(self, usage=self.usage + entry.usage)
             case Planned():
                 return replace(self, plan=entry.plan)
             case Judged():
                 return replace(self, verdicts=(*self.verdicts, entry.footer))
+            case ModelChosen():
+                return replace(self, chosen=entry.model, choices=self.choices + 1)
             case SweepBegan():
                 return replace(self, sweep=entry.sweep)
             case Compacted():
@@ -166,11 +192,22 @@ class SessionRecord:
             case Ended():
                 return replace(self, outcome=entry.outcome)
 
+    def _turned(self, entry: TurnBegan | Undone) -> SessionRecord:
+        if isinstance(entry, Undone):
+            return replace(self, turns=tuple(turn for turn in self.turns if turn.number < entry.number))
+        return replace(self, turns=(*self.turns, entry), last_turn=entry.number)
+
     def _opened(self, entry: Opened) -> SessionRecord:
+        again = replace(
+            self,
+            model=entry.model,
+            chosen=entry.chosen or self.chosen,
+            openings=self.openings + 1,
+            outcome="",
+        )
         if self.openings:
-            return replace(self, model=entry.model, openings=self.openings + 1, outcome="")
-        begun = Conversation(entry.prefix)
-        return replace(self, model=entry.model, conversation=begun, start=entry.start, openings=1)
+            return again
+        return replace(again, conversation=Conversation(entry.prefix), start=entry.start)
 
 
 class SessionFile:
@@ -178,7 +215,7 @@ class SessionFile:
 
     def __init__(self, repo: Repository, name: str, scrub: Scrubber) -> None:
         self.name = name
-        self.path = repo.private / FOLDER / f"{name}.jsonl"
+        self.path = session_path(repo, name)
         self._scrub = scrub
         self.record = fold_session(self.path) if self.path.exists() else SessionRecord()
 
@@ -187,6 +224,10 @@ class SessionFile:
         document = self._scrub.document({"kind": _WORDS[type(entry)], **to_json(entry)})
         append_line(self.path, document, header=HEADER)
         self.record = self.record.after(entry)
+
+
+def session_path(repo: Repository, name: str) -> Path:
+    return repo.private / FOLDER / f"{name}.jsonl"
 
 
 def fold_session(path: Path) -> SessionRecord:
