@@ -93,3 +93,21 @@ def test_an_answer_of_nothing_is_empty() -> None:
 def test_cached_tokens_are_read_in_the_words_of_other_servers() -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 7}
     assert heard({"choices": [], "usage": usage}).reply().usage == Usage(9, 7, 2)
+
+
+def lines_heard(*contents: str) -> list[str]:
+    from verdigris.models.client import AnswerStream
+
+    told: list[str] = []
+    hearing = AnswerStream(told.append)
+    for content in contents:
+        hearing.take(piece(content=content))
+    return told
+
+
+def test_the_lines_of_a_text_are_told_when_they_are_whole() -> None:
+    assert lines_heard("on", "e\ntw", "o\nthree\nf", "our") == ["one\n", "two\nthree\n"]
+
+
+def test_reasoning_in_front_of_a_text_is_not_told() -> None:
+    assert lines_heard("\n", "<thi", "nk>hm\nhm\n", "</think>\n", "so\n", "be") == ["so\n"]

@@ -242,15 +242,44 @@ class ModelSpoke:
 
 
 @value
+class ModelWrote:
+    """Lines of what a model says, as they come; after a `Delayed` anew. `ModelSpoke` has all of it."""
+
+    text: str
+
+
+@value
+class CallMade:
+    """A model wants a tool to be called; those of one reply are told before the first is carried out."""
+
+    turn: int
+    call: str
+    """Its name in the session."""
+    tool: str
+    arguments: str
+    """JSON."""
+
+
+@value
+class CallBegan:
+    """Nothing is in the call's way any more: its arguments can be read, and who has to say yes has."""
+
+    turn: int
+    call: str
+
+
+@value
 class ToolCalled:
     turn: int
     tool: str
     about: str
-    """The argument that tells most: a path, a command, test ids."""
+    """Its arguments, as JSON."""
     outcome: str
     """`ok`, `denied`, `failed` or `suppressed`."""
     told: str
     """What the model is answered."""
+    call: str = ""
+    """As in `CallMade`."""
 
 
 @value
@@ -309,6 +338,9 @@ Happening: TypeAlias = (
     | RunEnded
     | SessionBegan
     | ModelSpoke
+    | ModelWrote
+    | CallMade
+    | CallBegan
     | ToolCalled
     | PlanShown
     | TurnJudged

@@ -18,7 +18,7 @@ from verdigris.models.protocol import ModelReply, ToolCall, Usage
 from verdigris.models.request import features_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from verdigris.models.providers import Endpoint
 
@@ -51,9 +51,12 @@ class Client:
     def close(self) -> None:
         self._sdk.close()
 
-    def complete(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
+    def complete(
+        self, request: dict[str, Any], key: str, hear: Callable[[str], object] | None = None
+    ) -> AnswerStream | ModelFailure:
+        """`hear`: see `AnswerStream`."""
         try:
-            return self._receive(request, key)
+            return self._receive(request, key, AnswerStream(hear))
         except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told in our words, without its request
             return self._failure(error, request)
 
@@ -67,9 +70,11 @@ class Client:
         except Exception as error:  # noqa: BLE001 - same
             return self._failure(error, {})
 
-    def _receive(self, request: dict[str, Any], key: str) -> AnswerStream | ModelFailure:
+    def _receive(
+        self, request: dict[str, Any], key: str, hearing: AnswerStream
+    ) -> AnswerStream | ModelFailure:
         raw = self._sdk.chat.completions.with_raw_response.create(**request, extra_headers=self._headers(key))
-        response, hearing = raw.http_response, AnswerStream()
+        response = raw.http_response
         try:
             kind = response.headers.get("content-type", "")
             if "html" in kind:
@@ -176,8 +181,11 @@ _THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
 class AnswerStream:
     """Takes pieces and whole answers, as JSON documents; `finish` is empty until the model has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, hear: Callable[[str], object] | None = None) -> None:
+        """`hear` is told the text as it comes, by whole lines: a key is never cut in two."""
         self.finish = ""
+        self._hear = hear
+        self._told = 0
         self._text: list[str] = []
         self._calls: dict[int, dict[str, str]] = {}
         self._usage: Usage | None = None
@@ -191,9 +199,20 @@ class AnswerStream:
             self.finish = choice.get("finish_reason") or self.finish
 
     def _add_delta(self, delta: dict[str, Any]) -> None:
-        self._text += filter(None, [delta.get("content"), delta.get("refusal")])
+        said = [*filter(None, [delta.get("content"), delta.get("refusal")])]
+        self._text += said
+        if self._hear is not None and any("\n" in text for text in said):
+            self._tell_lines(self._hear)
         for place, call in enumerate(delta.get("tool_calls") or []):
             self._add_call(call, place)
+
+    def _tell_lines(self, hear: Callable[[str], object]) -> None:
+        """Reasoning in front of the answer is not told, and waited for until it ends."""
+        text = _THOUGHT.sub("", "".join(self._text))
+        lines = text[: text.rfind("\n") + 1]
+        if lines.strip() and not lines.lstrip().startswith("<think"):
+            hear(lines[self._told :])
+            self._told = len(lines)
 
     def _add_call(self, call: dict[str, Any], place: int) -> None:
         """Pieces of one call share an index; where a server sends none, a new id begins a new call."""

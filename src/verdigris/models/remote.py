@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Remote(AbstractContextManager["Remote"]):
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each by its name
         self,
         endpoint: Endpoint,
         *,
@@ -33,14 +33,16 @@ class Remote(AbstractContextManager["Remote"]):
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
         notice: Callable[[str], object] = lambda _: None,
+        hear: Callable[[str], object] | None = None,
     ) -> None:
-        """`notice` is told why and how long is waited, while it is."""
+        """`notice` is told why and how long is waited, while it is; `hear` an answer's lines as they come."""
         self.endpoint = endpoint
         self.counter = Counter()
         self._environ = os.environ if environ is None else environ
         self._patience = patience
         self._sleep, self._jitter, self._notice = sleep, jitter, notice
         self._scrub = Scrubber((*key_variables(), endpoint.api_key_env), self._environ)
+        self._hear = None if hear is None else lambda text: hear(self._scrub(text))
         self._abilities: dict[bool, Abilities] = {}
         self._client: Client | None = None
 
@@ -77,7 +79,8 @@ class Remote(AbstractContextManager["Remote"]):
         # Some servers take a schema, and tools, but not both.
         both = bool(ask.tools)
         abilities = self._abilities.setdefault(both, Abilities())
-        heard = self._open_client().complete(request_of(self.endpoint, ask, abilities), key)
+        request = request_of(self.endpoint, ask, abilities)
+        heard = self._open_client().complete(request, key, self._hear)
         if isinstance(heard, ModelFailure) and heard.feature == "tools" and ask.needs_tools:
             return ModelFailure(Meaning.MISUSED, heard.words, "name a model that calls tools")
         if isinstance(heard, ModelFailure) and heard.feature is not None:

@@ -29,7 +29,17 @@ from verdigris.drivers.code.limits import End, Limits
 from verdigris.drivers.code.opening import check_session
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.code.sweep import Sweep
-from verdigris.drivers.happenings import Noted, PlanShown, SessionBegan, ToolCalled, TurnJudged
+from verdigris.drivers.happenings import (
+    CallBegan,
+    CallMade,
+    ModelSpoke,
+    ModelWrote,
+    Noted,
+    PlanShown,
+    SessionBegan,
+    ToolCalled,
+    TurnJudged,
+)
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
@@ -458,3 +468,30 @@ def test_a_sweep_that_leaves_its_scope_or_its_budget_is_not_judged(tmp_path: Pat
     assert "1 files outside the sweep's scope (src/**) are changed: notes/plan.md" in answers[2]
     assert "denied [sweep-budget]" in answers[4]
     assert done.ended.outcome == End.DONE
+
+
+def test_each_call_is_told_before_it_begins_and_when_it_has_ended_under_a_name_of_its_own(
+    tmp_path: Path,
+) -> None:
+    junk = Answer(
+        "Two\nlines.", (Call("read_file", "{", id="call_0"), Call("list_files", {"glob": "**"}, "b"))
+    )
+    look = turn(call("read_file", path="README.md"))
+    with playing(tmp_path, (junk, look, FINISH, FINISH)) as played:
+        done = work(played)
+    kinds = (CallMade, CallBegan, ToolCalled)
+    told = [(type(one), one.call) for one in done.happenings if isinstance(one, kinds) and one.turn < 3]
+    assert told == [
+        (CallMade, "1-call_0"),
+        (CallMade, "1-b"),
+        (ToolCalled, "1-call_0"),
+        (CallBegan, "1-b"),
+        (ToolCalled, "1-b"),
+        (CallMade, "2-call_0"),
+        (CallBegan, "2-call_0"),
+        (ToolCalled, "2-call_0"),
+    ]
+    assert [one.text for one in done.happenings if isinstance(one, ModelWrote | ModelSpoke)] == [
+        "Two\n",
+        "Two\nlines.",
+    ]

@@ -153,9 +153,12 @@ def _ask(tool: str, arguments: str) -> bool:
 
 
 def _watching(*, as_json: bool) -> Watcher:
+    from verdigris.drivers.happenings import ModelWrote
     from verdigris.views import code, machine
 
     def told(happening: Happening) -> None:
+        if isinstance(happening, ModelWrote):
+            return  # `ModelSpoke` has all of it
         if as_json:
             show_json(with_time(machine.document(happening)))
         else:

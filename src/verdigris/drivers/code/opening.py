@@ -38,7 +38,7 @@ from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
 from verdigris.drivers.code.tools.workbench import Workbench
 from verdigris.drivers.code.wording import describe_law, in_tools
 from verdigris.drivers.edits import describe_tools
-from verdigris.drivers.happenings import Delayed, Noted, SessionBegan, SessionEnded, scrub_events
+from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
 from verdigris.drivers.machine.opening import check_player
 from verdigris.models.casting import Casting
 from verdigris.models.roles.context import as_text
@@ -149,6 +149,7 @@ def _cast(settings: CodeSettings, options: SessionOptions, project: Project, wat
         root=project.root,
         record=options.record,
         notice=lambda why: watch(Delayed(why)),
+        hear=lambda text: watch(ModelWrote(text)),
     )
 
 

@@ -17,7 +17,15 @@ from verdigris.drivers.code.limits import End, Limits, Spent, reached_limit
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
 from verdigris.drivers.code.wording import describe_denial, describe_law, in_tools
-from verdigris.drivers.happenings import ModelSpoke, Noted, PlanShown, ToolCalled, TurnJudged
+from verdigris.drivers.happenings import (
+    CallBegan,
+    CallMade,
+    ModelSpoke,
+    Noted,
+    PlanShown,
+    ToolCalled,
+    TurnJudged,
+)
 from verdigris.gates.calls import Call, Moment
 from verdigris.gates.stops import describe_unfinished, stop
 from verdigris.models.protocol import Message
@@ -117,6 +125,8 @@ class Session:
             told, result = self._stop(reply.text)
             self._say(*([Message("user", told)] if result is None else []))
             return result
+        for sent in said.calls:
+            self.watch(CallMade(self.turns, self._name_call(sent), sent.name, sent.arguments))
         answers: list[ToolAnswer] = []
         for call, sent in zip(reply.calls, said.calls, strict=True):
             if answers:
@@ -168,12 +178,17 @@ class Session:
             self.watch(ModelSpoke(self.turns, said.content))
 
     def _carry_out(self, call: ToolCall, sent: ToolCall, finish: str) -> ToolAnswer:
-        plan = self.file.record.plan
-        answer = self.dispatcher.carry_out(call, finish=finish)
-        self.watch(ToolCalled(self.turns, call.name, sent.arguments, answer.outcome, answer.text))
+        plan, name = self.file.record.plan, self._name_call(sent)
+        begun = CallBegan(self.turns, name)
+        answer = self.dispatcher.carry_out(call, finish=finish, begin=lambda: self.watch(begun))
+        self.watch(ToolCalled(self.turns, call.name, sent.arguments, answer.outcome, answer.text, name))
         if self.file.record.plan != plan:
             self._show_plan()
         return answer
+
+    def _name_call(self, call: ToolCall) -> str:
+        """No other call of the session has that name: ids are a model's, and begin anew with each reply."""
+        return f"{self.file.record.last_turn}-{call.id}"
 
     def _say(self, *messages: Message) -> None:
         if messages:

@@ -64,8 +64,13 @@ class Dispatcher:
         """The person has spoken: what was repeated before may make sense again."""
         self._history = CallHistory()
 
-    def carry_out(self, call: ToolCall, *, finish: str = "") -> ToolAnswer:
-        """Never without an answer; only a disk that fails ends the session (StorageError)."""
+    def carry_out(
+        self, call: ToolCall, *, finish: str = "", begin: Callable[[], object] | None = None
+    ) -> ToolAnswer:
+        """Never without an answer; only a disk that fails ends the session (StorageError).
+
+        `begin` is called when nothing is in the call's way any more.
+        """
         tool = self._tools.get(call.name)
         if tool is None:
             return failed(f"There is no tool {call.name!r}; there are {', '.join(sorted(self._tools))}.")
@@ -78,6 +83,8 @@ class Dispatcher:
             return ToolAnswer(describe_suppression(call.name), "suppressed")
         if not self._is_allowed(call, given):
             return denied(deny_without_yes(call.name))
+        if begin is not None:
+            begin()
         try:
             answer = self._run(call.name, given)
         except StorageError:
