@@ -1,0 +1,55 @@
+"""Git histories whose answers are known: what an audit must say of each of their commits.
+
+Each is a mailbox of patches in `histories/`, as `git format-patch` writes them. The trailers of a commit have
+the answer: `Outcome`, and a `Red` for each test that was red for the right reason and is green.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+_FOLDER = Path(__file__).with_name("histories")
+_NEEDED = {
+    "python": (),
+    "typescript": ("node", "npm"),
+    "go": ("go",),
+    "rust": ("cargo",),
+}
+LANGUAGES = tuple(_NEEDED)
+
+
+@dataclass(frozen=True)
+class KnownAnswer:
+    commit: str
+    title: str
+    outcome: str
+    reds: tuple[str, ...]
+
+
+def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
+    """Makes the repository; the answers, in order. The first commit, from which it starts, has none."""
+    root.mkdir(parents=True)
+    _git(root, "init", "-q", "-b", "main")
+    _git(root, "am", "-q", "--committer-date-is-author-date", str(_FOLDER / f"{language}.mbox"))
+    form = "%H%x00%s%x00%(trailers:key=Outcome,valueonly)%x00%(trailers:key=Red,valueonly)%x01"
+    said = _git(root, "log", "--reverse", f"--format={form}").split("\1")
+    rows = [row.lstrip("\n").split("\0") for row in said if row.strip()]
+    return tuple(
+        KnownAnswer(commit, title, outcome.strip(), tuple(reds.splitlines()))
+        for commit, title, outcome, reds in rows
+        if outcome.strip()
+    )
+
+
+def missing_tools(language: str) -> tuple[str, ...]:
+    """Programs that the history needs and that are not here."""
+    return tuple(tool for tool in _NEEDED[language] if shutil.which(tool) is None)
+
+
+def _git(root: Path, *words: str) -> str:
+    who = ("-c", "user.name=ann", "-c", "user.email=ann@example.org")
+    done = subprocess.run(["git", *who, *words], cwd=root, capture_output=True, text=True, check=True)
+    return done.stdout
