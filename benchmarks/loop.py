@@ -23,7 +23,7 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import IterationBegan
 from verdigris.drivers.loop.metric.evaluation import measure
 from verdigris.drivers.loop.metric.measurement import Measurement
-from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
 from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.programs.program import Limits, read_program

@@ -22,7 +22,7 @@ from unittest.mock import patch
 
 from verdigris.core.records import Actor
 from verdigris.drivers.code.limits import Prices
-from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
+from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
 from verdigris.drivers.code.tools.table import SYSTEM
 from verdigris.drivers.happenings import TurnJudged
 from verdigris.models.protocol import Ask, Message, ModelReply, ToolCall, Usage

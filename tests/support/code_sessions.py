@@ -14,8 +14,8 @@ from support.gitrepo import GitRepo, make_repo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
 from support.turns import CONFIG, QUICK, World, make_world
 from verdigris.core.records import Actor
-from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
 from verdigris.drivers.code.session_file import Opened, SessionFile
+from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
 from verdigris.drivers.code.tools.dispatch import Dispatcher
 from verdigris.drivers.code.tools.jobs import Jobs
 from verdigris.drivers.code.tools.law import last_event

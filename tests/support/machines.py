@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from support.gitrepo import GitRepo, copied, make_repo
 from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.records import Actor
-from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import Run
 from verdigris.models.roles.answer import SCHEMA_NAME
 from verdigris.setup.initialisation import initialise

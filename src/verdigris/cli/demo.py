@@ -114,13 +114,13 @@ class DemoScreen:
 
 def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
-    from verdigris.drivers.demo.recorded import build_kata
+    from verdigris.drivers.demo.recordings import build_kata
 
     return _show_replay(screen, "The machine builds a kata", build_kata)
 
 
 def _cycle(screen: DemoScreen) -> bool:
-    from verdigris.drivers.demo.recorded import build_spec
+    from verdigris.drivers.demo.recordings import build_spec
 
     return _show_replay(screen, "A spec becomes evidence", build_spec)
 

@@ -33,8 +33,8 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
-    from verdigris.drivers.code.opening import check_session
-    from verdigris.drivers.machine.opening import check_players
+    from verdigris.drivers.code.session_start import check_session
+    from verdigris.drivers.machine.open_machine import check_players
     from verdigris.gates.clients.registry import clients
     from verdigris.setup.doctor import examine
 

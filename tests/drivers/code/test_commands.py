@@ -12,7 +12,7 @@ from support.code_sessions import GOOD, GREEN, KEY, RED, STUB, TEST, TEST_ID, TE
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.code.commands import COMMANDS, run_command
 from verdigris.drivers.code.limits import End, Limits
-from verdigris.drivers.code.opening import SessionOptions, open_session, work_on_task
+from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
 from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.happenings import ignore_event
 

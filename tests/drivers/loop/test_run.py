@@ -40,7 +40,7 @@ from verdigris.drivers.happenings import (
     StepEnded,
 )
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.storage.project import open_project

@@ -11,7 +11,7 @@ from support.loops import NAME, make_loop
 from verdigris.core.records import Actor
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.occupancy import RUN, occupy
-from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.survey import survey_programs
 from verdigris.storage.project import open_project
 from verdigris.views.loop import status_lines

@@ -11,7 +11,7 @@ import pytest
 from support.machines import make_kata, nobody
 from verdigris.core.errors import UserError
 from verdigris.drivers.happenings import Asked, Noted, StepEnded
-from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.run import Run
 from verdigris.drivers.machine.worktree import place
 from verdigris.storage.repository import find_repository

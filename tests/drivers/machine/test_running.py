@@ -22,7 +22,7 @@ from support.machines import (
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.events import TestBug, TestBugClosed, decode
 from verdigris.drivers.happenings import Noted, Refused, RunBegan, StepEnded, ignore_event
-from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.open_machine import open_machine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,8 @@ from support.katas import leap_year_unittest, shipping_unittest, string_calculat
 from support.katas.script import served
 from support.openai_server import serving
 from verdigris.core.records import Actor
-from verdigris.drivers.demo import recorded as kata
-from verdigris.drivers.demo import recorded as spec
+from verdigris.drivers.demo import recordings as kata
+from verdigris.drivers.demo import recordings as spec
 from verdigris.drivers.machine import recorded
 
 if TYPE_CHECKING:

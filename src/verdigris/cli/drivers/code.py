@@ -66,7 +66,7 @@ def command(  # noqa: PLR0913 - options, each by its name
     if (no := persons_only("code")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.code.limits import EXIT_CODES, End, Limits
-    from verdigris.drivers.code.opening import SessionOptions, open_session, run_session
+    from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
     from verdigris.drivers.code.sweep import Sweep
 
     attended = task is None and not as_json and sys.stdin.isatty()
@@ -103,7 +103,7 @@ def _read_task(task: str | None, *, optional: bool) -> str:
 def _converse(session: Session, *, uncovered: bool, sweep: Sweep | None) -> int:
     """Tasks and commands, line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
     from verdigris.drivers.code.commands import run_command
-    from verdigris.drivers.code.opening import begin_session, work_on_task
+    from verdigris.drivers.code.session_start import begin_session, work_on_task
 
     import_history()
     begin_session(session, uncovered=uncovered, sweep=sweep)

@@ -114,7 +114,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     from verdigris.cli.drivers.machine import reporting_ends, watching
     from verdigris.drivers.happenings import RunEnded
     from verdigris.drivers.loop.iteration.phases import EXIT_CODES, End
-    from verdigris.drivers.loop.opening import open_program
+    from verdigris.drivers.loop.open_program import open_program
     from verdigris.drivers.loop.run import Run
 
     if denial := persons_only("loop run"):

@@ -28,7 +28,7 @@ SUCCEEDED = frozenset({"steps-made", "kata-done", "cycle-done"})
 def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     if (no := persons_only("run")) is not None:
         return deny(no, as_json=as_json)
-    from verdigris.drivers.machine.opening import open_machine
+    from verdigris.drivers.machine.open_machine import open_machine
     from verdigris.drivers.machine.run import Run
 
     with reporting_ends("`tdd run` goes on with the open step", as_json=as_json) as failed:

@@ -13,10 +13,10 @@ from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailabl
 from verdigris.core.value import value
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import Essentials, compact, reply_message
+from verdigris.drivers.code.kernel_answers import describe_denial, describe_law, in_tools
 from verdigris.drivers.code.limits import End, Limits, Spent, reached_limit
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
-from verdigris.drivers.code.wording import describe_denial, describe_law, in_tools
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,

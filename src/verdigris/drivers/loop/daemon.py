@@ -13,7 +13,7 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
 from verdigris.drivers.loop.iteration.phases import End, Spent, reached_limit
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
-from verdigris.drivers.loop.opening import open_program
+from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.run import STOPPED, Run

@@ -9,7 +9,7 @@ from verdigris.core.value import value
 from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant
-from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL

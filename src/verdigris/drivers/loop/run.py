@@ -26,14 +26,14 @@ from verdigris.drivers.loop.iteration.phases import (
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
-from verdigris.drivers.loop.opening import BranchStuck, follow_base, now_ms
+from verdigris.drivers.loop.open_program import BranchStuck, follow_base, now_ms
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 
 if TYPE_CHECKING:
     from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.open_program import OpenProgram
     from verdigris.drivers.loop.programs.program import Limits
 
 _SECONDS = 3600.0

@@ -9,7 +9,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import MemoryPlace, StateDeferred, see_state, write_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.history import ProgramState, read_history
-from verdigris.drivers.loop.opening import now_ms, remote_of
+from verdigris.drivers.loop.open_program import now_ms, remote_of
 from verdigris.drivers.loop.state_file.person_edits import read_edits
 from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
 from verdigris.storage.lock import hold_lock

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import OpenStep
     from verdigris.drivers.machine.history import MachineCommit, Position
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.open_machine import Machine
     from verdigris.storage.project import Project
 
 

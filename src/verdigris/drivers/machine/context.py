@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from verdigris.drivers.machine.history import Position
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.open_machine import Machine
 
 
 _CAME_BACK = """\

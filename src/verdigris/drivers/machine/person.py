@@ -28,7 +28,7 @@ from verdigris.turns.claim import claim
 
 if TYPE_CHECKING:
     from verdigris.drivers.machine.history import Position
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.open_machine import Machine
     from verdigris.drivers.machine.step import Outcome
 
 PATIENT = 1_000_000

@@ -25,7 +25,7 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.opening import dirty
+from verdigris.drivers.machine.open_machine import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.step import Outcome, Step
@@ -40,7 +40,7 @@ from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
 
 if TYPE_CHECKING:
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.open_machine import Machine
     from verdigris.drivers.machine.person import Person
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"

@@ -27,7 +27,7 @@ from verdigris.turns.aside import lay_back
 if TYPE_CHECKING:
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.machine.history import Position
-    from verdigris.drivers.machine.opening import Machine
+    from verdigris.drivers.machine.open_machine import Machine
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
     from verdigris.turns.git import commit

@@ -250,7 +250,7 @@ there is."""
         return find_mocked_subjects(test, sources)
 
     def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-        from verdigris.languages.python.concerns.measured import find_measured_faults
+        from verdigris.languages.python.concerns.metric_faults import find_measured_faults
 
         return find_measured_faults(path, before, after)
 

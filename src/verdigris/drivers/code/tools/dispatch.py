@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
+from verdigris.drivers.code.kernel_answers import in_tools
 from verdigris.drivers.code.permission import Permission, deny_without_yes
 from verdigris.drivers.code.plan import (
     BadPlan,
@@ -22,7 +23,6 @@ from verdigris.drivers.code.tools.repetition import CallHistory, describe_suppre
 from verdigris.drivers.code.tools.shell import shell
 from verdigris.drivers.code.tools.table import EDITING, READING
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
-from verdigris.drivers.code.wording import in_tools
 from verdigris.models.tool_calls import BadArguments, read_arguments
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
+from verdigris.drivers.code.kernel_answers import clip, describe_denial
 from verdigris.drivers.code.sweep import touched_files
-from verdigris.drivers.code.wording import clip, describe_denial
 from verdigris.languages.tests import written_tests
 from verdigris.models.providers import hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret

@@ -16,7 +16,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import Best, EvaluationFailed, Measurement, judge_metric
-from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.programs.boundaries import find_crossings
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
     from verdigris.drivers.loop.metric.measurement import MetricJudgement
-    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72
 _ITERATION = "Autoloop-Iteration"

@@ -13,18 +13,17 @@ from verdigris.drivers.happenings import IterationBegan, PhaseBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.iteration.candidate import Candidate
 from verdigris.drivers.loop.iteration.ci_check import CiCheck
-from verdigris.drivers.loop.iteration.improvement import Improvement
 from verdigris.drivers.loop.iteration.phases import LoopPhase, choose_iteration, next_phase
-from verdigris.drivers.loop.iteration.pinning import Pinning
+from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
-from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.open_program import OpenProgram
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from verdigris.drivers.loop.history import ERROR, REJECTED
 from verdigris.drivers.loop.iteration.context import task_of
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, is_report
 from verdigris.drivers.loop.iteration.role_step import RoleStep
-from verdigris.drivers.loop.opening import now_ms
+from verdigris.drivers.loop.open_program import now_ms
 from verdigris.models.roles.answer import Say
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import Red
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
-    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.open_program import OpenProgram
     from verdigris.models.roles import Role
     from verdigris.models.roles.check import EditPlan, Stop
     from verdigris.models.roles.prompt import Task

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Happening
-    from verdigris.drivers.loop.opening import OpenProgram
+    from verdigris.drivers.loop.open_program import OpenProgram
     from verdigris.models.roles import Role
     from verdigris.models.roles.prompt import Task
     from verdigris.storage.project import Project

@@ -17,6 +17,7 @@ from verdigris.core.value import value
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import pin_prefix
+from verdigris.drivers.code.kernel_answers import describe_law, in_tools
 from verdigris.drivers.code.limits import EXIT_CODES, Limits
 from verdigris.drivers.code.permission import Permission
 from verdigris.drivers.code.plan import lint_plan
@@ -36,10 +37,9 @@ from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.shell import CLIENT, jobs_folder
 from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
 from verdigris.drivers.code.tools.workbench import Workbench
-from verdigris.drivers.code.wording import describe_law, in_tools
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
-from verdigris.drivers.machine.opening import check_player
+from verdigris.drivers.machine.open_machine import check_player
 from verdigris.models.casting import Casting
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import Finding

@@ -1,4 +1,4 @@
-"""Pins a behaviour: a red test, the code that makes it green, a second look at the test, a block."""
+"""The phases of an iteration that roles play: pin a behaviour, make it green, think again, improve."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.attempts import Exhausted
-from verdigris.drivers.edits import Bad
+from verdigris.drivers.edits import Bad, forbidden
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
+from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.iteration.role_step import STOPPED
-from verdigris.drivers.loop.roles import CODE_WRITER, TEST_WRITER
+from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.message import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.history import Behaviour
     from verdigris.drivers.loop.iteration.candidate import Candidate
     from verdigris.models.roles.check import EditPlan
+
 
 _RETHINKS = 3
 
@@ -203,3 +205,46 @@ class Pinning(PhaseWork):
         )
         self.open.record(blocked)
         return self.end(BLOCKED, "green", why, commit=head(self.open.project.repo).commit or "")
+
+
+_ATTEMPTS = 3
+
+
+class Improvement(PhaseWork):
+    def improve(self, phase: LoopPhase) -> Event:
+        role = IMPROVER if phase is LoopPhase.REFACTOR else OPTIMIZER
+        project = self.open.acting(role)
+        if self.now.made is not None and not self.now.made.lines:
+            return self.chosen(self.now.rest, why="nothing was written that could be improved")
+
+        def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
+            if large := self._too_large(plan):
+                return large
+            measured = role is OPTIMIZER
+            found = judge_refactoring(project, self.open.settings, plan.changes, seen, optimizes=measured)
+            return found or accepted()
+
+        def accepted() -> Event:
+            said = step.proposal()
+            return self.chosen(project.workspace.snapshot(), said.improvement, said.rationale, said.lesson)
+
+        step = self.step(role, phase, _ATTEMPTS, judge)
+        got = step.take(self.task(step), taken=accepted)
+        if isinstance(got, Exhausted):
+            why = f"no change was accepted: {got.why}"
+            return self.chosen(self.now.rest, why=why) if role is IMPROVER else self.error(str(phase), why)
+        if isinstance(got, e.RefactorChosen):
+            step.tell_end(str(phase), got.improvement or got.why)
+        return got
+
+    def _too_large(self, plan: EditPlan) -> Bad | None:
+        if self.now.made is None:
+            return None
+        before = self.open.project.workspace.read_many(self.now.rest, list(plan.changes))
+        found = extent(before, plan.changes)
+        if found.lines < self.now.made.lines:
+            return None
+        return forbidden(
+            f"it changes {found.lines} lines, and what made the test pass has {self.now.made.lines}:"
+            " a refactor is smaller than that, or wants an iteration of its own"
+        )

@@ -14,7 +14,7 @@ from verdigris.drivers.cycle.run import Run as CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.drivers.demo.play import lay_out
 from verdigris.drivers.happenings import RunEnded
-from verdigris.drivers.machine.opening import open_machine
+from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.recorded import IN_PLACE
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import Run
