@@ -17,10 +17,9 @@ from verdigris.core.records import Actor
 from verdigris.drivers.code.session_file import Opened, SessionFile
 from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
 from verdigris.drivers.code.tools.dispatch import Dispatcher
-from verdigris.drivers.code.tools.jobs import Jobs
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.table import is_patching, tools_for
-from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench
+from verdigris.drivers.code.tools.workbench import Jobs, ToolAnswer, Workbench
 from verdigris.models.protocol import ToolCall
 from verdigris.models.providers import Scrubber
 from verdigris.setup.initialisation import initialise
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.drivers.code.sweep import Sweep
+    from verdigris.drivers.code.grants import Sweep
     from verdigris.drivers.happenings import Happening, SessionEnded
 
 SESSION = "0123abcd"

@@ -11,9 +11,9 @@ import pytest
 from support.code_sessions import GOOD, GREEN, KEY, RED, STUB, TEST, TEST_ID, TEST_TEXT, call, playing, turn
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.code.commands import COMMANDS, run_command
+from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.limits import End, Limits
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
-from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.happenings import ignore_event
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ from support.code_sessions import (
 from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted, Repair, decode
+from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.limits import End, Limits
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.code.session_start import check_session
-from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,

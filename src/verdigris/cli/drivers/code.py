@@ -17,9 +17,8 @@ from verdigris.core.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.code.permission import Mode
+    from verdigris.drivers.code.grants import Mode, Sweep
     from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -65,9 +64,9 @@ def command(  # noqa: PLR0913 - options, each by its name
     """
     if (no := persons_only("code")) is not None:
         return deny(no, as_json=as_json)
+    from verdigris.drivers.code.grants import Sweep
     from verdigris.drivers.code.limits import EXIT_CODES, End, Limits
     from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
-    from verdigris.drivers.code.sweep import Sweep
 
     attended = task is None and not as_json and sys.stdin.isatty()
     resumed = resume if resume is not None else "" if goes_on else None

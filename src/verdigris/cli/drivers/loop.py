@@ -48,7 +48,7 @@ def command() -> None:
 )
 def new(name: str, strategy: str) -> int:
     """Write a program to fill in, below .autoloop/programs/NAME (a person's command)."""
-    from verdigris.drivers.loop.programs.templates import new_program
+    from verdigris.drivers.loop.programs.discovery import new_program
 
     if denial := persons_only("loop new"):
         return deny(denial)

@@ -12,11 +12,11 @@ from verdigris.core.events import Ground
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.kernel_answers import describe_law
 from verdigris.drivers.code.plan import describe_plan
 from verdigris.drivers.code.session_file import Undone
 from verdigris.drivers.code.session_start import begin_refactor
-from verdigris.drivers.code.sweep import Sweep
 from verdigris.drivers.code.tools.shell import CLIENT
 from verdigris.storage.repository import head
 from verdigris.turns import refactor

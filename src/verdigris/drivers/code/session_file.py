@@ -14,8 +14,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import Conversation
+from verdigris.drivers.code.grants import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.drivers.code.plan import Plan
-from verdigris.drivers.code.sweep import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.models.protocol import Message, Usage
 from verdigris.storage.json_lines import append_line, read_lines
 

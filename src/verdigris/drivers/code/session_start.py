@@ -17,9 +17,9 @@ from verdigris.core.value import value
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import pin_prefix
+from verdigris.drivers.code.grants import Permission
 from verdigris.drivers.code.kernel_answers import describe_law, in_tools
 from verdigris.drivers.code.limits import EXIT_CODES, Limits
-from verdigris.drivers.code.permission import Permission
 from verdigris.drivers.code.plan import lint_plan
 from verdigris.drivers.code.session import Session, SessionResult
 from verdigris.drivers.code.session_file import (
@@ -32,11 +32,10 @@ from verdigris.drivers.code.session_file import (
 )
 from verdigris.drivers.code.settings import AGENT, load_code
 from verdigris.drivers.code.tools.dispatch import Dispatcher
-from verdigris.drivers.code.tools.jobs import Jobs
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.shell import CLIENT, jobs_folder
 from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
-from verdigris.drivers.code.tools.workbench import Workbench
+from verdigris.drivers.code.tools.workbench import Jobs, Workbench
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
 from verdigris.drivers.machine.open_machine import check_player
@@ -53,9 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from verdigris.drivers.code.permission import Mode
+    from verdigris.drivers.code.grants import Mode, Sweep
     from verdigris.drivers.code.settings import CodeSettings
-    from verdigris.drivers.code.sweep import Sweep
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Model
     from verdigris.storage.project import Project

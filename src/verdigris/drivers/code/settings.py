@@ -8,8 +8,8 @@ import msgspec
 
 from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
+from verdigris.drivers.code.grants import Mode  # noqa: TC001 - msgspec reads it
 from verdigris.drivers.code.limits import Prices
-from verdigris.drivers.code.permission import Mode  # noqa: TC001 - msgspec reads it
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
 

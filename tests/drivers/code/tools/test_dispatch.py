@@ -6,7 +6,8 @@ import pytest
 
 from support.code_sessions import Bench, make_bench
 from verdigris.core.errors import StorageError
-from verdigris.drivers.code.permission import Permission
+from verdigris.drivers.code.grants import Permission
+from verdigris.drivers.code.tools.dispatch import CallHistory, describe_suppression
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,3 +105,49 @@ def test_a_call_that_needs_a_yes_is_asked_about_and_denied_without_one(tool: Ben
     assert tool("create_file", path="yes.py", content="X = sum([1])\n").text.startswith("denied [red-first]")
     assert tool("read_file", path="calc.py").outcome == "ok"
     assert len(asked) == 3
+
+
+READ = {"path": "a.py"}
+
+
+def read(history: CallHistory, path: str = "a.py") -> CallHistory:
+    return history.after("read_file", {"path": path}, reads=True)
+
+
+def test_the_third_same_call_within_six_is_suppressed() -> None:
+    history = read(CallHistory())
+    assert not history.suppresses("read_file", READ)
+    history = read(history)
+    assert history.suppresses("read_file", READ)
+    assert not history.suppresses("read_file", {"path": "b.py"})
+
+
+def test_calls_that_lie_further_back_do_not_count() -> None:
+    history = read(read(CallHistory()))
+    for other in "bcde":
+        history = read(history, other)
+    assert not history.suppresses("read_file", READ)
+
+
+def test_the_order_of_arguments_makes_no_difference() -> None:
+    history = CallHistory()
+    for _ in range(2):
+        history = history.after("search", {"text": "x", "glob": "*"}, reads=True)
+    assert history.suppresses("search", {"glob": "*", "text": "x"})
+
+
+def test_after_an_edit_reading_again_is_no_circle() -> None:
+    history = read(read(CallHistory())).after("edit_file", {"path": "a.py"}, reads=False)
+    assert not history.suppresses("read_file", READ)
+
+
+def test_the_same_edit_three_times_is_one() -> None:
+    history = CallHistory()
+    for _ in range(2):
+        history = read(history.after("edit_file", READ, reads=False))
+    assert history.suppresses("edit_file", READ)
+
+
+def test_the_suppression_is_visible_and_names_a_way_out() -> None:
+    assert "suppressed" in describe_suppression("read_file")
+    assert "finish" in describe_suppression("read_file")

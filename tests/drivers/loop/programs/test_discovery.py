@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import UserError
-from verdigris.drivers.loop.programs.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.programs.templates import STRATEGIES, new_program
+from verdigris.drivers.loop.programs.discovery import (
+    STRATEGIES,
+    find_program,
+    find_programs,
+    lint_program,
+    new_program,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, VerdigrisError
+from verdigris.core.value import value
+from verdigris.drivers.code.grants import Permission, deny_without_yes
 from verdigris.drivers.code.kernel_answers import in_tools
-from verdigris.drivers.code.permission import Permission, deny_without_yes
 from verdigris.drivers.code.plan import (
     BadPlan,
     Plan,
@@ -19,7 +21,6 @@ from verdigris.drivers.code.plan import (
 )
 from verdigris.drivers.code.session_file import Planned
 from verdigris.drivers.code.tools import files, law
-from verdigris.drivers.code.tools.repetition import CallHistory, describe_suppression
 from verdigris.drivers.code.tools.shell import shell
 from verdigris.drivers.code.tools.table import EDITING, READING
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.models.protocol import ToolCall, ToolSpec
 
+
+WINDOW, MOST = 6, 3
 _KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
     "read_file": files.read_file,
     "list_files": files.list_files,
@@ -48,6 +51,34 @@ _KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
     "test_bug": law.test_bug,
     "shell": shell,
 }
+
+
+@value
+class CallHistory:
+    """The calls since the person last spoke, the newest last; each with whether it only reads."""
+
+    recent: tuple[tuple[str, bool], ...] = ()
+
+    def after(self, name: str, arguments: Mapping[str, Any], *, reads: bool) -> CallHistory:
+        """A call that may change files makes it worth while to read them again."""
+        before = self.recent if reads else tuple(call for call in self.recent if not call[1])
+        return CallHistory((*before, (_signature(name, arguments), reads))[-WINDOW:])
+
+    def suppresses(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        seen = [signature for signature, _ in self.recent[-(WINDOW - 1) :]]
+        return seen.count(_signature(name, arguments)) >= MOST - 1
+
+
+def describe_suppression(name: str) -> str:
+    return (
+        f"[tdd] suppressed: {name} was called {MOST} times with the same arguments within {WINDOW} calls, "
+        "and nothing changed in between. It was not run. Read what it said before, and do something else; "
+        "if you cannot go on, call finish and say why."
+    )
+
+
+def _signature(name: str, arguments: Mapping[str, Any]) -> str:
+    return f"{name} {json.dumps(arguments, sort_keys=True)}"
 
 
 class Dispatcher:

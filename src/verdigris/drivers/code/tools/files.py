@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
 from verdigris.core.state import Phase
-from verdigris.drivers.code.tools.patch import BadPatch, apply_patch, read_patch
-from verdigris.drivers.code.tools.replacement import Mismatch, number_lines, replace_once
+from verdigris.drivers.code.tools.edit_formats import (
+    BadPatch,
+    Mismatch,
+    apply_patch,
+    number_lines,
+    read_patch,
+    replace_once,
+)
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text

@@ -9,9 +9,9 @@ from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
+from verdigris.drivers.code.grants import touched_files
 from verdigris.drivers.code.kernel_answers import describe_denial, describe_judgement, describe_run, in_tools
 from verdigris.drivers.code.plan import Verdicts
-from verdigris.drivers.code.sweep import touched_files
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
 from verdigris.drivers.edits import quoting
 from verdigris.drivers.judges.implementor import find_answer_lookup

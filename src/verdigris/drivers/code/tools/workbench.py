@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -11,8 +15,8 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
+from verdigris.drivers.code.grants import touched_files
 from verdigris.drivers.code.kernel_answers import clip, describe_denial
-from verdigris.drivers.code.sweep import touched_files
 from verdigris.languages.tests import written_tests
 from verdigris.models.providers import hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret
@@ -20,12 +24,56 @@ from verdigris.storage.log.light import digest
 from verdigris.storage.paths import canonical
 
 if TYPE_CHECKING:
-    from verdigris.drivers.code.sweep import Sweep
-    from verdigris.drivers.code.tools.jobs import Jobs
+    from pathlib import Path
+
+    from verdigris.drivers.code.grants import Sweep
     from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
-
 Outcome = Literal["ok", "denied", "failed", "suppressed"]
+
+
+@dataclass
+class Job:
+    command: str
+    process: subprocess.Popen[bytes]
+    output: Path
+
+
+@dataclass
+class Jobs:
+    folder: Path
+    running: dict[str, Job] = field(default_factory=dict)
+    started: int = 0
+
+    def start(self, argv: list[str], command: str, cwd: Path, env: Mapping[str, str]) -> str:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.started += 1
+        name = f"j{self.started}"
+        output = self.folder / f"{name}.out"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.running[name] = Job(command, process, output)
+        return name
+
+    def stop(self, name: str) -> None:
+        process = self.running[name].process
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def close(self) -> None:
+        for name, job in self.running.items():
+            self.stop(name)
+            job.output.unlink(missing_ok=True)
+        self.running.clear()
 
 
 @value

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _RETHINKS = 3
+_ATTEMPTS = 3
 
 
 class Pinning(PhaseWork):
@@ -205,9 +206,6 @@ class Pinning(PhaseWork):
         )
         self.open.record(blocked)
         return self.end(BLOCKED, "green", why, commit=head(self.open.project.repo).commit or "")
-
-
-_ATTEMPTS = 3
 
 
 class Improvement(PhaseWork):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.code.permission import Mode, Permission, deny_without_yes
+from verdigris.drivers.code.grants import Mode, Permission, deny_without_yes
 
 ALLOW = ("git log*", "ls", "make test && make lint")
 

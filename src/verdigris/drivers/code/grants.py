@@ -1,13 +1,10 @@
-"""A sweep: a refactor over many files, as a codemod makes it, with a scope and a budget that a person gives.
-
-Inside the scope everything may write, a script too; what it came to is judged once, at the end, as every
-refactor is.
-"""
+"""What a person grants a session: calls that need no yes, and a sweep over many files."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.actions import Deny
 from verdigris.core.paths import compile_glob
@@ -15,17 +12,25 @@ from verdigris.core.state import Phase
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from verdigris.storage.project import Project
+
 
 FILES = 200
 """The most that a sweep may touch where nobody says."""
 _NAMED = 5
+Mode = Literal["ask", "edits", "all"]
+_JOINING = frozenset(";|&`$<>(){}\n\\")
+"""With these a line holds more than the command that it begins with."""
 
 
 @value
 class Sweep:
+    """A refactor over many files, as a codemod makes it. Inside the scope everything may write, a script too;
+    what it came to is judged once, at the end, as every refactor is.
+    """
+
     globs: tuple[str, ...]
     files: int = FILES
 
@@ -59,3 +64,32 @@ def touched_files(project: Project) -> tuple[str, ...]:
         return ()
     now = project.workspace.snapshot()
     return tuple(change.path for change in project.workspace.changes(state.refactor.tree, now))
+
+
+@value
+class Permission:
+    mode: Mode = "all"
+    """`ask`: edits and commands; `edits`: commands only; `all`: nothing is asked."""
+    allow: tuple[str, ...] = ()
+    """Commands that are never asked about: globs of whole lines, as `git log*`."""
+
+    def needs_yes(self, tool: str, given: Mapping[str, Any], *, edits: bool) -> bool:
+        if self.mode == "all":
+            return False
+        if edits:
+            return self.mode == "ask"
+        command = str(given.get("command", "")).strip()
+        return tool == "shell" and bool(command) and not self._allows(command)
+
+    def _allows(self, command: str) -> bool:
+        if command in self.allow:
+            return True
+        return not _JOINING & set(command) and any(fnmatchcase(command, glob) for glob in self.allow)
+
+
+def deny_without_yes(tool: str) -> Deny:
+    return Deny(
+        "no-permission",
+        f"A person has to say yes to this call of {tool}, and did not.",
+        "do without it: run_tests runs tests, search and read_file read; or finish and say what you need",
+    )

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.code.tools.patch import BadPatch, apply_patch, read_patch
+from verdigris.drivers.code.tools.edit_formats import (
+    BadPatch,
+    Mismatch,
+    apply_patch,
+    read_patch,
+    replace_once,
+)
 
 CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a + b\n"
 
@@ -78,3 +84,53 @@ def test_a_file_that_exists_is_not_added_and_one_that_does_not_is_not_changed() 
 )
 def test_what_is_no_patch_is_a_value(text: str) -> None:
     assert isinstance(read_patch(text), BadPatch)
+
+
+CALC = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
+
+
+def mismatch(search: str, text: str = CALC) -> Mismatch:
+    found = replace_once("calc.py", text, search, "x")
+    assert isinstance(found, Mismatch)
+    return found
+
+
+def test_a_text_that_stands_once_is_replaced() -> None:
+    assert replace_once("c", CALC, "a - b", "b - a") == CALC.replace("a - b", "b - a")
+
+
+def test_line_ends_are_taken_as_the_file_has_them() -> None:
+    crlf = CALC.replace("\n", "\r\n")
+    made = replace_once("c", crlf, "sub(a, b):\n    return a - b\n", "sub(a, b):\n    return 0\n")
+    assert made == crlf.replace("a - b", "0")
+
+
+def test_several_matches_are_refused_with_their_number_and_lines() -> None:
+    found = mismatch("(a, b):")
+    assert found.matches == 2
+    assert "2 matches in calc.py, at lines 1, 5" in found.words
+
+
+def test_no_match_is_refused_with_the_nearest_lines_and_their_numbers() -> None:
+    found = mismatch("def sub(a,b):\n    return a-b")
+    assert found.matches == 0
+    assert "0 matches" in found.words
+    assert "5\tdef sub(a, b):" in found.words
+    assert "6\t    return a - b" in found.words
+
+
+def test_among_lines_that_are_alike_the_one_with_the_right_neighbours_is_nearest() -> None:
+    text = "    return None\n    x = 1\n" + "pass\n" * 30 + "    return None\n    y = 2\n"
+    assert "34\t    y = 2" in mismatch("  return None\n    y = 2\nz", text).words
+
+
+def test_nothing_alike_says_so() -> None:
+    assert "no line is like it" in mismatch("%%%%%%%%").words
+
+
+def test_an_empty_search_an_empty_file_and_no_change_are_told() -> None:
+    assert "search is empty" in mismatch("").words
+    assert "is empty" in mismatch("a", "").words
+    same = replace_once("c", CALC, "a - b", "a - b")
+    assert isinstance(same, Mismatch)
+    assert "nothing would change" in same.words

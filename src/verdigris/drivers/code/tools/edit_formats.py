@@ -1,10 +1,8 @@
-"""The patch format that GPT models are used to (`*** Begin Patch`): reads it, and applies it to texts.
-
-It has no line numbers: each part of an update quotes lines as they stand in the file, exactly.
-"""
+"""The two forms in which a model edits a file: one text for another, and the patch of GPT models."""
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 _ADD, _DELETE, _UPDATE, _MOVE = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: "
 _END_OF_FILE = "*** End of File"
@@ -20,6 +19,18 @@ _FORM = (
     f"A patch begins with `{BEGIN}`, ends with `{END}`, and has parts that begin with `{_ADD}PATH`, "
     f"`{_UPDATE}PATH` or `{_DELETE}PATH`."
 )
+_LINES = {
+    "add": "Each line of a new file begins with `+`.",
+    "delete": "A deleted file has no lines.",
+    "update": "Lines begin with a blank (stays), `-` (goes) or `+` (comes); `@@ LINE` says after which line.",
+}
+_AROUND = 3
+"""Lines shown on each side of the nearest one."""
+_SHOWN = 6
+"""Places that are named where a text stands several times."""
+_MOST_LINES = 20_000
+"""Lines among which the nearest is looked for."""
+_ALIKE = 0.5
 
 
 @value
@@ -67,13 +78,6 @@ def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
     if not found:
         return BadPatch(f"The patch is empty. {_FORM}")
     return tuple(found)
-
-
-_LINES = {
-    "add": "Each line of a new file begins with `+`.",
-    "delete": "A deleted file has no lines.",
-    "update": "Lines begin with a blank (stays), `-` (goes) or `+` (comes); `@@ LINE` says after which line.",
-}
 
 
 def _take_line(patch: FilePatch, line: str) -> FilePatch | None:
@@ -161,3 +165,71 @@ def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous
             f"{len(places)} matches in {where}, at lines {named}: quote more, or `@@ LINE` before it."
         )
     return places[0]
+
+
+@value
+class Mismatch:
+    matches: int
+    words: str
+    """To the model: why nothing was replaced, with lines as they stand in the file."""
+
+
+def replace_once(path: str, text: str, search: str, replacement: str) -> str | Mismatch:
+    """No fuzziness, since the gate has to know the bytes; only line ends are taken as the file has them."""
+    if not search:
+        return Mismatch(0, "search is empty: quote the lines to be replaced; create_file makes a new file.")
+    if "\r\n" in text and "\r\n" not in search:
+        search, replacement = search.replace("\n", "\r\n"), replacement.replace("\n", "\r\n")
+    count = text.count(search)
+    if count == 1:
+        if search == replacement:
+            return Mismatch(1, "search and replace are the same: nothing would change.")
+        return text.replace(search, replacement, 1)
+    if count:
+        return Mismatch(count, _describe_several(path, text, search, count))
+    return Mismatch(0, _describe_nothing(path, text, search))
+
+
+def _describe_several(path: str, text: str, search: str, count: int) -> str:
+    starts: list[int] = []
+    at = text.find(search)
+    while at >= 0 and len(starts) < _SHOWN:
+        starts.append(text.count("\n", 0, at) + 1)
+        at = text.find(search, at + 1)
+    lines = ", ".join(map(str, starts)) + (", …" if count > _SHOWN else "")
+    return (
+        f"{count} matches in {path}, at lines {lines}; exactly one is needed. "
+        "Quote more lines around the one that you mean."
+    )
+
+
+def _describe_nothing(path: str, text: str, search: str) -> str:
+    if not text.strip():
+        return f"0 matches: {path} is empty."
+    lines = text.splitlines()
+    at = _nearest_line(lines, search)
+    if at is None:
+        return f"0 matches in {path}, and no line is like it ({len(lines)} lines). Read the file again."
+    first, last = max(0, at - _AROUND), min(len(lines), at + _AROUND + len(search.splitlines()))
+    shown = number_lines(lines[first:last], first + 1)
+    return f"0 matches in {path}. The nearest lines, with their numbers:\n{shown}\nQuote them exactly."
+
+
+def _nearest_line(lines: Sequence[str], search: str) -> int | None:
+    """The line most like the first telling one of what was searched; among equals, where more fits."""
+    wanted = [line.strip() for line in search.splitlines() if line.strip()]
+    if not wanted:
+        return None
+    known = [line.strip() for line in lines[:_MOST_LINES]]
+    close = difflib.get_close_matches(wanted[0], {line for line in known if line}, 1, _ALIKE)
+    if not close:
+        return None
+    places = [at for at, line in enumerate(known) if line == close[0]]
+    rest = set(wanted[1:])
+    return max(places, key=lambda at: len(rest.intersection(known[at + 1 : at + 1 + len(wanted)])))
+
+
+def number_lines(lines: Sequence[str], first: int) -> str:
+    """As `read_file` shows them."""
+    width = len(str(first + len(lines)))
+    return "\n".join(f"{number:>{width}}\t{line}" for number, line in enumerate(lines, first))
