@@ -37,6 +37,7 @@ GROUPS = {
         "cycle": "From a spec to evidence: plan, red, frozen tests, green.",
         "loop": "Programs that pin one behaviour an iteration: new, run, status …",
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
+        "corpus": "Proven changes as data for training: export, verify.",
     },
     "Plumbing": {
         "log": "Show, verify or repair the log.",
@@ -71,6 +72,7 @@ _MODULES = {
     "drivers.code": ("code",),
     "drivers.loop": ("loop",),
     "drivers.spec": ("spec",),
+    "drivers.corpus": ("corpus",),
     "demo": ("demo",),
 }
 """Where each command stands, below this folder."""

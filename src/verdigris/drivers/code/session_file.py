@@ -20,6 +20,7 @@ from verdigris.models.protocol import Message, Usage
 from verdigris.storage.json_lines import append_line, read_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from verdigris.models.providers import Scrubber
@@ -232,16 +233,22 @@ def session_path(repo: Repository, name: str) -> Path:
 
 def fold_session(path: Path) -> SessionRecord:
     record = SessionRecord()
+    for entry in read_entries(path):
+        record = record.after(entry)
+    return record
+
+
+def read_entries(path: Path) -> Iterator[Entry]:
+    """All that the file holds, the oldest first."""
     hint = "`tdd code` begins a new session"
     for number, document in read_lines(path, header=HEADER, what="the file of a session", hint=hint):
         try:
             kind = _KINDS[document["kind"]]
-            record = record.after(from_json(kind, {k: v for k, v in document.items() if k != "kind"}))
+            yield from_json(kind, {k: v for k, v in document.items() if k != "kind"})
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"line {number} of the session {path} cannot be read: {error!r}", hint=hint
             ) from None
-    return record
 
 
 def find_session(repo: Repository, name: str) -> str:

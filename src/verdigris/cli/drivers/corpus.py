@@ -1,0 +1,63 @@
+"""`tdd corpus`: exports proven changes as training and evaluation data, and replays them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verdigris.cli.context import json_option, show, show_json, start
+from verdigris.core.records import to_json
+from verdigris.views.lines import Line, count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.drivers.corpus.export import Exported
+
+_FORMATS = ("triples", "swebench")
+
+
+@click.group("corpus")
+def command() -> None:
+    """Triples of a red test, an edit and a green as data: export, verify. `tdd help corpus`
+
+    \b
+    tdd corpus export --format triples DIR     from this repository's log
+    tdd corpus export --format swebench DIR    rows, and a task repository
+    """  # noqa: D301 - click's mark for lines that stay as they are
+
+
+@command.command("export")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--format", "form", type=click.Choice(_FORMATS), default="triples", help="What is written.")
+@click.option("--name", default="", metavar="OWNER/NAME", help="The repository's name; else its remote's.")
+@click.option("--unscrubbed", is_flag=True, help="Do not look for secrets.")
+@click.option("--force", is_flag=True, help="Replace the corpus that is in DIR.")
+@json_option
+def export(folder: Path, form: str, name: str, *, unscrubbed: bool, force: bool, as_json: bool) -> int:
+    """Write what was proven here into DIR, split by task, without secrets; the same log gives the same bytes.
+
+    What cannot be exported is left out and named. Exit code: 0 written, 2 DIR is not empty or there is no
+    log, 4 the log is damaged, 69 the extra `verdigris[corpus]` is missing, 70 the disk is full.
+    """
+    from verdigris.drivers.corpus.export import ExportOptions, export_corpus
+
+    options = ExportOptions(form, folder, name=name, scrub=not unscrubbed, force=force)
+    done = export_corpus(start(), options)
+    if as_json:
+        show_json({"exported": {**to_json(done), "folder": str(folder)}})
+    else:
+        show(_exported_lines(done))
+    return 0
+
+
+def _exported_lines(done: Exported) -> Iterator[Line]:
+    total = sum(done.rows.values())
+    shares = ", ".join(f"{count} {split}" for split, count in done.rows.items())
+    yield Line(f"{done.folder}: {count_of(total, 'row')} ({shares})", "green" if total else "yellow")
+    for one in done.scrubbed:
+        yield Line(f"  scrubbed: {one.kind} in {one.file}, {count_of(one.count, 'time')}", "yellow")
+    for gone in done.left_out:
+        yield Line(f"  left out: {gone.what}: {gone.why}", "yellow")

@@ -1,0 +1,222 @@
+"""Takes secrets out of a corpus: a detector library finds them, and here they are replaced everywhere."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ToolMissing
+from verdigris.core.value import replace, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.session_source import Spoken, Trajectory
+    from verdigris.drivers.corpus.triple import Triple
+    from verdigris.models.protocol import Message
+
+_UNUSED = frozenset({"Hex High Entropy String", "Public IP (ipv4)"})
+"""Quoted hashes are what tests of hashes expect, and a public address is public."""
+_TOKEN = r"[A-Za-z0-9_+/=-]*"  # noqa: S105 - a pattern
+_GLOBAL = 8
+"""A value of so many signs, with a digit among them, is replaced wherever it stands; others on their line."""
+_KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
+_KEY_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY")
+_KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{8,}")
+_SECTION = re.compile(r"^diff --git a/.* b/(?P<path>.*)$")
+_PRIVATE_KEY = "Private Key"
+
+
+@value
+class ScrubbedSecret:
+    """What was taken out, and where; never the secret."""
+
+    kind: str
+    file: str
+    count: int
+
+
+@value
+class TextPart:
+    """Lines that belong to one file; of a patch without the sign before each."""
+
+    file: str
+    lines: tuple[str, ...]
+
+
+class SecretScrubber:
+    """First it looks at every text, then it replaces: a secret found in one stands in others too."""
+
+    def __init__(self) -> None:
+        try:
+            import detect_secrets  # noqa: F401 - asked for before anything is read
+        except ImportError:
+            raise ToolMissing(
+                "secrets are looked for with detect-secrets, and it is not installed.",
+                hint="pip install 'verdigris[corpus]', or `--unscrubbed` to keep the texts as they are",
+            ) from None
+        self._parts: dict[TextPart, None] = {}
+        self._kinds: dict[str, str] = {}
+        self._on_lines: dict[str, dict[str, str]] = {}
+        self._pattern: re.Pattern[str] | None = None
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def look_at(self, file: str, text: str) -> str:
+        """Takes the text in; gives it back as it is."""
+        for part in parts_of(file, text):
+            self._parts[part] = None
+        return text
+
+    def learn(self) -> None:
+        """What the library finds in all that was looked at."""
+        with tempfile.TemporaryDirectory(prefix="tdd-scrub.") as folder:
+            for part in self._parts:
+                for kind, number, secret in find_secrets(part, Path(folder)):
+                    self._take(kind, part.lines[number - 1], secret)
+        self._parts.clear()
+        words = sorted(self._kinds, key=lambda word: (-len(word), word))
+        self._pattern = re.compile("|".join(map(re.escape, words))) if words else None
+
+    def _take(self, kind: str, line: str, secret: str) -> None:
+        if kind == _PRIVATE_KEY:
+            return  # its header says that a key follows: the key goes as a block
+        for match in re.finditer(_TOKEN + re.escape(secret) + _TOKEN, line):
+            whole = match[0]
+            if len(whole) >= _GLOBAL and any(sign.isdigit() for sign in whole):
+                self._kinds[whole] = kind
+            else:
+                self._on_lines.setdefault(line, {})[whole] = kind
+
+    def scrub(self, file: str, text: str) -> str:
+        lines = text.split("\n")
+        in_key = False
+        for number, (path, line) in enumerate(_files_of_lines(file, lines)):
+            sign, body = (line[:1], line[1:]) if path != file and line[:1] in {"+", "-", " "} else ("", line)
+            in_key = in_key or bool(_KEY_BEGINS.search(body))
+            cleaned = self._clean(path, body)
+            if in_key:
+                cleaned = self._clean_key(path, cleaned)
+                in_key = not _KEY_ENDS.search(body)
+            lines[number] = f"{sign}{cleaned}"
+        return "\n".join(lines)
+
+    def _clean(self, file: str, line: str) -> str:
+        def hide(match: re.Match[str]) -> str:
+            return self._hide(self._kinds[match[0]], file)
+
+        for secret, kind in sorted(self._on_lines.get(line, {}).items()):
+            line = line.replace(secret, self._hide(kind, file))
+        return self._pattern.sub(hide, line) if self._pattern else line
+
+    def _clean_key(self, file: str, line: str) -> str:
+        if _KEY_BEGINS.search(line):
+            self._counts[_PRIVATE_KEY, file] += 1
+        return _KEY_TEXT.sub(f"[scrubbed: {_PRIVATE_KEY}]", line)
+
+    def _hide(self, kind: str, file: str) -> str:
+        self._counts[kind, file] += 1
+        return f"[scrubbed: {kind}]"
+
+    @property
+    def report(self) -> tuple[ScrubbedSecret, ...]:
+        return tuple(
+            ScrubbedSecret(kind, file, count) for (kind, file), count in sorted(self._counts.items())
+        )
+
+
+def find_secrets(part: TextPart, folder: Path) -> Iterator[tuple[str, int, str]]:
+    """Kind, line and value of each; the library reads files, and goes by what they are called."""
+    from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
+    from detect_secrets.core.scan import scan_file
+    from detect_secrets.settings import transient_settings
+
+    classes: dict[str, type] = get_mapping_from_secret_type_to_class()
+    names = sorted(kind.__name__ for secret, kind in classes.items() if secret not in _UNUSED)
+    path = folder / f"text{PurePosixPath(part.file).suffix}"
+    path.write_text("\n".join(part.lines), "utf-8", "replace")
+    with transient_settings({"plugins_used": [{"name": name} for name in names]}):
+        found = [(one.type, one.line_number, one.secret_value or "") for one in scan_file(str(path))]
+    yield from sorted(one for one in set(found) if one[2])
+
+
+def parts_of(file: str, text: str) -> Iterator[TextPart]:
+    """A patch by the files that it changes; any other text is one part."""
+    if not _SECTION.match(text):
+        yield TextPart(file, tuple(text.split("\n")))
+        return
+    parts: dict[str, list[str]] = {}
+    for path, line in _files_of_lines(file, text.split("\n")):
+        parts.setdefault(path, []).append(line[1:])
+    for path, lines in parts.items():
+        yield TextPart(path, tuple(lines))
+
+
+def _files_of_lines(file: str, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    path = file
+    for line in lines:
+        if found := _SECTION.match(line):
+            path = found["path"]
+        yield path, line
+
+
+def scrub_corpus(gathered: Gathered, scrubber: SecretScrubber | None) -> Gathered:
+    """All texts as Unicode that any reader takes, and without what the scrubber knows as secret."""
+    if scrubber is None:
+        return _map_texts(gathered, lambda _, text: _readable(text))
+    _map_texts(gathered, lambda file, text: scrubber.look_at(file, _readable(text)))
+    scrubber.learn()
+    return _map_texts(gathered, lambda file, text: scrubber.scrub(file, _readable(text)))
+
+
+def _readable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _map_texts(gathered: Gathered, change: Callable[[str, str], str]) -> Gathered:
+    triples = tuple(_map_triple(triple, change) for triple in gathered.triples)
+    known = {triple.id: triple for triple in triples}
+    paths = tuple(_map_trajectory(one, known, change) for one in gathered.trajectories)
+    return replace(gathered, triples=triples, trajectories=paths)
+
+
+def _map_triple(triple: Triple, change: Callable[[str, str], str]) -> Triple:
+    def each(name: str, texts: Iterable[str]) -> tuple[str, ...]:
+        return tuple(change(name, text) for text in texts)
+
+    against = triple.against_commit
+    changed = replace(
+        triple,
+        statement=change("statement", triple.statement),
+        reds=tuple(replace(red, message=change("failure", red.message)) for red in triple.reds),
+        test_patch=change("test_patch", triple.test_patch),
+        patch=change("patch", triple.patch),
+        against_commit=against
+        and replace(against, tests=change("tests", against.tests), source=change("source", against.source)),
+        weakening=each("weakening", triple.weakening),
+        concerns=each("concerns", triple.concerns),
+    )
+    return changed if changed == triple else replace(changed, scrubbed=True)
+
+
+def _map_trajectory(
+    trajectory: Trajectory, known: dict[str, Triple], change: Callable[[str, str], str]
+) -> Trajectory:
+    place = f"session {trajectory.session}"
+
+    def heard(message: Message) -> Message:
+        calls = tuple(replace(one, arguments=change(place, one.arguments)) for one in message.calls)
+        return replace(message, content=change(place, message.content), calls=calls)
+
+    def spoken(one: Spoken) -> Spoken:
+        return replace(one, message=heard(one.message))
+
+    return replace(
+        trajectory,
+        prefix=tuple(map(heard, trajectory.prefix)),
+        spoken=tuple(map(spoken, trajectory.spoken)),
+        triples=tuple(known[one.id] for one in trajectory.triples),
+    )

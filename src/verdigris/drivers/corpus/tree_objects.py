@@ -1,0 +1,94 @@
+"""Reads trees of the kernel's store and of the user's repository, makes patches, and applies them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError
+from verdigris.core.value import replace
+from verdigris.storage.git import store_git, users_git
+from verdigris.storage.snapshots import trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from verdigris.core.paths import Change
+    from verdigris.storage.repository import Repository
+
+_PATCH = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
+_PATHS = 400
+"""Of one call of git, since an argv has an end."""
+
+
+class TreeObjects:
+    """The trees of a repository, wherever they are kept; what is written is thrown away at the end."""
+
+    def __init__(self, repo: Repository, scratch: Path) -> None:
+        store = repo.control / "store"
+        git = store_git(repo, store) if store.is_dir() else users_git(repo)
+        lent = os.pathsep.join(str(place / "objects") for place in (store, repo.common_dir) if place.is_dir())
+        apart = {"GIT_OBJECT_DIRECTORY": str(scratch), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lent}
+        self._git = replace(git, environment={**git.environment, **apart})
+        self._attributes = scratch / "binary.attributes"
+        self._index = scratch / "index"
+        self._attributes.write_text("* -diff\n", "ascii")
+
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        return trees.changes(self._git, old, new)
+
+    def patch(self, old: str, new: str, paths: Sequence[str]) -> str:
+        """A patch that `git apply` takes, as text; files that are no UTF-8 are in it as binary ones."""
+        parts = [paths[at : at + _PATHS] for at in range(0, len(paths), _PATHS)]
+        return "".join(self._patch(old, new, part) for part in parts)
+
+    def _patch(self, old: str, new: str, paths: Sequence[str]) -> str:
+        try:
+            return self._git.run(*_PATCH, old, new, "--", *paths).decode("utf-8")
+        except UnicodeDecodeError:
+            if len(paths) > 1:
+                return "".join(self._patch(old, new, [path]) for path in paths)
+            as_binary = f"core.attributesFile={self._attributes}"
+            return self._git.run("-c", as_binary, *_PATCH, old, new, "--", *paths).decode("utf-8")
+
+    def apply(self, tree: str, *patches: str) -> str | None:
+        """The tree after the patches; None where one does not apply."""
+        git = self._git.with_index(self._index)
+        git.run("read-tree", tree)
+        for patch in filter(None, patches):
+            applied = git.call("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch.encode("utf-8"))
+            if applied.code != 0:
+                return None
+        return os.fsdecode(git.run("write-tree")).strip()
+
+    def tree_of(self, commit: str) -> str | None:
+        """None where there is no such commit."""
+        found = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        return os.fsdecode(found.stdout).strip() if commit and found.code == 0 else None
+
+    def has_all(self, tree: str) -> bool:
+        """Whether the tree can be read, with all folders and files in it."""
+        listed = self._git.call("ls-tree", "-r", "-t", "-z", tree)
+        if listed.code != 0:
+            return False
+        about = (line.partition(b"\t")[0].split(b" ") for line in listed.stdout.split(b"\0") if line)
+        names = b"".join(name + b"\n" for _, kind, name in about if kind != b"commit")
+        return b" missing\n" not in self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
+
+    def blob(self, name: str) -> bytes | None:
+        return trees.blobs(self._git, [name])[0] if name else None
+
+
+@contextmanager
+def open_objects(repo: Repository) -> Iterator[TreeObjects]:
+    try:
+        scratch = tempfile.TemporaryDirectory(prefix="tdd-corpus.")
+    except OSError as error:
+        raise StorageError(
+            f"no temporary folder can be made: {error.strerror}", hint="make room, or set TMPDIR"
+        ) from error
+    with scratch as folder:
+        yield TreeObjects(repo, Path(folder))
