@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from verdigris.core.records import Actor
-from verdigris.drivers.code.limits import Prices
+from verdigris.core.settings import Prices
+from verdigris.drivers.budget import cost_of
 from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
 from verdigris.drivers.code.tools.table import SYSTEM
 from verdigris.drivers.happenings import TurnJudged
@@ -147,7 +148,7 @@ def report(asks: list[Ask], judged: list[TurnJudged], settling: list[float]) -> 
     for name, sent in (("with the law", asks), ("without its words in turns", quiet), ("without", plain)):
         shares = [prefix_share(before, now) for before, now in zip([None, *sent], sent, strict=False)]
         whole = whole_share(shares)
-        money = PRICES.cost(Usage(whole.prompt, whole.shared, 0))
+        money = cost_of(Usage(whole.prompt, whole.shared, 0), PRICES)
         rows.append((name, sum(map(estimate_ask, sent)), whole.prompt - whole.shared, whole.share, money))
     print(f"{FEATURES} features, {len(asks)} turns, {len(judged)} settlements (one run each)\n")
     print("| | tokens shown | uncached | share sent before | money (1, 0.1 cached) |\n|---|---|---|---|---|")

@@ -11,10 +11,10 @@ from support.gitrepo import GitRepo, copied, make_repo
 from support.machines import edit, recording, stop
 from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.records import Actor
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project

@@ -33,15 +33,15 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
-    from verdigris.drivers.code.session_start import check_session
-    from verdigris.drivers.machine.open_machine import check_players
+    from verdigris.drivers.code.session_start import check_plan
+    from verdigris.drivers.players import check_players
     from verdigris.gates.clients.registry import clients
     from verdigris.setup.doctor import examine
 
     with live() if room else nullcontext() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
-    found += (*check_players(start()), *check_session(start()))
+    found += (*check_players(start()), *check_plan(start()))
     if as_json:
         show_json(finding_document(found))
     else:

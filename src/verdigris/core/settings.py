@@ -140,6 +140,16 @@ REPLAY = "replay:"
 
 
 @value
+class Prices:
+    """What a million tokens cost, in whatever currency."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    """None: as `input`."""
+
+
+@value
 class ModelSettings:
     """Where a model is had, and how it is asked; empty or None: as the provider is used to."""
 
@@ -150,6 +160,8 @@ class ModelSettings:
     timeout: float | None = None
     """Seconds without a word from the server."""
     max_tokens: int | None = None
+    prices: Prices | None = None
+    """None: what it costs is unknown."""
 
 
 AS_USUAL = ModelSettings()
@@ -188,6 +200,18 @@ class DriverSettings:
 
     def player(self, role: str) -> Player:
         return self.roles.get(role, Player())
+
+    @property
+    def prices(self) -> Mapping[str, Prices]:
+        """By role, of those whose model has a price."""
+        known = {role: player.served.prices or self.llm.prices for role, player in self.roles.items()}
+        return {role: prices for role, prices in known.items() if prices is not None}
+
+    @property
+    def unpriced_roles(self) -> tuple[str, ...]:
+        """Those of models whose price nobody said."""
+        played = (role for role, player in self.roles.items() if player.model and not player.human)
+        return tuple(role for role in played if role not in self.prices)
 
 
 @value

@@ -1,4 +1,4 @@
-"""Counts the tokens of a run against its budget, and the share of each prompt that was sent before."""
+"""Counts what a run uses and costs against its limits, and the share of each prompt that was sent before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,65 @@ from verdigris.models.protocol import Usage
 from verdigris.models.request import Share, prefix_share, whole_share
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from verdigris.core.settings import Prices
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Ask, Model, ModelReply
     from verdigris.models.roles import Role
 
 _LONG = 4_000
 """Tokens, from which on a default context may be too small."""
+_MILLION = 1_000_000
+_HOUR = 3600.0
+
+
+@value
+class Limits:
+    """Where a run ends, whatever is open; 0: no limit."""
+
+    rounds: int = 0
+    """Turns of a session, iterations of a program."""
+    tokens: int = 0
+    money: float = 0.0
+    seconds: float = 0.0
+
+
+@value
+class Spent:
+    """What a run has used up so far."""
+
+    rounds: int = 0
+    tokens: int = 0
+    money: float | None = 0.0
+    """None: no prices are configured."""
+    seconds: float = 0.0
+
+
+def reached_limit(limits: Limits, spent: Spent, round_name: str) -> str:
+    """Which limit ends a run, in words; empty: none does."""
+    if limits.rounds and spent.rounds >= limits.rounds:
+        made = f"1 {round_name} is" if spent.rounds == 1 else f"{spent.rounds} {round_name}s are"
+        return f"{made} made, as many as were asked for"
+    if limits.seconds and spent.seconds >= limits.seconds:
+        return f"{_duration(spent.seconds)} have passed, and the limit is {_duration(limits.seconds)}"
+    if limits.tokens and spent.tokens >= limits.tokens:
+        return f"{spent.tokens} tokens are used, and the limit is {limits.tokens}"
+    if limits.money and spent.money is not None and spent.money >= limits.money:
+        return f"{spent.money:.4g} is spent, and the limit is {limits.money:g}"
+    return ""
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < _HOUR else f"{seconds / _HOUR:.1f} hours"
+
+
+def cost_of(usage: Usage, prices: Prices) -> float:
+    """Where a server does not say what was cached, all counts as read anew: rather too much."""
+    cached = usage.cached if usage.cache_known else 0
+    rate = prices.input if prices.cached is None else prices.cached
+    fresh = (usage.prompt - cached) * prices.input
+    return (fresh + cached * rate + usage.completion * prices.output) / _MILLION
 
 
 @value
@@ -30,10 +83,14 @@ class BudgetUsedUp(Exception):
 
 
 class Meter:
-    """The token meter of one run."""
+    """What one run uses: tokens, and money where each role that is asked has a price."""
 
-    def __init__(self, limit: int, watch: Watcher) -> None:
+    def __init__(self, limit: int, watch: Watcher, prices: Mapping[str, Prices] | None = None) -> None:
+        """`limit`: of tokens; `prices`: by role."""
         self.usage = Usage()
+        self.cost: float | None = 0.0 if prices else None
+        """None: unknown, since a role that was asked has no price."""
+        self._prices = prices or {}
         self.shares: list[Share] = []
         self._limit = limit
         self._watch = watch
@@ -60,6 +117,7 @@ class Meter:
         self._before[model.name] = ask
         self.shares.append(share)
         self.usage += reply.usage
+        self._add_cost(reply.usage, role)
         used = reply.usage
         self._doubt(used, share)
         self._watch(
@@ -72,9 +130,14 @@ class Meter:
                 round(share.share, 4),
                 self.tokens,
                 used.cache_known,
+                self.cost,
             )
         )
         return reply, share
+
+    def _add_cost(self, used: Usage, role: str) -> None:
+        prices = self._prices.get(role)
+        self.cost = None if self.cost is None or prices is None else self.cost + cost_of(used, prices)
 
     def _doubt(self, used: Usage, share: Share) -> None:
         """Some servers cut a long prompt without a word; said once."""

@@ -10,9 +10,10 @@ import pytest
 
 from support.code_sessions import GOOD, GREEN, KEY, RED, STUB, TEST, TEST_ID, TEST_TEXT, call, playing, turn
 from verdigris.core.events import SwitchedOff, decode
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.commands import COMMANDS, run_command
 from verdigris.drivers.code.grants import Sweep
-from verdigris.drivers.code.limits import End, Limits
+from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
 from verdigris.drivers.happenings import ignore_event
 
@@ -31,7 +32,7 @@ def session_after(tmp_path: Path, *script: object, turns: int) -> Iterator[tuple
     """An open session in which the model made these turns."""
     with playing(tmp_path, script) as played, pytest.MonkeyPatch.context() as patch:  # type: ignore[arg-type]
         patch.setenv("SCRIPT_KEY", KEY)
-        options = SessionOptions(limits=Limits(turns=turns))
+        options = SessionOptions(limits=Limits(rounds=turns))
         with open_session(played.repo.root, ignore_event, options) as session:
             work_on_task(session, "Write a calculator that adds.")
             session.limits = Limits()
@@ -80,7 +81,7 @@ def test_files_that_are_not_text_and_modes_come_back_too(tmp_path: Path) -> None
         root = played.repo.root
         (root / "run.sh").chmod(0o755)
         os.environ["SCRIPT_KEY"] = KEY
-        with open_session(root, ignore_event, SessionOptions(limits=Limits(turns=1))) as session:
+        with open_session(root, ignore_event, SessionOptions(limits=Limits(rounds=1))) as session:
             work_on_task(session, "Change things.")
             assert (root / "data.bin").read_bytes() == b"\0\1"
             run_command(session, "/undo")

@@ -25,10 +25,11 @@ from support.code_sessions import (
 from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted, Repair, decode
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.grants import Sweep
-from verdigris.drivers.code.limits import End, Limits
+from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import fold_session
-from verdigris.drivers.code.session_start import check_session
+from verdigris.drivers.code.session_start import check_plan
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,
@@ -40,6 +41,7 @@ from verdigris.drivers.happenings import (
     ToolCalled,
     TurnJudged,
 )
+from verdigris.drivers.players import check_players
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
@@ -273,7 +275,7 @@ def test_a_conversation_is_compacted_before_it_fills_the_context(tmp_path: Path)
 
 def test_empty_replies_do_not_go_on_for_ever(tmp_path: Path) -> None:
     with playing(tmp_path, lambda _: Answer("")) as played:
-        done = work(played, limits=Limits(turns=20))
+        done = work(played, limits=Limits(rounds=20))
     assert done.ended.turns < 10
 
 
@@ -289,7 +291,7 @@ def test_a_user_who_edits_meanwhile_loses_nothing(tmp_path: Path) -> None:
         ]
 
     with playing(tmp_path, script) as played:
-        work(played, limits=Limits(turns=3))
+        work(played, limits=Limits(rounds=3))
         assert source(played) == STUB.replace("a, b", "first, second")
         said = fold_session(
             next((played.project.repo.private / "sessions").glob("*.jsonl"))
@@ -302,9 +304,9 @@ def test_a_user_who_edits_meanwhile_loses_nothing(tmp_path: Path) -> None:
 
 def test_limits_end_a_session_and_it_goes_on_from_there(tmp_path: Path) -> None:
     with playing(tmp_path, HONEST) as played:
-        done = work(played, limits=Limits(turns=2))
+        done = work(played, limits=Limits(rounds=2))
         assert done.ended.outcome == End.LIMIT
-        assert "--max-turns" in done.ended.why
+        assert "2 turns are made" in done.ended.why
         assert done.ended.session in done.ended.following
         again = work(played, "", resume=done.ended.session[:4])
         assert again.ended.outcome == End.DONE
@@ -317,16 +319,16 @@ def test_limits_end_a_session_and_it_goes_on_from_there(tmp_path: Path) -> None:
 def test_tokens_and_money_are_limits_too(tmp_path: Path) -> None:
     prices = "code: {prices: {input: 1000.0, output: 1000.0, cached: 1000.0}}\n"
     with playing(tmp_path, HONEST, prices) as played:
-        assert "--max-tokens" in work(played, limits=Limits(tokens=10)).ended.why
-        spent = work(played, "", resume="", limits=Limits(cost=0.01)).ended
-    assert "--max-cost" in spent.why
+        assert "and the limit is 10" in work(played, limits=Limits(tokens=10)).ended.why
+        spent = work(played, "", resume="", limits=Limits(money=0.01)).ended
+    assert "is spent, and the limit is 0.01" in spent.why
     assert spent.cost is not None
     assert spent.cost > 0.01
 
 
 def test_money_without_prices_is_a_wrong_call(tmp_path: Path) -> None:
     with playing(tmp_path, ()) as played, pytest.raises(UserError, match="needs prices"):
-        work(played, limits=Limits(cost=1.0))
+        work(played, limits=Limits(money=1.0))
 
 
 def test_a_session_is_recorded_and_replayed_with_the_same_end(tmp_path: Path) -> None:
@@ -344,7 +346,7 @@ def test_the_instructions_of_the_repository_are_pinned(tmp_path: Path) -> None:
     with playing(tmp_path, HONEST) as played:
         played.repo.write("AGENTS.md", "Use short names.\n")
         played.repo.write("CLAUDE.md", "Use short names.\n")
-        work(played, limits=Limits(turns=1))
+        work(played, limits=Limits(rounds=1))
         played.repo.write("AGENTS.md", "Use long names.\n")
         work(played, "", resume="")
         first, last = played.server.requests[0].messages[0], played.messages[0]
@@ -384,10 +386,11 @@ def test_a_silent_server_is_given_up_within_its_time(tmp_path: Path) -> None:
 def test_the_doctor_tells_of_the_model_and_of_a_plan_that_names_no_file(tmp_path: Path) -> None:
     plan = turn(call("submit_plan", steps=[{"title": "add", "test_id": TEST_ID}]))
     with playing(tmp_path, (plan, *HONEST)) as played:
-        done = work(played, limits=Limits(turns=1))
+        done = work(played, limits=Limits(rounds=1))
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SCRIPT_KEY", KEY)
-            model, odd = check_session(played.repo.root)
+            (model,) = check_players(played.repo.root)
+            (odd,) = check_plan(played.repo.root)
     assert (model.name, model.level) == ("model (agent)", "ok")
     assert (odd.name, odd.level) == (f"plan of session {done.ended.session}", "warn")
     assert "no test_file_path" in odd.what

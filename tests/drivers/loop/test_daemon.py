@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.occupancy import Occupant
-    from verdigris.drivers.loop.programs.program import Limits
 
 pytestmark = pytest.mark.usefixtures("apart")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ class Night:
 
     def _play(self, name: str, limits: Limits) -> RunEnded:
         hours = (self.now - START).total_seconds() / 3600
-        self.played.append((name, limits.iterations, round(hours, 2)))
+        self.played.append((name, limits.rounds, round(hours, 2)))
         if len(self.played) >= self.most:
             self._stop()
         got = self.outcomes.pop(0) if self.outcomes else RunEnded("limit", "made", 1)

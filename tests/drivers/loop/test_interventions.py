@@ -9,11 +9,11 @@ import pytest
 from support.loops import HONEST, NAME, make_loop
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import Noted, StepBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.interventions import pause_program, resume_program, stop_runs
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.drivers.loop.state_file.text import read_machine_state
 from verdigris.storage.project import open_project

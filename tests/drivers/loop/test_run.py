@@ -30,6 +30,7 @@ from support.machines import edit, stop
 from verdigris.core.errors import UserError
 from verdigris.core.events import decode
 from verdigris.core.records import Actor
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import (
     Asked,
     IterationDone,
@@ -41,7 +42,6 @@ from verdigris.drivers.happenings import (
 )
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.programs.program import Limits
 from verdigris.drivers.loop.run import Run
 from verdigris.storage.project import open_project
 
@@ -408,7 +408,7 @@ def test_a_limit_of_money_without_prices_is_told(tmp_path: Path) -> None:
         ended = Run(opened, Limits(1, money=0.1)).make()
     assert ended.cost is None
     assert "money is unknown" in world.of(Noted)[0].text
-    assert "`code.prices`" in world.of(Noted)[0].text
+    assert "`llm.prices`" in world.of(Noted)[0].text
 
 
 def test_a_red_that_a_commit_on_the_base_broke_is_rethought_and_not_called_green(world: PlayedLoop) -> None:

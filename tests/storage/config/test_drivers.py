@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.settings import DriverSettings, Settings
+from verdigris.core.settings import DriverSettings, Prices, Settings
 from verdigris.models.roles import BUILT_IN as TEAMS
 from verdigris.models.roles import find_team
 from verdigris.storage.config import decode, load_driver, render
@@ -78,6 +78,27 @@ def test_a_section_has_what_all_drivers_share(tmp_path: Path, section: AnySectio
     assert isinstance(found, DriverSettings)
     assert found.player(role).human
     assert (found.llm.timeout, found.author_name, found.tokens) == (9, "Ada", 7)
+
+
+def test_a_role_has_the_prices_of_its_own_model_or_those_of_all(tmp_path: Path, section: AnySection) -> None:
+    role, *others = section.roles
+    own = "{input: 2, cached: 0.2, output: 8}"
+    (tmp_path / "tdd.yaml").write_text(
+        f"roles: {{{role}: {{model: 'ollama:x', prices: {own}}}}}\nllm: {{prices: {{input: 1, output: 4}}}}\n"
+    )
+    found = load_driver(tmp_path, section)
+    assert found.prices == {role: Prices(2, 8, 0.2), **dict.fromkeys(others, Prices(1, 4))}
+    assert found.unpriced_roles == ()
+
+
+def test_prices_of_a_session_as_they_were_written_first_are_read_by_every_driver(
+    tmp_path: Path, section: AnySection
+) -> None:
+    (tmp_path / "tdd.yaml").write_text("code: {repairs: 2, prices: {input: 1, output: 4}}\n")
+    found = load_driver(tmp_path, section)
+    assert set(found.prices.values()) == {Prices(1, 4)}
+    with pytest.raises(ConfigError, match=r"tdd\.yaml:3: code\.prices\.input: "):
+        decode(b"code:\n  prices:\n    input: -1\n    output: 2\n")
 
 
 def test_a_key_that_a_section_does_not_have_is_told_with_its_line(section: AnySection) -> None:

@@ -32,7 +32,7 @@ AGAIN = "`tdd code --continue` goes on"
 @click.option("--permission", type=click.Choice(["ask", "edits", "all"]), help="What is asked about.")
 @click.option("--max-turns", type=click.IntRange(min=0), default=0, help="Replies of the model.")
 @click.option("--max-tokens", type=click.IntRange(min=0), default=0, help="Of all prompts and replies.")
-@click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="By `code.prices` in tdd.yaml.")
+@click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="By `llm.prices` in tdd.yaml.")
 @click.option("--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Of all of it.")
 @click.option("--uncovered", is_flag=True, help="Begin with a refactor of code that no test runs.")
 @click.option("--sweep", multiple=True, metavar="GLOB", help="Begin with a refactor of these files alone.")
@@ -64,8 +64,9 @@ def command(  # noqa: PLR0913 - options, each by its name
     """
     if (no := persons_only("code")) is not None:
         return deny(no, as_json=as_json)
+    from verdigris.drivers.budget import Limits
     from verdigris.drivers.code.grants import Sweep
-    from verdigris.drivers.code.limits import EXIT_CODES, End, Limits
+    from verdigris.drivers.code.session import EXIT_CODES, End
     from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
 
     attended = task is None and not as_json and sys.stdin.isatty()

@@ -133,7 +133,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
         ):
             limits = opened.found.program.limits
             if iterations is not None:
-                limits = replace(limits, iterations=iterations)
+                limits = replace(limits, rounds=iterations)
             ended = Run(opened, limits).make()
         return EXIT_CODES[End(ended.outcome)]
     return failed[0]

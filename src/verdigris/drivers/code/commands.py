@@ -173,7 +173,7 @@ def _compact(session: Session, _: str) -> CommandAnswer:
 def _cost(session: Session, _: str) -> CommandAnswer:
     usage, spent = session.file.record.usage, session.spent()
     cached = f"{usage.cached} cached" if usage.cache_known else "cached unknown"
-    money = "" if spent.cost is None else f"; {spent.cost:.4f} in this run"
+    money = "" if spent.money is None else f"; {spent.money:.4f} in this run"
     tokens = f"{usage.prompt} tokens read ({cached}), {usage.completion} written"
     return CommandAnswer((f"{tokens}{money}; {spent.seconds:.0f} s",))
 
@@ -184,7 +184,7 @@ def _model(session: Session, name: str) -> CommandAnswer:
         return CommandAnswer((f"{session.model.name} answers; /model PROVIDER:NAME lets another one go on",))
     session.choose_model(name)
     told = [f"{session.model.name} answers from the next turn on"]
-    told += ["its tokens cost what code.prices says"] if session.settings.prices is not None else []
+    told += ["its tokens are counted at the prices in tdd.yaml"] if session.meter.cost is not None else []
     return CommandAnswer(tuple(told))
 
 

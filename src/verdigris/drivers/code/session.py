@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
 from verdigris.core.value import value
+from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import Essentials, compact, reply_message
 from verdigris.drivers.code.kernel_answers import describe_denial, describe_law, in_tools
-from verdigris.drivers.code.limits import End, Limits, Spent, reached_limit
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
 from verdigris.drivers.happenings import (
@@ -50,6 +51,20 @@ STOPS = 4
 _FULL = 0.8
 """The share of a model's context at which a conversation is compacted."""
 _CUT_OFF = "The session was interrupted while this call was under way: look whether it took effect."
+
+
+class End(StrEnum):
+    """The ways in which a session ends."""
+
+    DONE = "done"
+    REFUSED = "refused-by-the-law"
+    """The model stopped, and what it left is not accepted; or repairs of one red were used up."""
+    LIMIT = "limit-reached"
+    PROVIDER = "no-model"
+    INTERRUPTED = "interrupted"
+
+
+EXIT_CODES = {End.DONE: 0, End.REFUSED: 1, End.LIMIT: 3, End.PROVIDER: 69, End.INTERRUPTED: 130}
 
 
 class OutOfTime(KeyboardInterrupt):
@@ -112,7 +127,7 @@ class Session:
 
     def _take_turns(self) -> SessionResult:
         while True:
-            if why := reached_limit(self.limits, self.spent()):
+            if why := reached_limit(self.limits, self.spent(), "turn"):
                 return SessionResult(End.LIMIT, f"The session stopped: {why}.", why)
             if (result := self._take_turn(self._ask())) is not None:
                 return result
@@ -274,6 +289,4 @@ class Session:
         self.watch(PlanShown(tuple(describe_plan(self.file.record.plan, verdicts).splitlines())))
 
     def spent(self) -> Spent:
-        prices = self.settings.prices
-        cost = None if prices is None else prices.cost(self.meter.usage)
-        return Spent(self.turns, self.meter.tokens, cost, time.monotonic() - self.begun)
+        return Spent(self.turns, self.meter.tokens, self.meter.cost, time.monotonic() - self.begun)

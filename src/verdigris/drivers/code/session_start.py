@@ -14,14 +14,13 @@ from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN, REPLAY, Player
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.drivers.budget import Meter
+from verdigris.drivers.budget import Limits, Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import pin_prefix
 from verdigris.drivers.code.grants import Permission
 from verdigris.drivers.code.kernel_answers import describe_law, in_tools
-from verdigris.drivers.code.limits import EXIT_CODES, Limits
 from verdigris.drivers.code.plan import lint_plan
-from verdigris.drivers.code.session import Session, SessionResult
+from verdigris.drivers.code.session import EXIT_CODES, Session, SessionResult
 from verdigris.drivers.code.session_file import (
     SessionFile,
     find_session,
@@ -38,7 +37,6 @@ from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
 from verdigris.drivers.code.tools.workbench import Jobs, Workbench
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
-from verdigris.drivers.machine.open_machine import check_player
 from verdigris.models.casting import Casting
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import Finding
@@ -88,10 +86,10 @@ def open_session(
     settings = load_code(project.root)
     _require_law(project)
     limits = options.limits
-    if limits.cost and settings.prices is None:
+    if limits.money and AGENT not in settings.prices:
         raise UserError(
             "--max-cost needs prices, and tdd.yaml has none.",
-            hint="code: {prices: {input: …, cached: …, output: …}}, of a million tokens",
+            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
         )
     if options.resume is not None:
         name = find_session(project.repo, options.resume)
@@ -182,7 +180,7 @@ def _make_session(
         Dispatcher(bench, file, tools),
         _model_of(casting, file),
         tools,
-        Meter(0, watch),
+        Meter(0, watch, settings.prices),
         settings,
         watch,
     )
@@ -294,27 +292,20 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
         usage.prompt - usage.cached if usage.cache_known else None,
         usage.completion,
         round(session.meter.prefix, 4),
-        None if spent.cost is None else round(spent.cost, 6),
+        None if spent.money is None else round(spent.money, 6),
         round(spent.seconds, 1),
         "" if EXIT_CODES[result.end] == 0 else f"`tdd code --resume {session.file.name}` goes on",
     )
 
 
-def check_session(start: Path) -> tuple[Finding, ...]:
-    """The agent's model, where one is configured, and what is odd about the plan of the last session."""
+def check_plan(start: Path) -> tuple[Finding, ...]:
+    """What is odd about the plan of the last session."""
     try:
         repo = find_repository(start)
-        settings = load_code(repo.root)
-    except VerdigrisError:
-        return ()
-    player = settings.player(AGENT)
-    found = [check_player(AGENT, player, settings, repo.root)] if player.model else []
-    try:
         name = find_session(repo, "")
         plan = fold_session(session_path(repo, name)).plan
     except VerdigrisError:
-        return tuple(found)
-    if odd := lint_plan(plan):
-        fix = "tell the agent to revise its plan: each step with a test_id names the file of the test"
-        found.append(Finding(f"plan of session {name}", "warn", odd[0], fix, odd[1:]))
-    return tuple(found)
+        return ()
+    odd = lint_plan(plan)
+    fix = "tell the agent to revise its plan: each step with a test_id names the file of the test"
+    return (Finding(f"plan of session {name}", "warn", odd[0], fix, odd[1:]),) if odd else ()

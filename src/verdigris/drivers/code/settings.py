@@ -9,7 +9,6 @@ import msgspec
 from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
 from verdigris.drivers.code.grants import Mode  # noqa: TC001 - msgspec reads it
-from verdigris.drivers.code.limits import Prices
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 AGENT = "agent"
 """The only role."""
-Price = Annotated[float, msgspec.Meta(ge=0)]
 
 
 @value
@@ -31,7 +29,6 @@ class CodeSettings(DriverSettings):
     """What a shell command may take where its call does not say."""
     context_tokens: int = 0
     """What the model can read: a conversation is compacted at four fifths. 0: when the server refuses."""
-    prices: Prices | None = None
     permission: Mode | None = None
     """What a person is asked about; None: commands where somebody is there, and nothing where nobody is."""
     allow: tuple[str, ...] = ()
@@ -41,29 +38,20 @@ class CodeSettings(DriverSettings):
 _DEFAULT = CodeSettings()
 
 
-class PriceKeys(msgspec.Struct, forbid_unknown_fields=True):
-    input: Price
-    output: Price
-    cached: Price | None = None
-
-
 class CodeKeys(msgspec.Struct, forbid_unknown_fields=True):
     repairs: Positive = _DEFAULT.repairs
     shell_seconds: Positive = _DEFAULT.shell_seconds
     context_tokens: Annotated[int, msgspec.Meta(ge=0)] = _DEFAULT.context_tokens
-    prices: PriceKeys | None = None
     permission: Mode | None = None
     allow: tuple[str, ...] = ()
 
 
 def code_settings(said: CodeKeys, shared: DriverSettings, _: Places) -> CodeSettings:
-    prices = said.prices
     return CodeSettings(
         **shared_values(shared),
         repairs=said.repairs,
         shell_seconds=said.shell_seconds,
         context_tokens=said.context_tokens,
-        prices=None if prices is None else Prices(prices.input, prices.output, prices.cached),
         permission=said.permission,
         allow=said.allow,
     )
@@ -78,7 +66,6 @@ SECTION = DriverSection(
         KeyExample("repairs", str(_DEFAULT.repairs), "of one red before a session stops"),
         KeyExample("shell_seconds", str(_DEFAULT.shell_seconds), "that a command may take"),
         KeyExample("context_tokens", "128000", "that the model can read; 0: until the server refuses"),
-        KeyExample("prices", "{input: 0.5, cached: 0.05, output: 2.0}", "of a million tokens"),
         KeyExample("permission", "edits", "what is asked about: ask, edits (only commands), all (nothing)"),
         KeyExample("allow", '["git log*", "ls*"]', "commands that are never asked about"),
     ),

@@ -238,6 +238,7 @@ class Run:
             meter.usage.prompt - meter.usage.cached,
             round(meter.prefix, 4),
             ended.next,
+            cost=meter.cost,
         )
         self._watch(found)
         return found

@@ -89,6 +89,7 @@ SECTION = DriverSection(
         "validator": '{model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY}',
         "coder": '{model: "ollama:qwen3-coder"}',
     },
+    teams=(("planner", "test_author", "coder"),),
 )
 
 

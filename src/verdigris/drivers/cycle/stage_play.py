@@ -90,7 +90,7 @@ def open_run(project: Project, watch: Watcher, *, record: Path | None = None) ->
     with hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there"), casting:
         told = scrub_events(watch, casting.scrub)
         keeper = StepRecords(project.root, casting.scrub)
-        yield OpenRun(project, settings, casting, keeper, Meter(settings.tokens, told), told)
+        yield OpenRun(project, settings, casting, keeper, Meter(settings.tokens, told, settings.prices), told)
 
 
 def set_back(project: Project, cycle: Cycle, why: str) -> None:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
+from verdigris.drivers.budget import Spent, reached_limit
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
-from verdigris.drivers.loop.iteration.phases import End, Spent, reached_limit
+from verdigris.drivers.loop.iteration.phases import End
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
-from verdigris.drivers.loop.run import STOPPED, Run
+from verdigris.drivers.loop.run import ITERATION, STOPPED, Run
 from verdigris.drivers.loop.schedule import choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.drivers.loop.programs.discovery import FoundProgram
-    from verdigris.drivers.loop.programs.program import Limits
     from verdigris.drivers.loop.schedule import Candidate
 
     Play = Callable[[str, Limits], RunEnded]
@@ -121,7 +122,7 @@ class Daemon:
             return False
         if one.program.schedule.hours:
             return True  # its limits hold for each of its times
-        limit = reached_limit(self._spent.get(one.name, Spent()), one.program.limits)
+        limit = reached_limit(one.program.limits, self._spent.get(one.name, Spent()), ITERATION)
         if limit:
             self._say(one.name, f"{one.name} is left out: {limit}")
         return not limit
@@ -129,9 +130,9 @@ class Daemon:
     def _run(self, one: FoundProgram) -> None:
         """An iteration, or as many as the program asks for at each of its times."""
         limits, began = one.program.limits, self.clock.now()
-        most = (limits.iterations or 1) if one.program.schedule.hours else 1
+        most = (limits.rounds or 1) if one.program.schedule.hours else 1
         try:
-            ended = self.play(one.name, replace(limits, iterations=most))
+            ended = self.play(one.name, replace(limits, rounds=most))
         except (VerdigrisError, OSError) as error:
             self._fall_back(one.name, str(error))
             return
@@ -141,13 +142,12 @@ class Daemon:
         self._runs += 1
         if ended.steps:
             self._ran[one.name] = self.clock.now()
-        hours = (self.clock.now() - began).total_seconds() / 3600
         old = self._spent.get(one.name, Spent())
         self._spent[one.name] = Spent(
-            old.iterations + ended.steps,
-            old.hours + hours,
+            old.rounds + ended.steps,
             old.tokens + ended.tokens,
-            old.money + (ended.cost or 0.0),
+            (old.money or 0.0) + (ended.cost or 0.0),
+            old.seconds + (self.clock.now() - began).total_seconds(),
         )
         if ended.outcome == End.PAUSED and ended.why == STOPPED:
             self._stopped.add(one.name)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Meter
-from verdigris.drivers.code.settings import load_code
-from verdigris.drivers.happenings import Asked, Delayed, Noted, scrub_events
+from verdigris.drivers.happenings import Delayed, Noted, scrub_events
 from verdigris.drivers.loop.branches.remote import Remote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
 from verdigris.drivers.loop.history import read_history
@@ -24,7 +23,6 @@ from verdigris.drivers.material import gather_material
 from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
 from verdigris.drivers.step_records import StepRecords
 from verdigris.models.casting import cast_roles
-from verdigris.models.protocol import Usage
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
 from verdigris.turns.operation import operation
@@ -34,8 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.events import Event
-    from verdigris.drivers.code.limits import Prices
-    from verdigris.drivers.happenings import Happening, Watcher
+    from verdigris.drivers.happenings import Watcher
     from verdigris.drivers.loop.branches.work import WorkBranch
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.programs.discovery import FoundProgram
@@ -66,8 +63,6 @@ class OpenProgram:
     """The commit of the base branch that the program's branch has taken in."""
     hooks: str | None = None
     """Where git has to be told where the hooks are."""
-    prices: Prices | None = None
-    """Of the models' tokens; None: what a run costs is unknown."""
 
     @property
     def remote(self) -> Remote | None:
@@ -76,11 +71,6 @@ class OpenProgram:
     @property
     def name(self) -> str:
         return self.found.name
-
-    @property
-    def cost(self) -> float | None:
-        """What this run costs so far."""
-        return None if self.prices is None else self.prices.cost(self.meter.usage)
 
     def state(self) -> ProgramState:
         return read_history(self.project.log.records(), self.name)
@@ -133,8 +123,7 @@ def open_program(
         optional=[role for role in TEAM.names if role not in needed],
     )
     with occupy(home.repo, RUN, name), casting:
-        prices = load_code(home.root).prices
-        told = _with_cost(scrub_events(watch, casting.scrub), prices)
+        told = scrub_events(watch, casting.scrub)
         work, base = _prepare(home, found, settings, told)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))
         with operation(project):
@@ -147,28 +136,11 @@ def open_program(
             settings,
             casting,
             StepRecords(home.root, casting.scrub),
-            Meter(tokens, told),
+            Meter(tokens, told, settings.prices),
             told,
             base,
             hooks(home.root),
-            prices,
         )
-
-
-def _with_cost(watch: Watcher, prices: Prices | None) -> Watcher:
-    """Each answer of a model with what the run costs by then."""
-    used = Usage()
-
-    def told(happening: Happening) -> None:
-        nonlocal used
-        if isinstance(happening, Asked) and prices is not None:
-            used += Usage(
-                happening.prompt, happening.cached, happening.completion, cache_known=happening.cache_known
-            )
-            happening = replace(happening, cost=prices.cost(used))
-        watch(happening)
-
-    return told
 
 
 class BranchStuck(UserError):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
-from verdigris.drivers.budget import BudgetUsedUp
+from verdigris.drivers.budget import BudgetUsedUp, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
@@ -18,10 +18,8 @@ from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.iteration.phases import (
     End,
     Ended,
-    Spent,
     end_of_pause,
     pause_reason,
-    reached_limit,
 )
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
@@ -32,11 +30,12 @@ from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 
 if TYPE_CHECKING:
+    from verdigris.drivers.budget import Limits
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.open_program import OpenProgram
-    from verdigris.drivers.loop.programs.program import Limits
 
-_SECONDS = 3600.0
+ITERATION = "iteration"
+"""The rounds that a run's limits count."""
 STOPPED = "stopped by a person"
 """The run, not the program: the next run goes on."""
 
@@ -53,8 +52,8 @@ class Run:
 
     def make(self) -> RunEnded:
         self._tell_beginning()
-        if self._limits.money and self._open.prices is None:
-            lacking = "tdd.yaml has no `code.prices`"
+        if self._limits.money and (roles := self._open.settings.unpriced_roles):
+            lacking = f"tdd.yaml has no `llm.prices`, nor any of {', '.join(roles)}"
             self._open.watch(Noted(f"money is unknown, and its limit is not watched: {lacking}"))
         try:
             ended = self._check()
@@ -87,9 +86,9 @@ class Run:
             return end_of_pause(state.name, state.paused)
         if is_asked_to_stop(self._open.home.repo, state.name):
             return Ended(End.PAUSED, STOPPED, self._again)
-        hours = (time.monotonic() - self._began) / _SECONDS
-        spent = Spent(self._made, hours, self._open.meter.tokens, self._open.cost or 0.0)
-        if limit := reached_limit(spent, self._limits):
+        meter = self._open.meter
+        spent = Spent(self._made, meter.tokens, meter.cost, time.monotonic() - self._began)
+        if limit := reached_limit(self._limits, spent, ITERATION):
             return Ended(End.LIMIT, limit, self._again)
         return None
 
@@ -198,7 +197,7 @@ class Run:
             meter.usage.prompt - meter.usage.cached,
             round(meter.prefix, 4),
             ended.next,
-            cost=self._open.cost,
+            cost=self._open.meter.cost,
             program=self._open.name,
         )
         self._open.watch(found)

@@ -85,6 +85,7 @@ SECTION = DriverSection(
         "improver": '{model: "ollama:qwen3-coder"}',
         "optimizer": '{model: "ollama:qwen3-coder"}',
     },
+    teams=(("test_writer", "code_writer", "improver"), ("optimizer",)),
 )
 
 

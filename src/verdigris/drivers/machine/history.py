@@ -15,7 +15,7 @@ from verdigris.models.roles.context import HUGE, as_text
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import find_repository, head
-from verdigris.storage.snapshots import head_moves, trees
+from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -130,25 +130,6 @@ def _as_told(files: list[tuple[str, str, str]], data: list[bytes | None]) -> Ite
     for (path, mode, _), found in zip(files, data, strict=True):
         plain = found is not None and mode != LINK and len(found) <= 4 * HUGE
         yield path, as_text(found) if plain and found is not None else None
-
-
-def committed_tree(project: Project) -> str:
-    """The tree as HEAD has it, as far as it is git's matter: what is ignored stays as it lies."""
-    now = project.workspace.snapshot()
-    commit = head(project.repo).commit
-    if commit is None:
-        return now
-    held = {entry.path: entry for entry in head_moves.listing(project.repo, commit).files}
-    known = head_moves.clean_entries(project.repo, held.values())
-    said = ask_users_git(project.root, "ls-files", "-z", "--others", "--exclude-standard")
-    wanted: dict[str, tuple[str, bytes] | None] = {
-        path: (entry.mode, head_moves.checked_out(project.repo, entry))
-        for path, entry in held.items()
-        if path not in known
-    }
-    there = {entry.path for entry in project.workspace.files(now)}
-    wanted |= dict.fromkeys(path for path in said.split("\0") if path in there)
-    return project.workspace.compose(now, wanted)
 
 
 SENT_BACK = "sent-back"

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.errors import UserError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
-from verdigris.core.settings import HUMAN
 from verdigris.core.state import Phase
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.happenings import Delayed, scrub_events
@@ -21,17 +20,13 @@ from verdigris.drivers.step_records import StepRecords
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
 from verdigris.models.casting import cast_roles
-from verdigris.models.providers import endpoint_of
-from verdigris.models.recording import Recording
-from verdigris.models.remote import check
 from verdigris.models.roles.context import as_text
-from verdigris.setup.doctor_checks import Finding, failure
 from verdigris.storage import tdd_folder
 from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
 from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
-from verdigris.storage.repository import find_repository, head, in_progress
+from verdigris.storage.repository import head, in_progress
 from verdigris.turns.aside import lay_back
 from verdigris.turns.git.sync import sync
 
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.core.settings import DriverSettings, MachineSettings, Player
+    from verdigris.core.settings import MachineSettings
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
@@ -119,7 +114,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         keeper = StepRecords(home.root, casting.scrub)
         project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         told = scrub_events(watch, casting.scrub)
-        meter = Meter(settings.tokens, told)
+        meter = Meter(settings.tokens, told, settings.prices)
         own_hooks = hooks(home.root) if project.root != home.root else None
         machine = Machine(home, project, branch, settings, casting, keeper, meter, told, own_hooks)
         machine.kata()
@@ -191,38 +186,3 @@ def _adapt_project(project: Project, settings: MachineSettings) -> Project:
     said = project.settings
     strict = said.uncovered if settings.uncovered == "record" else settings.uncovered
     return replace(project, settings=replace(said, strikes=1, uncovered=strict))
-
-
-def check_players(start: Path) -> tuple[Finding, ...]:
-    """Nothing where no role is configured, or the configuration cannot be read: that is found elsewhere."""
-    try:
-        root = find_repository(start).root
-        settings = load_machine(root)
-    except VerdigrisError:
-        return ()
-    if not any(player.model for player in settings.roles.values()):
-        return ()
-    players = {role: settings.player(role) for role in TEAM.names}
-    known: dict[Player, Finding] = {}
-    for player in players.values():
-        if player not in known:
-            roles = ", ".join(role for role, other in players.items() if other == player)
-            known[player] = check_player(roles, player, settings, root)
-    return tuple(known.values())
-
-
-def check_player(roles: str, player: Player, settings: DriverSettings, root: Path) -> Finding:
-    """Whether whoever is configured answers."""
-    name = f"model ({roles})"
-    if not player.model:
-        return failure(name, "tdd.yaml names no model", "`roles: {ROLE: {model: …}}`, see `tdd help machine`")
-    if player.model == HUMAN:
-        return Finding(name, "ok", "a person")
-    try:
-        if player.replayed is not None:
-            places = Recording(root / player.replayed).places
-            return Finding(name, "ok", f"a recording of {len(places)} steps: {player.replayed}")
-        found = check(endpoint_of(player.model, player.served, settings.llm))
-    except VerdigrisError as error:
-        return failure(name, error.message, error.hint)
-    return Finding(name, "ok", found.words) if found.answers else failure(name, found.words, found.hint)

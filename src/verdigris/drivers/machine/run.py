@@ -36,6 +36,7 @@ from verdigris.models.roles.check import Stop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
+from verdigris.turns.git.commit import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
 
@@ -167,7 +168,7 @@ class Run:
         lay_back(self._machine.project, self._start_tree(), "it belonged to no step")
 
     def _start_tree(self) -> str:
-        return history.committed_tree(self._machine.project)
+        return committed_tree(self._machine.project)
 
     # -- how it ends --------------------------------------------------------------------------
 
@@ -318,6 +319,7 @@ class Run:
             _following(ended),
             unshown_points(self._machine.kata(), where(self._machine).points),
             unshown(self._machine.project) if self._done else (),
+            meter.cost,
         )
         self._machine.watch(found)
         return found

@@ -17,11 +17,11 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.settings import MachineSettings, Stack
-    from verdigris.storage.config.drivers import DriverSection, Keys, Kind
+    from verdigris.core.settings import DriverSettings, MachineSettings, Stack
+    from verdigris.storage.config.drivers import AnySection, DriverSection, Keys, Kind
     from verdigris.storage.config.keys import ConfigDocument
 
-__all__ = ["Loaded", "decode", "load", "load_driver", "load_machine", "render"]
+__all__ = ["Loaded", "decode", "load", "load_driver", "load_drivers", "load_machine", "render"]
 
 
 @value
@@ -152,6 +152,20 @@ def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
 def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
     """What the `tdd.yaml` of a worktree says to a driver; the defaults where there is none."""
     from verdigris.storage.config.drivers import section_settings
+
+    _, found, places = _read_document(root)
+    return section_settings(section, found, places)
+
+
+def load_drivers(root: Path) -> tuple[tuple[AnySection, DriverSettings], ...]:
+    """The same for every driver that it may speak to."""
+    from verdigris.storage.config.drivers import section_settings
+
+    sections, found, places = _read_document(root)
+    return tuple((section, section_settings(section, found, places)) for section in sections)
+
+
+def _read_document(root: Path) -> tuple[tuple[AnySection, ...], ConfigDocument, Places]:
     from verdigris.storage.config.keys import document, sections_for
 
     try:
@@ -163,7 +177,8 @@ def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
             f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
         ) from None
     value, places = parse(data)
-    return section_settings(section, document(value, sections_for(value), places), places)
+    sections = sections_for(value)
+    return sections, document(value, sections, places), places
 
 
 def load_machine(root: Path) -> MachineSettings:

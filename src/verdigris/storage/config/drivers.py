@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.settings import HUMAN, REPLAY, DriverSettings, ModelSettings, Player, Squash
+from verdigris.core.settings import HUMAN, REPLAY, DriverSettings, ModelSettings, Player, Prices, Squash
 from verdigris.core.value import value
 from verdigris.storage.config.file import wrong
 
@@ -47,6 +47,7 @@ _LONG = 20
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
+Price = Annotated[float, msgspec.Meta(ge=0)]
 Keys = TypeVar("Keys", bound=msgspec.Struct)
 Kind = TypeVar("Kind", bound=DriverSettings)
 
@@ -75,9 +76,17 @@ class DriverSection(Generic[Keys, Kind]):
     """A line for each key, in the order of a new `tdd.yaml`."""
     roles: Mapping[str, str]
     """The names that `roles` may have for it, each with an example as YAML."""
+    teams: tuple[tuple[str, ...], ...] = ()
+    """Roles that work together: where one has a player, each needs one. Empty: all of them do."""
 
 
 AnySection: TypeAlias = DriverSection[Any, Any]
+
+
+class PriceKeys(msgspec.Struct, forbid_unknown_fields=True):
+    input: Price
+    output: Price
+    cached: Price | None = None
 
 
 class ServedKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -86,6 +95,7 @@ class ServedKeys(msgspec.Struct, forbid_unknown_fields=True):
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     timeout: Seconds | None = None
     max_tokens: Positive | None = None
+    prices: PriceKeys | None = None
 
 
 class RoleKeys(ServedKeys, forbid_unknown_fields=True):
@@ -207,7 +217,9 @@ def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
             places, f"{at}.api_key_env", "this is not the name of an environment variable", _KEY_OUTSIDE
         )
     _check_address(keys.base_url, f"{at}.base_url", places)
-    return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens)
+    said = keys.prices
+    prices = None if said is None else Prices(said.input, said.output, said.cached)
+    return ModelSettings(keys.base_url, name, keys.temperature, keys.timeout, keys.max_tokens, prices)
 
 
 def _check_address(url: str, at: str, places: Places) -> None:

@@ -51,6 +51,8 @@ _ELSEWHERE = {
     "fmt_cmd": "it is `format` of an entry of `stacks`",
     "api_key": "a key never stands in a file: `api_key_env` names the variable that holds it",
 }
+_MOVED = {("code", "prices"): ("llm", "prices")}
+"""Keys that stood elsewhere in an earlier version, where they are still read."""
 
 
 class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -166,6 +168,7 @@ def sections_for(value: dict[Any, Any]) -> tuple[AnySection, ...]:
 
 def document(value: dict[Any, Any], sections: Collection[AnySection], places: Places) -> ConfigDocument:
     """The values under their keys; the first that does not fit is an error with its place."""
+    value = _move_old_keys(value)
     whole = with_sections(ConfigDocument, sections)
     roles = role_names(sections)
     _check_keys(value, whole.__struct_fields__, "", places)
@@ -188,6 +191,15 @@ def document(value: dict[Any, Any], sections: Collection[AnySection], places: Pl
         raise _misfit(str(error), places) from None
 
 
+def _move_old_keys(value: dict[Any, Any]) -> dict[Any, Any]:
+    """What is said in the new place stands."""
+    for (old, key), (new, name) in _MOVED.items():
+        if key in _mapping(value.get(old)):
+            rest = {one: said for one, said in value[old].items() if one != key}
+            value = {**value, old: rest, new: {name: value[old][key], **_mapping(value.get(new))}}
+    return value
+
+
 def _mapping(value: Any) -> dict[Any, Any]:
     return value if isinstance(value, dict) else {}
 
@@ -205,9 +217,17 @@ def _check_keys(value: Any, known: Sequence[str], at: str, places: Places) -> No
         raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)
 
 
+def _as_written(at: str, places: Places) -> str:
+    """Where the document has it: a key that moved may stand in its old place."""
+    for old, new in _MOVED.items():
+        if at not in places and at.startswith(".".join(new)):
+            return at.replace(".".join(new), ".".join(old), 1)
+    return at
+
+
 def _misfit(message: str, places: Places) -> ConfigError:
     what, _, at = message.partition(" - at `")
-    at = at.removesuffix("`").removeprefix("$").removeprefix(".")
+    at = _as_written(at.removesuffix("`").removeprefix("$").removeprefix("."), places)
     choices = f"; expected one of {', '.join(_CHOICES[at])}" if at in _CHOICES else ""
     hint = "quote it: 'text'" if re.search("Expected `str.*(int|float|bool|date)", what) else _DOCS
     return wrong(places, at, what[0].lower() + what[1:] + choices, hint)

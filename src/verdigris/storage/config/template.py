@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 _USUAL = DriverSettings()
 
 _ROLES = "# roles:  # a model is provider:name, a name that llm.base_url serves, human, or replay:FILE"
-_SERVER = (
-    '# llm: {base_url: "http://localhost:11434/v1", api_key_env: LLM_API_KEY}  # for roles that do not say it'
-)
+_SERVER = """\
+# llm:  # for roles that do not say it
+#   base_url: "http://localhost:11434/v1"
+#   api_key_env: LLM_API_KEY
+#   prices: {input: 0.5, cached: 0.05, output: 2.0}  # of a million tokens; `roles` may have their own"""
 
 
 def driver_lines(said: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

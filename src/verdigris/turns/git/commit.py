@@ -8,10 +8,11 @@ from verdigris.checks.observation import look
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.core.paths import PathClass
 from verdigris.core.value import replace, value
-from verdigris.storage.git import Said, git
+from verdigris.storage.git import Said, ask_users_git, git
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head
+from verdigris.storage.snapshots import head_moves
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -172,3 +173,22 @@ def _is_it(project: Project, intent: Committing, commit: str) -> bool:
 
 def _message(project: Project, intent: Committing) -> str:
     return (project.workspace.blob_bytes(intent.message) or b"").decode()
+
+
+def committed_tree(project: Project) -> str:
+    """The tree as HEAD has it, as far as it is git's matter: what is ignored stays as it lies."""
+    now = project.workspace.snapshot()
+    commit = head(project.repo).commit
+    if commit is None:
+        return now
+    held = {entry.path: entry for entry in head_moves.listing(project.repo, commit).files}
+    known = head_moves.clean_entries(project.repo, held.values())
+    said = ask_users_git(project.root, "ls-files", "-z", "--others", "--exclude-standard")
+    wanted: dict[str, tuple[str, bytes] | None] = {
+        path: (entry.mode, head_moves.checked_out(project.repo, entry))
+        for path, entry in held.items()
+        if path not in known
+    }
+    there = {entry.path for entry in project.workspace.files(now)}
+    wanted |= dict.fromkeys(path for path in said.split("\0") if path in there)
+    return project.workspace.compose(now, wanted)

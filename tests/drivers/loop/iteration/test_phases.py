@@ -9,16 +9,13 @@ from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramStat
 from verdigris.drivers.loop.iteration.phases import (
     End,
     LoopPhase,
-    Spent,
     attempts_left,
     choose_iteration,
     end_of_pause,
     is_report,
     next_phase,
     pause_reason,
-    reached_limit,
 )
-from verdigris.drivers.loop.programs.program import Limits
 
 RED = Behaviour(("t::a",), "take", "takes", "docs", 1)
 MADE = e.BehaviourMade(program="p", iteration=1, tests=("t::a",), tree="g", lines=3)
@@ -121,23 +118,6 @@ def test_a_pause_says_how_to_go_on(reason: str, outcome: End) -> None:
     found = end_of_pause("port", reason)
     assert found.outcome is outcome
     assert "tdd loop resume port" in found.next
-
-
-@pytest.mark.parametrize(
-    ("spent", "limits", "says"),
-    [
-        (Spent(iterations=3), Limits(iterations=3), "3 iterations"),
-        (Spent(hours=8.1), Limits(hours=8), "8.1 hours"),
-        (Spent(tokens=500), Limits(tokens=400), "500 tokens"),
-        (Spent(money=1.5), Limits(money=1), "1.50"),
-        (Spent(3, 8.1, 500, 1.5), Limits(), ""),
-        (Spent(2, 7.9, 399, 0.9), Limits(3, 8, 400, 1), ""),
-    ],
-)
-def test_limits_end_a_run_in_words(spent: Spent, limits: Limits, says: str) -> None:
-    found = reached_limit(spent, limits)
-    assert says in found
-    assert bool(found) == bool(says)
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_a_program_is_read_by_its_sections() -> None:
     assert program.protected == ("evaluate.py", "data/")
     assert program.evaluation == "python evaluate.py"
     assert (program.target_metric, program.direction) == (40.0, "higher")
-    assert program.limits.iterations == 20
-    assert program.limits.hours == 8
+    assert program.limits.rounds == 20
+    assert program.limits.seconds == 8 * 3600
     assert program.limits.tokens == 200_000
     assert program.limits.money == 5
     assert program.strategy == "strategy/strategy.md"

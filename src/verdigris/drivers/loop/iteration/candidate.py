@@ -23,7 +23,7 @@ from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import tdd_folder
 from verdigris.storage.git import git
 from verdigris.storage.repository import head
-from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit, committed_tree
 from verdigris.turns.git.sync import sync
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Candidate:
         """None: it is made. A refusal pauses the program: no role can mend what a hook says."""
         project = self.open.project
         tree = project.workspace.snapshot()
-        changed = (change.path for change in project.workspace.changes(self._committed_tree(), tree))
+        changed = (change.path for change in project.workspace.changes(committed_tree(project), tree))
         paths = tuple(path for path in changed if not path.startswith(f"{tdd_folder.NAME}/"))
         if not paths:
             passes = self.now.made is not None
@@ -89,11 +89,6 @@ class Candidate:
             why = f"the commit was refused: {made.why}"
             return e.ProgramPaused(program=self.open.name, reason=self.open.casting.scrub(why), at=now_ms())
         return None
-
-    def _committed_tree(self) -> str:
-        from verdigris.drivers.machine.history import committed_tree
-
-        return committed_tree(self.open.project)
 
     def _message(self, subject: str) -> str:
         made, now = self.now.made, self.now

@@ -10,7 +10,6 @@ from verdigris.drivers.loop.history import BLOCKED, CI_EXHAUSTED, REJECTED
 
 if TYPE_CHECKING:
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.programs.program import Limits
 
 RETRIES = 3
 """Attempts to make a test pass before the test itself is doubted."""
@@ -123,30 +122,6 @@ def end_of_pause(name: str, reason: str) -> Ended:
         return Ended(End.BLOCKED, reason, following)
     stuck = ("consecutive errors", "plateau", "ci-", "stuck in CI")
     return Ended(End.STUCK if reason.startswith(stuck) else End.PAUSED, reason, following)
-
-
-@value
-class Spent:
-    """What a run has used up so far."""
-
-    iterations: int = 0
-    hours: float = 0.0
-    tokens: int = 0
-    money: float = 0.0
-
-
-def reached_limit(spent: Spent, limits: Limits) -> str:
-    """Which limit ends the run, in words; empty: none does."""
-    if limits.iterations and spent.iterations >= limits.iterations:
-        made = "1 iteration is" if spent.iterations == 1 else f"{spent.iterations} iterations are"
-        return f"{made} made, as many as were asked for"
-    if limits.hours and spent.hours >= limits.hours:
-        return f"{spent.hours:.1f} hours have passed, and the limit is {limits.hours:g}"
-    if limits.tokens and spent.tokens >= limits.tokens:
-        return f"{spent.tokens} tokens are used, and the limit is {limits.tokens}"
-    if limits.money and spent.money >= limits.money:
-        return f"{spent.money:.2f} is spent, and the limit is {limits.money:g}"
-    return ""
 
 
 _REPORTING = frozenset(

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.specs.markdown import list_items, read_page, split_lines
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ Direction = Literal["higher", "lower"]
 _EVERY = re.compile(r"every\s+(\d+)\s*([hm])\b", re.IGNORECASE)
 _NAMED = {"daily": 24.0, "weekly": 168.0}
 _MINUTES = 60
+_SECONDS = 3600
 _COMMENTS = re.compile(r"\A(?:\s*<!--.*?-->)+\s*", re.DOTALL)
 _PROTECTED = re.compile(r"\W*do\s+not\s+modify\b", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`]+)`")
@@ -43,16 +45,6 @@ class Schedule:
         if found := _EVERY.fullmatch(said):
             return float(found[1]) / (_MINUTES if found[2] == "m" else 1)
         return _NAMED.get(said, 0.0)
-
-
-@value
-class Limits:
-    """Where a run ends, whatever is open; 0: no limit."""
-
-    iterations: int = 0
-    hours: float = 0
-    tokens: int = 0
-    money: float = 0
 
 
 @value
@@ -303,9 +295,9 @@ def _read_limits(keys: Mapping[str, object]) -> Limits:
     numbers = {key: one for key, one in said.items() if isinstance(one, int | float)}
     return Limits(
         int(numbers.get("iterations", 0)),
-        float(numbers.get("hours", 0)),
         int(numbers.get("tokens", 0)),
         float(numbers.get("money", 0)),
+        float(numbers.get("hours", 0)) * _SECONDS,
     )
 
 
