@@ -75,6 +75,10 @@ class Place:
     what: str
     kind: str = ""
 
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
 
 @value
 class LostCheck:

@@ -1,0 +1,162 @@
+"""The audit as Markdown, for the summary of a CI step: short enough for it, and it says what was left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.views.audit.findings import unit_findings
+from verdigris.views.audit.outcomes import KINDS, SEVERITY, count_outcomes, short, tell_time
+from verdigris.views.lines import count_of, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.drivers.audit.report import AuditReport, LostCheck, UnitReport
+
+MOST_BYTES = 1_000_000
+"""A step's summary holds 1 MiB; over that GitHub shows none of it."""
+_MOST_TEXT = 2_000
+_MOST_FINDINGS = 30
+_SPECIAL = re.compile(r"([\\`*_\[\]|~#@$])")
+
+
+def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
+    """The table first, then what blames, the gravest first, as far as there is room."""
+    page = _Page(most)
+    page.add(f"### `tdd audit` {_code(report.range)}: {_escape(count_outcomes(report))}\n\n")
+    if not report.units:
+        page.add("There is no commit in this range.\n")
+        return page.text()
+    page.add("| | outcome | commit | title | red before | time |\n|---|---|---|---|---|---|\n")
+    page.add_all([_row(unit) for unit in report.units], "row", "rows")
+    page.add("\n")
+    grave = sorted(filter(_told, report.units), key=lambda unit: SEVERITY[unit.outcome])
+    page.add_all(["".join(_details(unit)) for unit in grave], "unit's findings", "units' findings")
+    page.add("".join(_meanings(report)))
+    return page.text()
+
+
+class _Page:
+    """Grows until it is full, and then only counts."""
+
+    _RESERVE = 400
+
+    def __init__(self, most: int) -> None:
+        self._room = most - self._RESERVE
+        self._parts: list[str] = []
+        self._left_out: list[str] = []
+
+    def add(self, text: str) -> bool:
+        size = len(text.encode("utf-8", "backslashreplace"))
+        if size > self._room:
+            return False
+        self._room -= size
+        self._parts.append(text)
+        return True
+
+    def add_all(self, texts: list[str], one: str, many: str) -> None:
+        added = 0
+        while added < len(texts) and self.add(texts[added]):
+            added += 1
+        if rest := len(texts) - added:
+            self._left_out.append(f"{rest} {one if rest == 1 else many}")
+
+    def text(self) -> str:
+        if self._left_out:
+            what = " and ".join(self._left_out)
+            self._parts.append(f"\n**Left out, for want of room: {what}.** `--html FILE` shows everything.\n")
+        return "".join(self._parts)
+
+
+def _row(unit: UnitReport) -> str:
+    red = sum(test.valid for test in unit.reds)
+    mark = KINDS[unit.outcome].mark
+    cells = (
+        *(mark, f"**{unit.outcome}**" if _is_grave(unit) else str(unit.outcome)),
+        *(f"`{short(unit.commit.id)}`", _escape(unit.commit.title)),
+        *(count_of(red, "test") if red else "", tell_time(unit.seconds)),
+    )
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _is_grave(unit: UnitReport) -> bool:
+    return KINDS[unit.outcome].level == "error"
+
+
+def _told(unit: UnitReport) -> bool:
+    return bool(unit.reds or unit.notes or any(unit_findings(unit)))
+
+
+def _details(unit: UnitReport) -> Iterator[str]:
+    """Open where somebody has to look."""
+    opened = " open" if _is_grave(unit) else ""
+    title = f"{unit.outcome}: {short(unit.commit.id)} {unit.commit.title}".rstrip()
+    yield f"<details{opened}><summary>{_html(title)}</summary>\n\n"
+    if unit.why:
+        yield f"{_escape(unit.why)}\n\n"
+    yield from _reds(unit)
+    found = [one for one in unit_findings(unit) if one.text != unit.why and one.lost is None]
+    lines = [_finding(one.rule, one.place, one.text) for one in found]
+    yield from _bounded(lines, "finding")
+    yield from _bounded([_loss(lost) for lost in unit.weakened], "weakened check")
+    yield from (f"- note: {_escape(note)}\n" for note in unit.notes)
+    yield "\n</details>\n\n"
+
+
+def _bounded(lines: list[str], noun: str) -> Iterator[str]:
+    yield from lines[:_MOST_FINDINGS]
+    if len(lines) > _MOST_FINDINGS:
+        yield f"- … and {count_of(len(lines) - _MOST_FINDINGS, noun)} more\n"
+
+
+def _finding(rule: str, place: str, text: str) -> str:
+    where = f" {_code(place)}" if place else ""
+    return f"- {rule}{where}: {_escape(text)}\n"
+
+
+def _reds(unit: UnitReport) -> Iterator[str]:
+    lines = []
+    for test in unit.reds:
+        counts = "" if test.valid else " (does not count)"
+        said = f": {_code(test.message)}" if test.message else ""
+        lines.append(f"- red before{counts}: {_code(test.id)}, {_escape(test.why)}{said}\n")
+    yield from _bounded(lines, "red test")
+
+
+def _loss(lost: LostCheck) -> str:
+    place = f"{lost.path}:{lost.line}" if lost.line else lost.path
+    removed = [f"- {line}" for line in lost.before.splitlines()]
+    added = [f"+ {line}" for line in lost.after.splitlines()]
+    return f"- weakened {_code(place)}: {_escape(lost.kind)}\n\n{_fence([*removed, *added])}\n"
+
+
+def _fence(lines: list[str]) -> str:
+    text = "\n".join(map(visible, lines))[:_MOST_TEXT]
+    ticks = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    body = "".join(f"  {line}\n" for line in text.split("\n"))
+    return f"  {ticks}diff\n{body}  {ticks}\n"
+
+
+def _code(text: str) -> str:
+    """A span of code; its fence is longer than any run of ticks inside."""
+    shown = visible(text)[:_MOST_TEXT]
+    ticks = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}" if shown else ""
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", _html(text))
+
+
+def _html(text: str) -> str:
+    plain = visible(text)[:_MOST_TEXT]
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _meanings(report: AuditReport) -> Iterator[str]:
+    for name, kind in KINDS.items():
+        if name in report.summary:
+            advice = f" Next: {kind.next}." if kind.next else ""
+            yield f"- {kind.mark} **{name}**: {_escape(kind.means)}.{_escape(advice)}\n"

@@ -1,0 +1,214 @@
+"""The audit as one HTML file: a timeline of dots, a sum, and each unit with what was found in it.
+
+It fetches nothing, works without JavaScript (which only filters), and escapes whatever a repository holds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
+from verdigris.views.audit.findings import unit_findings
+from verdigris.views.audit.outcomes import KINDS, short, tell_time
+from verdigris.views.lines import count_of, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from verdigris.drivers.audit.report import AuditReport, LostCheck, RedTest, UnitReport
+    from verdigris.views.audit.findings import Finding
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+
+
+def render_page(report: AuditReport) -> str:
+    return "".join(_page(report))
+
+
+def _page(report: AuditReport) -> Iterator[str]:
+    title = f"tdd audit {report.range}"
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield '<meta name="color-scheme" content="light dark">\n'
+    yield f"<title>{_text(title)}</title>\n<style>\n{_part('page.css')}</style>\n</head>\n<body>\n"
+    yield from _header(report)
+    yield "<main>\n"
+    if report.units:
+        yield from _timeline(report)
+        yield from _filters(report)
+        for number, unit in enumerate(report.units, 1):
+            yield from _unit(number, unit)
+        yield '<p id="none" hidden>No unit has an outcome that is switched on above.</p>\n'
+    else:
+        yield "<p>There is no commit in this range.</p>\n"
+    yield "</main>\n"
+    yield from _footer(report)
+    yield f"<script>\n{_part('page.js')}</script>\n</body>\n</html>\n"
+
+
+def _part(name: str) -> str:
+    return (files("verdigris.views.audit") / name).read_text("utf-8")
+
+
+def _text(text: str) -> str:
+    """Harmless in an element and in a quoted attribute; lines stay lines."""
+    return "\n".join(escape(visible(line)) for line in text.split("\n"))
+
+
+def _header(report: AuditReport) -> Iterator[str]:
+    how = "the range as one change" if report.squash else "commit by commit"
+    total = tell_time(sum(unit.seconds for unit in report.units))
+    groups = Counter(_group(unit.outcome) for unit in report.units)
+    yield f"<header>\n<p class=product>tdd audit</p>\n<h1>{_text(report.range)}</h1>\n"
+    yield f"<p class=about>{count_of(len(report.units), 'unit')}, {how}, in {total}"
+    if report.base or report.head:
+        yield f" · <code>{_text(short(report.base))}</code> to <code>{_text(short(report.head))}</code>"
+    yield "</p>\n<dl class=sum>\n"
+    for group, label in _GROUPS.items():
+        yield f"<div class={group}><dt>{label}</dt><dd>{groups[group]}</dd></div>\n"
+    yield "</dl>\n</header>\n"
+
+
+_GROUPS = {"blame": "to look at", "sound": "sound", "unknown": "could not be told"}
+
+
+def _group(outcome: Outcome) -> str:
+    return "sound" if outcome in SOUND else "unknown" if outcome in BLAMELESS else "blame"
+
+
+def _timeline(report: AuditReport) -> Iterator[str]:
+    yield '<nav aria-label="Timeline, the oldest first">\n<ol class=timeline>\n'
+    for number, unit in enumerate(report.units, 1):
+        label = _text(f"{unit.outcome}: {short(unit.commit.id)} {unit.commit.title}".rstrip())
+        yield f'<li data-outcome="{unit.outcome}"><a href="#u{number}" class="dot {_group(unit.outcome)}"'
+        yield f' title="{label}" aria-label="{label}">{KINDS[unit.outcome].mark}</a></li>\n'
+    yield "</ol>\n</nav>\n"
+
+
+def _filters(report: AuditReport) -> Iterator[str]:
+    """A legend without JavaScript; with it, switches."""
+    yield '<section class=legend aria-label="Outcomes">\n'
+    for name, number in report.summary.items():
+        kind, group = KINDS[name], _group(Outcome(name))
+        yield f'<label class=outcome><input type=checkbox checked hidden data-filter="{name}">'
+        yield f"<span class='mark {group}' aria-hidden=true>{kind.mark}</span> <b>{name}</b>"
+        yield f" <span class=count>{number}</span><span class=means>{_text(kind.means)}</span></label>\n"
+    yield "</section>\n"
+
+
+def _unit(number: int, unit: UnitReport) -> Iterator[str]:
+    group, kind = _group(unit.outcome), KINDS[unit.outcome]
+    opened = " open" if group == "blame" else ""
+    yield f'<details class="unit {group}" id=u{number} data-outcome="{unit.outcome}"{opened}>\n<summary>'
+    yield f'<span class="mark {group}" aria-hidden=true>{kind.mark}</span>'
+    yield f"<span class=name>{unit.outcome}</span> <code>{_text(short(unit.commit.id))}</code> "
+    yield f"<span class=title>{_text(unit.commit.title) or '(no title)'}</span>"
+    red = sum(test.valid for test in unit.reds)
+    told = [count_of(red, "red")] if red else []
+    yield f" <span class=facts>{' · '.join([*told, tell_time(unit.seconds)])}</span></summary>\n"
+    yield "<div class=body>\n"
+    yield f"<p class=why>{_text(unit.why)}</p>\n" if unit.why else ""
+    if kind.next:
+        yield f"<p class=next><b>Next:</b> {_text(kind.next)}.</p>\n"
+    yield from _reds(unit.reds)
+    yield from _losses(unit.weakened)
+    yield from _places(unit)
+    yield from _list("Not tried", (_text(note) for note in unit.notes))
+    yield from _commit_facts(unit)
+    yield "</div>\n</details>\n"
+
+
+def _reds(reds: tuple[RedTest, ...]) -> Iterator[str]:
+    if not reds:
+        return
+    yield "<h3>Red before, green after</h3>\n<ul>\n"
+    for test in reds:
+        counts = "" if test.valid else " <em>does not count as red</em>"
+        yield f"<li><code class=id>{_text(test.id)}</code> <span class=tag>{_text(test.why)}</span>{counts}"
+        where = f"{test.path}:{test.line}" if test.line else test.path
+        yield f"<br><span class=place>{_text(where)}</span>" if where else ""
+        yield f"<pre>{_text(test.message)}</pre>" if test.message else ""
+        if test.stub:
+            yield "<details class=stub><summary>the stub that made it fail by behaviour</summary>"
+            yield f"<pre class=diff>{_diff(test.stub.splitlines())}</pre></details>"
+        yield "</li>\n"
+    yield "</ul>\n"
+
+
+def _losses(lost: tuple[LostCheck, ...]) -> Iterator[str]:
+    if not lost:
+        return
+    yield "<h3>Asks less than before</h3>\n<ul>\n"
+    for one in lost:
+        where = f"{one.path}:{one.line}" if one.line else one.path
+        yield f"<li><span class=place>{_text(where)}</span> <span class=tag>{_text(one.kind)}</span>"
+        lines = [f"- {line}" for line in one.before.splitlines()]
+        lines += [f"+ {line}" for line in one.after.splitlines()] or ["  (gone)"]
+        yield f"<pre class=diff>{_diff(lines)}</pre></li>\n"
+    yield "</ul>\n"
+
+
+def _diff(lines: Iterable[str]) -> str:
+    """A word for who cannot see the colour is the sign itself."""
+    names = {"+": "ins", "-": "del"}
+    shown = []
+    for line in lines:
+        tag = names.get(line[:1], "span")
+        shown.append(f"<{tag}>{_text(line)}</{tag}>")
+    return "\n".join(shown)
+
+
+def _places(unit: UnitReport) -> Iterator[str]:
+    yield from _list("Passed before, fails now", (_place(one.place, one.what) for one in unit.regressed))
+    yield from _list(
+        "Passes whatever it asserts", (f"<code class=id>{_text(one)}</code>" for one in unit.hollow)
+    )
+    found = list(unit_findings(unit))
+    yield from _list(
+        "Changed lines that no test runs", (_uncovered(one) for one in found if one.rule == "uncovered")
+    )
+    yield from _list("Concerns", (_place(one.place, one.text) for one in found if one.rule == "concern"))
+
+
+def _place(place: str, text: str) -> str:
+    return f"<span class=place>{_text(place)}</span> {_text(text)}"
+
+
+def _uncovered(one: Finding) -> str:
+    """With the lines themselves, as far as the report has them."""
+    numbered = [f"{number:>5}  {line}" for number, line in enumerate(one.lines, one.line)]
+    text = "\n".join(numbered) if any(map(str.strip, one.lines)) else ""
+    shown = f"<pre>{_text(text)}</pre>" if text else ""
+    return f"<span class=place>{_text(one.place)}</span>{shown}"
+
+
+def _list(heading: str, items: Iterable[str]) -> Iterator[str]:
+    """Nothing where there is no item."""
+    lines = [f"<li>{item}</li>\n" for item in items]
+    if lines:
+        yield from (f"<h3>{heading}</h3>\n<ul>\n", *lines, "</ul>\n")
+
+
+def _commit_facts(unit: UnitReport) -> Iterator[str]:
+    facts = {
+        "commit": unit.commit.id,
+        "author": unit.commit.author,
+        "date": unit.commit.date,
+        "environment": unit.environment,
+        "files": ", ".join(unit.paths),
+    }
+    yield "<dl class=facts>\n"
+    for name, said in facts.items():
+        if said:
+            yield f"<div><dt>{name}</dt><dd>{_text(said)}</dd></div>\n"
+    yield "</dl>\n"
+
+
+def _footer(report: AuditReport) -> Iterator[str]:
+    settings = " · ".join(f"{name} {said}" for name, said in report.settings.items())
+    version = f"Verdigris {report.version}" if report.version else "Verdigris"
+    yield f"<footer><p>{_text(' · '.join(filter(None, (version, settings))))}</p></footer>\n"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+
+from support import audits
+from verdigris.core.value import replace
+from verdigris.drivers.audit.report import Place
+from verdigris.views.audit.table import render_table, table_lines
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.mark.parametrize("width", [60, 80, 132])
+def test_no_line_of_a_unit_is_wider_than_the_terminal_though_letters_are_wide(width: int) -> None:
+    lines = render_table(audits.EVERYTHING, width).splitlines()
+    rows = lines[: len(audits.UNITS)]
+    assert {cell_len(row) for row in rows} == {width}
+    assert all(cell_len(line) <= width for line in lines)
+
+
+def test_a_unit_is_a_line_with_outcome_commit_title_reds_and_seconds() -> None:
+    row = render_table(audits.EVERYTHING, 100).splitlines()[0]
+    assert row.split() == "● test-driven 111111111 Add up the prices of a cart 2 reds 1.2 s".split()  # noqa: SIM905
+
+
+def test_reds_that_do_not_count_are_not_counted() -> None:
+    unit = replace(audits.DRIVEN, reds=tuple(replace(red, valid=False) for red in audits.DRIVEN.reds))
+    assert "red " not in render_table(audits.report(unit)).splitlines()[0].replace("test-driven", "")
+
+
+def test_what_blames_is_told_below_with_its_place() -> None:
+    text = render_table(audits.EVERYTHING, 110)
+    assert "\n● weakened  333333333 Make the suite pass again\n" in text
+    assert (
+        "  tests/test_cart.py:4: weaker\n"
+        "    before  assert total([3, 4]) == 7\n"
+        "    after   assert total([3, 4])\n" in text
+    )
+    assert "    after   (gone)\n" in text
+    assert "  src/cart.py:10-11: uncovered: 2 changed lines, and no test runs them\n" in text
+    assert "  src/cart.py: source changed, and no test was red before\n" in text
+    assert "  src/cart.py:3: concern: the value 7 stands in a test too (literal)\n" in text
+
+
+def test_the_end_sums_up_and_names_a_next_move_for_each_outcome_that_blames() -> None:
+    report = audits.report(audits.DRIVEN, audits.UNTESTED)
+    *_, total, advice = render_table(report, 100).splitlines()
+    assert total == "main..HEAD, commit by commit: 2 units: 1 test-driven, 1 untested (3.8 s)"
+    assert advice == "next: untested: add a test that fails without this change and passes with it"
+
+
+def test_a_squashed_range_is_called_one_change() -> None:
+    report = replace(audits.report(audits.DRIVEN), squash=True)
+    assert "main..HEAD, as one change: 1 unit: 1 test-driven" in render_table(report, 100)
+
+
+def test_an_empty_range_is_told_too() -> None:
+    assert "main..HEAD, commit by commit: 0 units" in render_table(audits.report())
+
+
+def test_colour_is_a_dot_and_never_part_of_the_text() -> None:
+    lines = table_lines(audits.EVERYTHING, 80)
+    assert [line.dot for line in lines[:10]] == [
+        *("green", "red", "red", "red", "red"),
+        *("green", "green", None, "yellow", "yellow"),
+    ]
+    assert all("\x1b" not in line.text for line in lines)
+
+
+def test_a_title_cannot_command_the_terminal() -> None:
+    unit = replace(audits.DRIVEN, commit=audits.commit(1, "\x1b[2Jgone\nand more"))
+    text = render_table(audits.report(unit), 100)
+    assert "\\x1b[2Jgone\\nand more" in text
+    assert "\x1b" not in text
+
+
+def test_of_many_findings_the_rest_is_counted() -> None:
+    places = tuple(Place("a.py", line * 2, f"line {line}") for line in range(40))
+    text = render_table(audits.report(replace(audits.UNTESTED, uncovered=places)))
+    assert "  … and 28 more that are uncovered\n" in text
