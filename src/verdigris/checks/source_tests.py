@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.languages.registry import holds_tests, is_mixed, reader_of, same_oracle_part
+from verdigris.storage.project import bytes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,11 +25,7 @@ def at(project: Project, tree: str) -> Read:
 
 
 def on_disk(project: Project) -> Read:
-    def read(path: str) -> bytes | None:
-        file = project.root / path
-        return file.read_bytes() if file.is_file() else None
-
-    return read
+    return lambda path: bytes_of(project, path)
 
 
 def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:

@@ -50,9 +50,9 @@ class Lost:
 def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
     """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
     ground = state.ground or tree
-    found = _weakenings(project, ground, tree, state.revised)
+    found = find_weakenings(project, ground, tree, state.revised)
     if reported := tuple(test for bug in state.test_bugs.values() for test in bug.tests):
-        rest = _weakenings(project, ground, tree, (*state.revised, *reported))
+        rest = find_weakenings(project, ground, tree, (*state.revised, *reported))
         found = tuple(one for one in found if one in rest or one.kind in GONE)
     return Lost(
         tuple(_describe(one) for one in found if one.kind not in RECORDED),
@@ -60,7 +60,7 @@ def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
     )
 
 
-def _weakenings(project: Project, old: str, new: str, revised: Sequence[str]) -> tuple[Weakening, ...]:
+def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]) -> tuple[Weakening, ...]:
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
     among_source = [path for path in changed if holds_tests(path, project.classify(path))]

@@ -38,6 +38,7 @@ GROUPS = {
         "loop": "Programs that pin one behaviour an iteration: new, run, status …",
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
         "corpus": "Proven changes as data for training: export, verify.",
+        "audit": "Say of each commit in a range whether it was test-driven.",
     },
     "Plumbing": {
         "log": "Show, verify or repair the log.",
@@ -73,6 +74,7 @@ _MODULES = {
     "drivers.loop": ("loop",),
     "drivers.spec": ("spec",),
     "drivers.corpus": ("corpus",),
+    "drivers.audit": ("audit",),
     "demo": ("demo",),
 }
 """Where each command stands, below this folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from verdigris.core.settings import Stack
 

@@ -16,7 +16,7 @@ from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import Tool
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.rooms import forget, hide_held_out, room
+from verdigris.execution.room.rooms import forget, hide_held_out, on_view, room
 from verdigris.execution.test_call import TestCall
 from verdigris.execution.test_selection import by_stack, stack_of
 from verdigris.runners.protocol import TestRequest
@@ -48,7 +48,7 @@ def run_request(
     bare: bool = False,
 ) -> TestReport:
     """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare."""
-    layer = layer if bare else hide_held_out(project, layer)
+    layer = layer if bare else hide_held_out(project, on_view(project, layer))
     return _run(TestCall(project, stack, request, layer, progress, bare))
 
 

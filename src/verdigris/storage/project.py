@@ -34,6 +34,15 @@ CONFIG = "tdd.yaml"
 
 
 @value
+class View:
+    """A tree that stands for the worktree's: runs and readers find its files, not those that lie there."""
+
+    tree: str
+    worktree: str
+    """The tree that the worktree really has."""
+
+
+@value
 class Project:
     repo: Repository
     log: Log[State]
@@ -41,6 +50,8 @@ class Project:
     settings: Settings
     configured: Classes
     """What the configuration says alone; `classes` is what counts."""
+    view: View | None = None
+    """None: the worktree as it stands."""
 
     @property
     def root(self) -> Path:
@@ -50,7 +61,7 @@ class Project:
     def workspace(self) -> Workspace:
         from verdigris.storage.snapshots.workspace import Workspace
 
-        return Workspace(self.repo, self.classify)
+        return Workspace(self.repo, self.classify, None if self.view is None else self.view.tree)
 
     @property
     def context(self) -> str:
@@ -161,12 +172,22 @@ def _read_configuration(
     return Configuration(event.tdd_yaml, event.settings, event.classes)
 
 
-def text_of(project: Project, path: str) -> str | None:
-    """A file of the worktree; None when it cannot be read."""
+def bytes_of(project: Project, path: str) -> bytes | None:
+    """A file of the worktree, or of the tree that stands for it; None when it cannot be read."""
+    if project.view is not None:
+        return project.workspace.read(project.view.tree, path)
     try:
-        return (project.root / path).read_text("utf-8", "surrogateescape")
+        return (project.root / path).read_bytes()
     except OSError:
         return None
+
+
+def text_of(project: Project, path: str) -> str | None:
+    data = bytes_of(project, path)
+    # With plain line ends, as when a file is read as text.
+    if data is None:
+        return None
+    return data.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:

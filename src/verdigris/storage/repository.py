@@ -31,10 +31,12 @@ class Repository:
     """The git folder that all worktrees share."""
     worktree: str
     """`main`, or the name under which git knows the linked worktree."""
+    apart: Path | None = None
+    """Where the kernel keeps its own files instead of git's folder: for who may write nothing there."""
 
     @property
     def control(self) -> Path:
-        return self.common_dir / CONTROL
+        return self.apart or self.common_dir / CONTROL
 
     @property
     def private(self) -> Path:

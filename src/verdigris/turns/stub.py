@@ -17,6 +17,7 @@ from verdigris.core.verdict.redness import judge_collect_error
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import language_for
+from verdigris.storage.project import bytes_of
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     """As any write: the gate decides, and all of the files are written or none."""
     (native,) = resolve(project, [word], cwd=cwd)
     path = split_id(native).path
-    if not (project.root / path).is_file():
+    if bytes_of(project, path) is None:
         raise UserError(f"{path} is not a test file.", hint="name a test, or the file that holds it")
     stubs = missing_stubs(project, path)
     if not stubs:
@@ -71,7 +72,8 @@ def stubs_of_run(
     found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
     errors = report.errors if report else ()
     found |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
-    told = {path: missing_stubs(project, path) for path in sorted(found) if (project.root / path).is_file()}
+    there = [path for path in sorted(found) if bytes_of(project, path) is not None]
+    told = {path: missing_stubs(project, path) for path in there}
     return {path: stubs for path, stubs in told.items() if stubs}
 
 
@@ -99,7 +101,7 @@ class ProjectFiles:
         if path not in self.paths:
             return ""
         # As bytes: line ends stay as they are.
-        return (self.project.root / path).read_bytes().decode("utf-8", "surrogateescape")
+        return (bytes_of(self.project, path) or b"").decode("utf-8", "surrogateescape")
 
     def stack_of(self, path: str) -> Stack:
         """The innermost stack of the file's language around it, or the first of all."""

@@ -92,7 +92,7 @@ def room(
 ) -> Iterator[Room]:
     """For a run of `argv`, on the tree of `layer` instead of the worktree's where one is given."""
     terms = terms_of(project)
-    layer = hide_held_out(project, layer)
+    layer = hide_held_out(project, on_view(project, layer))
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
     made = Room(terms, argv, None if layer is None else _furnishing(project, layer), equip)
@@ -100,6 +100,17 @@ def room(
         yield made
     finally:
         made.close()
+
+
+def on_view(project: Project, layer: Layer | None) -> Layer | None:
+    """A project that shows a tree shows it to every run; what is laid is told from what really lies there."""
+    if project.view is None:
+        return layer
+    from verdigris.execution.room.layers import Layer
+
+    if layer is None:
+        return Layer(project.view.tree, project.view.worktree)
+    return replace(layer, worktree=project.view.worktree)
 
 
 def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:

@@ -26,9 +26,11 @@ LOCK_WAIT = 60.0
 class Workspace:
     """Snapshots are trees of git objects; of permissions they hold the owner's executable bit only."""
 
-    def __init__(self, repo: Repository, keep: Callable[[str], PathClass]) -> None:
+    def __init__(self, repo: Repository, keep: Callable[[str], PathClass], shown: str | None = None) -> None:
+        """`shown`: the tree that stands for the worktree's."""
         self._repo = repo
         self._keep = keep
+        self._shown = shown
 
     @property
     def _laying(self) -> Path:
@@ -36,6 +38,8 @@ class Workspace:
 
     def snapshot(self) -> str:
         """The tree of the worktree as it stands; scan.py says which files it has."""
+        if self._shown is not None:
+            return self._shown
         with self._with_index("index") as git:
             return index.snapshot(git, self._repo.private / "index", self._keep)
 
@@ -181,6 +185,10 @@ def _make(repo: Repository, store: Path) -> None:
         CONFIG if algorithm != "sha1" else CONFIG.replace("[extensions]\n\tobjectFormat = {algorithm}\n", "")
     )
     (draft / "config").write_text(config.format(version=0 if algorithm == "sha1" else 1, algorithm=algorithm))
+    if repo.apart is not None:  # so that the trees of commits are at hand, and nothing of them is copied
+        lent = draft / "objects" / "info" / "alternates"
+        lent.parent.mkdir(parents=True, exist_ok=True)
+        lent.write_bytes(os.fsencode(repo.common_dir / "objects") + b"\n")
     (draft / "info").mkdir(exist_ok=True)
     (draft / "info" / "attributes").write_text(ATTRIBUTES)
     try:

@@ -1,0 +1,125 @@
+"""`tdd audit`: show what each change of a range was, and give the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+
+from verdigris.cli.context import say, show, start
+from verdigris.core.errors import UserError
+from verdigris.drivers.audit.report import SOUND, Outcome, render_report, units_with
+from verdigris.views.lines import Line
+
+if TYPE_CHECKING:
+    from verdigris.drivers.audit.report import AuditReport, UnitReport
+    from verdigris.views.lines import Dot
+
+FAILED = 1
+_SHORT = 10
+
+
+class Progress:
+    """One line a judged change on standard error, with an estimate of what is left."""
+
+    def __init__(self) -> None:
+        self._total = self._known = self._done = 0
+        self._began = time.monotonic()
+
+    def began(self, total: int, known: int) -> None:
+        self._total, self._known = total, known
+        again = f", {known} of them known from an earlier audit" if known else ""
+        say(f"{total} change{'s'[: total != 1]} to judge{again}")
+
+    def judged(self, unit: UnitReport) -> None:
+        self._done += 1
+        made = max(self._done - self._known, 1)
+        left = (time.monotonic() - self._began) / made * (self._total - self._done)
+        about = f", about {_duration(left)} left" if self._total > self._done and left >= 1 else ""
+        say(f"[{self._done}/{self._total}{about}] {unit.commit.id[:_SHORT]} {unit.outcome}")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"  # noqa: PLR2004 - two minutes
+
+
+@click.command("audit")
+@click.argument("range_", metavar="RANGE")
+@click.option("--squash", is_flag=True, help="Judge the whole range as one change, as a pull request is.")
+@click.option("--merged", is_flag=True, help="Of a merge, judge what its second parent brought.")
+@click.option("--since", default="", help="Only commits after this date.")
+@click.option("--author", default="", help="Only commits whose author matches.")
+@click.option("--path", "paths", multiple=True, help="Only commits that touch this path; may be repeated.")
+@click.option("--shard", default="1/1", help="Judge the part I of N (`2/4`); `tdd audit merge` joins parts.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
+@click.option("--deep", is_flag=True, help="Try whether the assertions of the new tests are live.")
+@click.option("--fresh", is_flag=True, help="Take no answer of an earlier audit.")
+@click.option(
+    "--fail-on", default="", help="Outcomes that end with exit code 1, with commas: `untested,weakened`."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(  # noqa: PLR0913 - click's way to hand on options
+    range_: str,
+    *,
+    since: str,
+    author: str,
+    paths: tuple[str, ...],
+    shard: str,
+    timeout: float,
+    fail_on: str,
+    squash: bool,
+    merged: bool,
+    deep: bool,
+    fresh: bool,
+    as_json: bool,
+) -> int:
+    """Say of each commit in RANGE (`main..HEAD`, or one commit) whether it was test-driven.
+
+    Each change is replayed from git's objects: its tests over the source of before, all tests after.
+    Nothing is written into the repository. Exit code: 0; 1 where `--fail-on` names an outcome; 2 the range
+    is wrong; 69 a tool or the sandbox is missing.
+    """
+    from verdigris.drivers.audit.run import AuditRequest, audit
+    from verdigris.drivers.audit.units import Selection
+
+    wanted = _read_outcomes(fail_on)
+    selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
+    report = audit(start(), AuditRequest(selection, deep, timeout, fresh), Progress())
+    if as_json:
+        sys.stdout.write(json.dumps(render_report(report)) + "\n")
+    else:
+        show(_table(report))
+    return FAILED if units_with(report, wanted) else 0
+
+
+def _read_outcomes(text: str) -> tuple[str, ...]:
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    unknown = [word for word in words if word not in {str(one) for one in Outcome}]
+    if unknown:
+        raise UserError(f"`--fail-on`: {unknown[0]!r} is no outcome.", hint=f"use {', '.join(Outcome)}")
+    return words
+
+
+def _read_shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
+    return int(part), int(parts)
+
+
+def _table(report: AuditReport) -> list[Line]:
+    lines = [
+        Line(f"{unit.commit.id[:_SHORT]}  {unit.outcome:<16}  {unit.commit.title}", _dot(unit.outcome))
+        for unit in report.units
+    ]
+    told = ", ".join(f"{count} {name}" for name, count in report.summary.items()) or "no change in this range"
+    return [*lines, Line(told)]
+
+
+def _dot(outcome: Outcome) -> Dot:
+    if outcome in SOUND:
+        return "green"
+    return "yellow" if outcome in {Outcome.UNVERIFIED, Outcome.INFRASTRUCTURE} else "red"

@@ -1,0 +1,73 @@
+"""Where an audit keeps its files: in the user's cache, never in the repository."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from verdigris import __version__
+from verdigris.core.errors import StorageError
+from verdigris.core.value import replace, value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.storage.repository import Repository
+
+DRIVER = "audit"
+
+
+@value
+class AuditFolder:
+    path: Path
+
+    def repository(self, repo: Repository, job: int = 0) -> Repository:
+        """The user's, with the kernel's files in this folder; each job has an index and locks of its own."""
+        return replace(repo, apart=self.path / "kernel", worktree=f"job-{job}")
+
+    def read(self, kind: str, key: str) -> Any | None:
+        """What was kept under a key; None where nothing was, or what is there cannot be read."""
+        try:
+            return json.loads(self._file(kind, key).read_bytes())
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, kind: str, key: str, data: Any) -> None:
+        """Whole or not at all: a kill leaves no half of a file under the name."""
+        file = self._file(kind, key)
+        draft = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(json.dumps(data), "utf-8")
+            draft.replace(file)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise StorageError(
+                f"the audit cannot keep {file}: {error.strerror}",
+                hint="set XDG_CACHE_HOME to a folder that can be written and has room",
+            ) from error
+
+    def _file(self, kind: str, key: str) -> Path:
+        return self.path / kind / f"{key}.json"
+
+
+def find_folder(repo: Repository) -> AuditFolder:
+    from verdigris.drivers.private_worktree import place
+
+    folder = AuditFolder(place(repo, DRIVER, repo.worktree).parent)
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"the audit's folder {folder.path} cannot be made: {error.strerror}",
+            hint="set XDG_CACHE_HOME to a folder that can be written",
+        ) from error
+    return folder
+
+
+def key_of(*parts: Any) -> str:
+    """A name for what depends on these; another version of ours may answer otherwise."""
+    text = json.dumps([__version__, *parts], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40]

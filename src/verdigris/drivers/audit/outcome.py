@@ -1,0 +1,94 @@
+"""Says of a change what it was, from what its replay found out: a pure function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.drivers.audit.report import Outcome
+
+if TYPE_CHECKING:
+    from verdigris.drivers.audit.report import LostCheck, Place, RedTest
+
+
+@value
+class UnitFacts:
+    """What a replay found out about one change."""
+
+    source: bool = False
+    """Source changed in what it does."""
+    tests: bool = False
+    """Tests, their data or their configuration changed in what they ask."""
+    broken: str = ""
+    """Why the machine gave no answer."""
+    unknown: str = ""
+    """Why the change cannot be judged, through no fault of its own."""
+    reds: tuple[RedTest, ...] = ()
+    """Right and wrong ones: red over the source of before, green after."""
+    waiting: tuple[str, ...] = ()
+    """Ids of new tests that fail after."""
+    regressed: tuple[Place, ...] = ()
+    weakened: tuple[LostCheck, ...] = ()
+    hollow: tuple[str, ...] = ()
+    uncovered: tuple[Place, ...] = ()
+    ran: bool = True
+    """Some test passes after."""
+
+
+def judge_unit(facts: UnitFacts) -> tuple[Outcome, str]:
+    """The outcome, and its reason in one sentence; what blames somebody wins over what praises him."""
+    if facts.broken:
+        return Outcome.INFRASTRUCTURE, facts.broken
+    if facts.unknown:
+        return Outcome.UNVERIFIED, facts.unknown
+    if not facts.source and not facts.tests:
+        return Outcome.NO_CODE, "neither source nor tests changed in what they do."
+    if facts.regressed:
+        first = facts.regressed[0]
+        return Outcome.REGRESSED, f"{_count(facts.regressed, 'test')} passed before: {first.what}"
+    if facts.weakened:
+        one = facts.weakened[0]
+        return (
+            Outcome.WEAKENED,
+            f"the suite asks less: {one.kind} at {one.path}:{one.line}{_more(facts.weakened)}.",
+        )
+    if facts.hollow:
+        return Outcome.HOLLOW, f"{facts.hollow[0]}{_more(facts.hollow)}"
+    right = [red for red in facts.reds if red.valid]
+    if right:
+        return Outcome.TEST_DRIVEN, f"{right[0].id} was red ({right[0].why}) and is green{_more(right)}."
+    return _judge_without_red(facts)
+
+
+def _judge_without_red(facts: UnitFacts) -> tuple[Outcome, str]:
+    if not facts.source:
+        if facts.waiting:
+            return Outcome.UNVERIFIED, (
+                f"{facts.waiting[0]} is red, and no source came with it: the commit that makes it green is"
+                " judged, or the range as one change (`--squash`)."
+            )
+        return Outcome.CHARACTERIZATION, "its tests pass without a change of source."
+    if facts.tests:
+        wrong = next((f": {red.id} failed by {red.why}, not by behaviour" for red in facts.reds), "")
+        return (
+            Outcome.UNTESTED,
+            f"source and tests changed, and no test was red for the right reason before{wrong}.",
+        )
+    if facts.uncovered:
+        one = facts.uncovered[0]
+        where = f"{one.path}:{one.line}"
+        return (
+            Outcome.UNTESTED,
+            f"source changed, no test was red, and no test runs {where}{_more(facts.uncovered)}.",
+        )
+    if not facts.ran:
+        return Outcome.UNTESTED, "source changed, and there is no test that passes."
+    return Outcome.REFACTOR, "source changed under the same tests with the same results."
+
+
+def _count(found: tuple[object, ...], noun: str) -> str:
+    return f"{len(found)} {noun}{'s'[: len(found) > 1]}"
+
+
+def _more(found: tuple[object, ...] | list[RedTest]) -> str:
+    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""

@@ -1,0 +1,139 @@
+"""Lays the tests of after over the source of before, and tells which of them are red, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.checks.evidence import red_of, with_subjects
+from verdigris.core.report import Status
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace, value
+from verdigris.core.verdict import first_line
+from verdigris.core.verdict.redness import VALID, judge_collect_error
+from verdigris.drivers.audit.report import RedTest
+from verdigris.languages.registry import holds_tests, reader_of
+from verdigris.turns.stub import UNDECLARED, missing_stubs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from verdigris.core.report import CollectError, TestReport, TestResult
+    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.storage.project import Project
+
+_STUBBED = UNDECLARED | {"collection", "not-collected"}
+"""Why a test may be red only since source lacks a declaration."""
+
+
+def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) -> str:
+    """The tree of before with the tests of after; in a file that holds both, each part from its side."""
+    laid = project.workspace.graft(before, after, oracle)
+    mixed = [path for path in oracle if holds_tests(path, project.classify(path))]
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    entries = project.workspace.entries(after, mixed)
+    for path, entry in entries.items():
+        regions = reader_of(path).test_regions()
+        old, new = (project.workspace.read(tree, path) for tree in (before, after))
+        if regions is None or new is None:
+            continue
+        if old is None:
+            contents[path] = (entry.mode, regions.only_tests(new))
+            continue
+        made = regions.with_tests_of(new, old) or regions.with_tests_of(new, regions.without_tests(old))
+        if made is not None:
+            contents[path] = (entry.mode, made)
+    return project.workspace.compose(laid, contents)
+
+
+@value
+class RedRun:
+    """What tests that pass after did over the source of before."""
+
+    reds: tuple[RedTest, ...]
+    doubt: str = ""
+    """Why the run says nothing."""
+
+
+def find_reds(runs: TestRuns, tree: str, passing: Iterable[str], names: Sequence[str]) -> RedRun:
+    """`passing`: native ids that pass after, of which the reds are told. `tree`: see `lay_tests`."""
+    wanted = sorted(set(passing))
+    if not wanted or not names:
+        return RedRun(())
+    reds = judge_reds(runs.at(tree), runs.run(tree, names), tree, wanted)
+    if any(red.valid for red in reds) or not any(red.why in _STUBBED for red in reds):
+        return RedRun(reds)
+    stubbed, shown = add_stubs(runs.at(tree), tree, [red for red in reds if red.why in _STUBBED])
+    if stubbed == tree:
+        return RedRun(reds)
+    again = judge_reds(runs.at(stubbed), runs.run(stubbed, names), stubbed, wanted)
+    right = {red.id: replace(red, why=f"import, then {red.why}", stub=shown) for red in again if red.valid}
+    return RedRun(tuple(right.get(red.id, red) for red in reds))
+
+
+def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> tuple[RedTest, ...]:
+    """Those of the wanted tests that do not pass; a skip is no red."""
+    results = {result.native_id: result for result in with_subjects(project, report.results)}
+    held = _held(project, tree, wanted)
+    found: list[RedTest] = []
+    for native in wanted:
+        result = results.get(native)
+        if result is None:
+            found += _uncollected(native, report.errors, results.values())
+        elif (why := red_of(project, result, held)) is not None:
+            found.append(_red(result, why))
+    return tuple(found)
+
+
+def _held(project: Project, tree: str, ids: Iterable[str]) -> frozenset[str]:
+    return frozenset(project.workspace.entries(tree, {split_id(native).path for native in ids}))
+
+
+def _red(result: TestResult, why: str) -> RedTest:
+    failure = result.failure
+    place = None if failure is None else failure.own_place
+    kind = why
+    if why == VALID:
+        kind = "assertion" if failure is not None and failure.assertion else "exception"
+        if failure is not None and failure.kind == "Timeout" and not failure.bases:
+            kind = "timeout"
+    return RedTest(
+        id=result.id,
+        why=kind,
+        path="" if place is None else place.path,
+        line=0 if place is None else place.line,
+        message="" if failure is None else f"{failure.kind}: {first_line(failure.message)}",
+        valid=why == VALID,
+    )
+
+
+def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[TestResult]) -> list[RedTest]:
+    """A test that was not reported: its file did not load; or its cases have other names there."""
+    test = split_id(native)
+    same = [r for r in others if split_id(r.native_id).path == test.path]
+    if any(split_id(r.native_id).function == test.function and r.status is Status.PASS for r in same):
+        return []
+    error = next((one for one in errors if one.path == test.path), None)
+    if error is None and not same:
+        error = next(iter(errors), None)
+    if error is None:
+        return [] if same else [RedTest(native, "not-collected", test.path, valid=False)]
+    message = f"{error.kind}: {first_line(error.message)}"
+    return [RedTest(native, judge_collect_error(error), error.path, 0, message, valid=False)]
+
+
+def add_stubs(project: Project, tree: str, reds: Sequence[RedTest]) -> tuple[str, str]:
+    """The tree with what the tests lack declared in source, and the diff of that."""
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
+    for path in sorted({split_id(red.id).path for red in reds} | {red.path for red in reds if red.path}):
+        if path not in modes:
+            continue
+        for stub in missing_stubs(project, path):
+            contents[stub.path] = (
+                modes.get(stub.path, "100644"),
+                stub.whole.encode("utf-8", "surrogateescape"),
+            )
+    if not contents:
+        return tree, ""
+    made = project.workspace.compose(tree, contents)
+    return made, project.workspace.diff(tree, made, sorted(contents))

@@ -1,0 +1,265 @@
+"""Replays one change: its tests over the source of before, all tests after, and what was lost."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from verdigris.checks.coverage import list_unmeasured, uncovered_lines, watchable
+from verdigris.checks.observation import difference, is_layout
+from verdigris.checks.verdict_checks import find_concerns
+from verdigris.checks.weakening import RECORDED, find_weakenings
+from verdigris.core.paths import PathClass, from_elsewhere
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import field, replace, value
+from verdigris.core.verdict import reason_for, reasons_against_run
+from verdigris.drivers.audit.outcome import UnitFacts
+from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests
+from verdigris.drivers.audit.report import LostCheck, Place
+from verdigris.drivers.audit.suite import Suite
+from verdigris.languages.registry import holds_tests
+from verdigris.languages.tests import still_written
+from verdigris.storage.project import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from verdigris.checks.observation import TreeDifference
+    from verdigris.core.paths import Change
+    from verdigris.drivers.audit.report import RedTest
+    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.units import Unit
+    from verdigris.storage.project import Project
+
+NOTHING = Suite(TestReport("", Ended.FINISHED, 0, 0))
+_PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
+"""What changes beside the code and is rarely read by a test."""
+_NOT_INSTALLED = re.compile(r"No module named '(\w+)")
+
+
+@value
+class Replayed:
+    facts: UnitFacts
+    concerns: tuple[Place, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@value
+class _Change:
+    """The unit, as far as it is known without a run."""
+
+    before: str
+    after: str
+    edits: TreeDifference
+    source: tuple[Change, ...]
+    """Of source, what is more than comments and layout."""
+    oracle: tuple[str, ...]
+    """Tests, their data and runner keys, changed by more than that."""
+    notes: list[str] = field(default_factory=list)
+
+
+def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
+    """Raises what keeps a run from being made; `TimedOut` where the unit's time is over."""
+    change = _look(runs.at(unit.after), unit)
+    if not change.source and not change.oracle:
+        runs.share(unit.before, unit.after)
+        return Replayed(UnitFacts())
+    project = runs.at(unit.after)
+    after = runs.suite(unit.after, watchable(change.edits))
+    before = _suite_before(runs, unit.before)
+    facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
+    if unknown := _why_unknown(project, unit, before, after):
+        return Replayed(replace(facts, unknown=unknown))
+    weakened, noted = _find_lost_checks(project, unit, before, after)
+    regressed, unstable = _find_regressions(runs, unit, before, after, change)
+    reds = _reds(runs, change, before, after, unstable)
+    concerns = find_concerns(project, unit.before, unit.after, change.edits)
+    places = tuple(Place(c.path, c.line, c.what, c.kind) for c in concerns)
+    failing = len(before.failed & after.failed)
+    notes = (
+        *noted,
+        *(f"unstable: {native} both passes and fails on one tree" for native in sorted(unstable)),
+        *([f"{failing} test{'s'[: failing > 1]} fail before and after"] if failing else []),
+        *list_unmeasured(c.path for c in change.source if not c.deleted),
+    )
+    facts = replace(
+        facts,
+        reds=reds,
+        waiting=tuple(sorted(after.failed - before.failed - unstable)) if not change.source else (),
+        regressed=regressed,
+        weakened=weakened,
+        hollow=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in concerns if c.blocks),
+        uncovered=_uncovered(project, unit, change, after),
+    )
+    del deep
+    return Replayed(facts, places, notes)
+
+
+def _look(project: Project, unit: Unit) -> _Change:
+    edits = difference(project, unit.before, unit.after)
+    changes = {c.path: c for c in project.workspace.changes(unit.before, unit.after)}
+    return _Change(
+        unit.before,
+        unit.after,
+        edits,
+        tuple(c for c in edits.source if not is_layout(project, c)),
+        tuple(p for p in edits.oracle if _asks(project, p) and not is_layout(project, changes[p])),
+    )
+
+
+def _asks(project: Project, path: str) -> bool:
+    """Specs and switches ask nothing of a run."""
+    return project.classify(path) not in {PathClass.SPEC, PathClass.SWITCH}
+
+
+def _suite_before(runs: TestRuns, tree: str) -> Suite:
+    project = runs.at(tree)
+    tested = any(
+        project.classify(entry.path) is PathClass.TEST
+        or holds_tests(entry.path, project.classify(entry.path))
+        for entry in project.workspace.files(tree)
+    )
+    return runs.suite(tree) if tested else NOTHING
+
+
+def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
+    """Why nobody can be blamed or praised, whatever else was seen."""
+    for side, suite in (("after", after), ("before", before)):
+        if suite.report.ended in {Ended.NO_START, Ended.TIMEOUT}:
+            return f"{side} the change {reasons_against_run(suite.report)[0]}."
+        if elsewhere := from_elsewhere(suite.report):
+            return f"{side} the change the tests {elsewhere[0]}."
+    if missing := _missing_packages(project, unit, after):
+        return f"{missing} is not installed here, and tests need it; `--env uv` builds what a commit needs."
+    if not after.passed and not before.passed and (after.report.results or after.report.errors):
+        said = _first_complaint(after)
+        return f"no test passes before or after the change: {said}."
+    return ""
+
+
+def _missing_packages(project: Project, unit: Unit, suite: Suite) -> str:
+    """A package that is no part of the project, and without which a test file does not load."""
+    named = {found[1] for error in suite.report.errors if (found := _NOT_INSTALLED.search(error.message))}
+    if not named:
+        return ""
+    own = {
+        part.removesuffix(".py")
+        for tree in (unit.before, unit.after)
+        for entry in project.workspace.files(tree)
+        for part in entry.path.split("/")
+    }
+    return ", ".join(sorted(named - own))
+
+
+def _first_complaint(suite: Suite) -> str:
+    report = suite.report
+    if report.errors:
+        return f"{report.errors[0].path}: {report.errors[0].message.strip().splitlines()[-1]}"
+    return reason_for(report, report.results[0].native_id, report.results[0].id)
+
+
+def _find_lost_checks(
+    project: Project, unit: Unit, before: Suite, after: Suite
+) -> tuple[tuple[LostCheck, ...], tuple[str, ...]]:
+    """What the suite asks less, and what is only noted."""
+    found = find_weakenings(project, unit.before, unit.after, ())
+    lost = [LostCheck(w.kind, w.path, w.line, w.before, w.after) for w in found if w.kind not in RECORDED]
+    noted = tuple(
+        f"{w.path}:{w.line}: {w.kind}: `{w.before}` is `{w.after}`" for w in found if w.kind in RECORDED
+    )
+    seen = {r.native_id for r in after.report.results}
+    unloaded = {error.path for error in after.report.errors}
+    functions = {*map(_function, seen)}
+    unseen = [
+        i for i in sorted(before.passed) if _function(i) not in functions and split_id(i).path not in unloaded
+    ]
+    told = {one.path for one in lost}
+    if unseen and after.report.ended is Ended.FINISHED:
+        texts = texts_at(project, unit.after, {split_id(i).path for i in unseen})
+        for native in still_written(texts, unseen, seen):
+            path = split_id(native).path
+            if path not in told:
+                lost.append(LostCheck("uncollected", path, 0, native, ""))
+    return tuple(lost), noted
+
+
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)
+
+
+def _find_regressions(
+    runs: TestRuns, unit: Unit, before: Suite, after: Suite, change: _Change
+) -> tuple[tuple[Place, ...], frozenset[str]]:
+    """Tests that passed before and fail after, and those that give both answers on one tree."""
+    if after.report.ended is not Ended.FINISHED:
+        why = reasons_against_run(after.report)
+        return ((Place("", 0, f"the whole suite: {why[0]}"),) if before.passed else ()), frozenset()
+    unloaded = {error.path: error for error in after.report.errors}
+    lost = sorted(i for i in before.passed if split_id(i).path in unloaded and i not in after.passed)
+    doubtful = after.failed & before.passed
+    if not change.source:
+        # A test that was changed and fails without any change of source asks for something new.
+        doubtful -= {i for i in doubtful if split_id(i).path in change.oracle}
+        lost = [i for i in lost if split_id(i).path not in change.oracle]
+    unstable = _passing(runs, unit.after, doubtful)
+    failing = doubtful - unstable
+    unstable |= failing - _passing(runs, unit.before, failing)
+    failing -= unstable
+    told = [_place(after.report, native) for native in (*sorted(failing), *lost)]
+    return tuple(told), frozenset(unstable)
+
+
+def _passing(runs: TestRuns, tree: str, ids: Collection[str]) -> frozenset[str]:
+    """Those that pass when they are run once more."""
+    if not ids:
+        return frozenset()
+    again = runs.run(tree, sorted({split_id(native).path for native in ids}))
+    return frozenset(r.native_id for r in again.results if r.status is Status.PASS and r.native_id in ids)
+
+
+def _place(report: TestReport, native: str) -> Place:
+    result = report.result(native)
+    failure = None if result is None else result.failure
+    at = None if failure is None else failure.own_place
+    path, line = (split_id(native).path, 0) if at is None else (at.path, at.line)
+    return Place(path, line, reason_for(report, native, native))
+
+
+def _reds(
+    runs: TestRuns, change: _Change, before: Suite, after: Suite, unstable: Collection[str]
+) -> tuple[RedTest, ...]:
+    """Reds of the tests that the change brought, and of those that stood in the suite already."""
+    known = sorted((before.failed & after.passed) - frozenset(unstable))
+    found = {red.id: red for red in judge_reds(runs.at(change.before), before.report, change.before, known)}
+    if change.oracle and _may_turn(change):
+        tree = lay_tests(runs.at(change.after), change.before, change.after, change.oracle)
+        own = [i for i in after.passed if split_id(i).path in change.oracle]
+        files = sorted({split_id(native).path for native in own})
+        made = find_reds(runs, tree, own, files)
+        found |= {red.id: red for red in made.reds}
+        shared = [path for path in change.oracle if path not in files]
+        if shared and not any(red.valid for red in found.values()):
+            rest = after.passed - frozenset(own)
+            made = find_reds(runs, tree, rest, sorted({split_id(native).path for native in rest}))
+            found |= {red.id: red for red in made.reds}
+    return tuple(found.values())
+
+
+def _may_turn(change: _Change) -> bool:
+    """Whether anything changed besides the tests that could make one green."""
+    others = (c.path for c in change.edits.other)
+    return bool(change.source) or any(not path.endswith(_PROSE) for path in others)
+
+
+def _uncovered(project: Project, unit: Unit, change: _Change, after: Suite) -> tuple[Place, ...]:
+    paths = [path for path in watchable(change.edits) if path in after.traced]
+    before, now = (texts_at(project, tree, paths) for tree in (unit.before, unit.after))
+    return tuple(_range(text) for text in uncovered_lines(dict(before), now, after.report.lines))
+
+
+def _range(text: str) -> Place:
+    path, _, lines = text.rpartition(":")
+    first = int(lines.partition("-")[0])
+    noun = "lines" if "-" in lines else "line"
+    return Place(path, first, f"no test runs {noun} {lines}")

@@ -1,0 +1,180 @@
+"""Audits a range: each change is replayed once and its answer kept, so that a killed audit goes on."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris import __version__
+from verdigris.checks.observation import source_roots
+from verdigris.core.errors import HarnessError, StorageError, TimedOut, UserError, VerdigrisError
+from verdigris.core.paths import Classes
+from verdigris.core.records import Actor
+from verdigris.core.settings import Settings
+from verdigris.core.value import replace, value
+from verdigris.drivers.audit.configuration import configure
+from verdigris.drivers.audit.environment import present_environment, require_rooms
+from verdigris.drivers.audit.folder import find_folder, key_of
+from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
+from verdigris.drivers.audit.replay import Replayed, replay
+from verdigris.drivers.audit.report import AuditReport, Outcome, UnitReport, parse_unit, render_unit
+from verdigris.drivers.audit.suite import TestRuns
+from verdigris.drivers.audit.units import find_units
+from verdigris.storage.project import Project, View, open_log
+from verdigris.storage.repository import find_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.drivers.audit.units import Range, Selection, Unit
+    from verdigris.storage.repository import Repository
+
+_KIND = "units"
+TIMEOUT = 600.0
+
+
+@value
+class AuditRequest:
+    selection: Selection
+    deep: bool = False
+    timeout: float = TIMEOUT
+    """Seconds for one change."""
+    fresh: bool = False
+    """Answers of earlier audits are not taken."""
+
+
+class Watcher(Protocol):
+    """Is told how the audit goes."""
+
+    def began(self, total: int, known: int) -> None: ...
+
+    def judged(self, unit: UnitReport) -> None: ...
+
+
+def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> AuditReport:
+    repo = find_repository(start)
+    found = find_units(repo, asked.selection)
+    folder = find_folder(repo)
+    auditor = Auditor(folder.repository(repo), folder, asked)
+    known = {unit: auditor.known(unit) for unit in found.units}
+    if watcher is not None:
+        watcher.began(len(found.units), sum(one is not None for one in known.values()))
+    units = []
+    for unit in found.units:
+        judged = known[unit] or auditor.judge(unit)
+        units.append(judged)
+        if watcher is not None:
+            watcher.judged(judged)
+    return _report(found, asked, tuple(units))
+
+
+def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) -> AuditReport:
+    selection = asked.selection
+    said = {
+        "deep": "yes" if asked.deep else "",
+        "shard": "" if selection.shard == (1, 1) else f"{selection.shard[0]}/{selection.shard[1]}",
+        "since": selection.since,
+        "author": selection.author,
+        "path": " ".join(selection.paths),
+        "merged": "yes" if selection.merged else "",
+    }
+    return AuditReport(
+        found.text,
+        found.base,
+        found.head,
+        units,
+        selection.squash,
+        __version__,
+        {name: text for name, text in said.items() if text},
+    )
+
+
+class Auditor:
+    """Judges units one after another; several may work at once, each with a repository of its own."""
+
+    def __init__(self, repo: Repository, folder: AuditFolder, asked: AuditRequest) -> None:
+        self._repo = repo
+        self._folder = folder
+        self._asked = asked
+        # Before a commit's own settings are known: to read trees, classes do not matter.
+        self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
+
+    def known(self, unit: Unit) -> UnitReport | None:
+        """The answer of an earlier audit; what blamed the machine is tried again."""
+        if self._asked.fresh:
+            return None
+        data = self._folder.read(_KIND, self._key(unit))
+        try:
+            return None if data is None else parse_unit(data)
+        except UserError:
+            return None
+
+    def _key(self, unit: Unit) -> str:
+        return key_of(
+            unit.before,
+            unit.after,
+            unit.commit.id,
+            self._asked.deep,
+            self._asked.timeout,
+            self._environment(),
+        )
+
+    def _environment(self) -> str:
+        return present_environment(self._plain).key
+
+    def judge(self, unit: Unit) -> UnitReport:
+        began = time.monotonic()
+        environment = ""
+        try:
+            runs = self._runs(unit)
+            environment = runs.environment
+            replayed = replay(runs, unit, deep=self._asked.deep)
+        except TimedOut as error:
+            replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}."))
+        except (StorageError, HarnessError, OSError) as error:
+            said = error.message if isinstance(error, VerdigrisError) else str(error)
+            replayed = Replayed(UnitFacts(broken=f"the machine failed: {said}"))
+        except VerdigrisError as error:
+            replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}"))
+        outcome, why = judge_unit(replayed.facts)
+        facts = replayed.facts
+        judged = UnitReport(
+            commit=unit.commit,
+            before=unit.before,
+            after=unit.after,
+            outcome=outcome,
+            why=why,
+            reds=facts.reds,
+            regressed=facts.regressed,
+            weakened=facts.weakened,
+            uncovered=facts.uncovered,
+            concerns=replayed.concerns,
+            hollow=facts.hollow,
+            notes=replayed.notes,
+            environment=environment,
+            seconds=time.monotonic() - began,
+        )
+        if outcome is not Outcome.INFRASTRUCTURE:
+            self._folder.keep(_KIND, self._key(unit), render_unit(judged))
+        return judged
+
+    def _runs(self, unit: Unit) -> TestRuns:
+        worktree = self._plain.workspace.snapshot()
+        found = configure(self._folder, self._plain.workspace, self._repo.root, unit.after)
+        project = replace(
+            self._plain,
+            settings=found.settings,
+            configured=found.classes,
+            view=View(unit.after, worktree),
+        )
+        require_rooms(project)
+        project = replace(project, settings=_with_sources(project, unit.after))
+        return TestRuns(project, self._folder, present_environment(project).key, self._asked.timeout)
+
+
+def _with_sources(project: Project, tree: str) -> Settings:
+    """Modules come from the commit, though another copy of the project is installed."""
+    roots = [str(project.root / root) for root in source_roots(project, tree)]
+    given = (f"PYTHONPATH={':'.join(roots)}",) if roots else ()
+    return replace(project.settings, room_env=(*project.settings.room_env, *given))

@@ -1,0 +1,125 @@
+"""Runs tests on the trees of commits, in rooms over the user's worktree; a whole suite once a tree."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from verdigris.checks.observation import source_roots
+from verdigris.core.errors import TimedOut
+from verdigris.core.records import from_json, to_json
+from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.value import replace, value
+from verdigris.drivers.audit.folder import key_of
+from verdigris.execution.test_run import execute, execute_suite
+from verdigris.runners.protocol import TestRequest
+from verdigris.storage.project import View
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.storage.project import Project
+
+_KIND = "suites"
+_LEAST = 1.0
+
+
+@value
+class Suite:
+    """How all tests ended on one tree."""
+
+    report: TestReport
+    traced: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> frozenset[str]:
+        return frozenset(r.native_id for r in self.report.results if r.status is Status.PASS)
+
+    @property
+    def failed(self) -> frozenset[str]:
+        return frozenset(r.native_id for r in self.report.results if r.status in {Status.FAIL, Status.ERROR})
+
+    @property
+    def is_whole(self) -> bool:
+        """It says how the suite stands: the run came to its end, and found tests or nothing to object."""
+        return self.report.ended is Ended.FINISHED and (bool(self.report.results) or not self.report.errors)
+
+
+class TestRuns:
+    """The runs of one unit, within its time."""
+
+    __test__ = False
+
+    def __init__(self, project: Project, folder: AuditFolder, environment: str, seconds: float) -> None:
+        """`project`: its settings are the unit's. `environment`: the key of what its tests run in."""
+        self.project = project
+        self.folder = folder
+        self.environment = environment
+        self.seconds = seconds
+        self._ends = time.monotonic() + seconds
+
+    def at(self, tree: str) -> Project:
+        """The project as if that tree were the worktree's."""
+        view = self.project.view
+        return replace(self.project, view=View(tree, tree if view is None else view.worktree))
+
+    def left(self) -> float:
+        left = self._ends - time.monotonic()
+        if left < _LEAST:
+            raise TimedOut(
+                f"the change took more than {self.seconds:.0f} s", hint="give it more: `--timeout`"
+            )
+        return left
+
+    def suite(self, tree: str, trace: Sequence[str] = ()) -> Suite:
+        """What a run that came to its end said is kept; `trace`: files whose executed lines are asked."""
+        key = self._key(tree)
+        known = self._known(key)
+        if known is not None and set(known.traced).issuperset(trace):
+            return known
+        there = self.at(tree)
+        request = TestRequest(trace=tuple(trace), sources=source_roots(there, tree), timeout=self._limit())
+        found = Suite(_slim(execute_suite(there, request)), tuple(trace))
+        if found.report.ended is Ended.FINISHED:
+            self.folder.keep(_KIND, key, to_json(found))
+        return found
+
+    def known_suite(self, tree: str) -> Suite | None:
+        return self._known(self._key(tree))
+
+    def share(self, known: str, same: str) -> None:
+        """What is known of one tree holds for another that differs in no source and no test."""
+        if (data := self.folder.read(_KIND, self._key(known))) is not None:
+            self.folder.keep(_KIND, self._key(same), data)
+
+    def run(self, tree: str, names: Iterable[str]) -> TestReport:
+        """These files and ids alone; what is not in the tree is left out."""
+        there = self.at(tree)
+        return _slim(execute(there, TestRequest(tuple(names), timeout=self._limit())))
+
+    def _limit(self) -> float:
+        return min(float(self.project.settings.timeout), self.left())
+
+    def _key(self, tree: str) -> str:
+        return key_of(tree, to_json(self.project.settings), self.environment)
+
+    def _known(self, key: str) -> Suite | None:
+        data = self.folder.read(_KIND, key)
+        try:
+            return None if data is None else from_json(Suite, data)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+
+
+def _slim(report: TestReport) -> TestReport:
+    """Without what no answer of an audit rests on."""
+    return replace(
+        report,
+        results=tuple(replace(result, output="") for result in report.results),
+        files=(),
+        opened=(),
+        loaded=(),
+        below=(),
+        installed=(),
+    )

@@ -1,0 +1,200 @@
+"""Finds the changes that an audit judges: the commits of a range, each with the trees before and after it."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import StorageError, UserError
+from verdigris.core.value import replace, value
+from verdigris.drivers.audit.report import Commit
+from verdigris.storage.git import null_split, users_git
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.storage.git import Git
+    from verdigris.storage.repository import Repository
+
+_FIELDS = "%H%x00%P%x00%an%x00%ct%x00%s%x00%T"
+_COUNT = _FIELDS.count("%x00") + 1
+_DEEPER = "fetch the history: `git fetch --unshallow`, or `fetch-depth: 0` of the checkout action in CI"
+
+
+@value
+class Selection:
+    """Which changes of a range are judged."""
+
+    range: str
+    squash: bool = False
+    """The whole range as one change, as a pull request is."""
+    merged: bool = False
+    """Of a merge, what its second parent brought since both parted; else what it did to the first."""
+    since: str = ""
+    author: str = ""
+    paths: tuple[str, ...] = ()
+    shard: tuple[int, int] = (1, 1)
+    """The first of two numbers of parts, counted from 1."""
+
+
+@value
+class Unit:
+    commit: Commit
+    before: str
+    """Tree."""
+    after: str
+
+
+@value
+class Range:
+    text: str
+    base: str
+    """Empty where the first commit is part of it."""
+    head: str
+    units: tuple[Unit, ...]
+    """The oldest first."""
+
+
+def find_units(repo: Repository, asked: Selection) -> Range:
+    git = users_git(repo)
+    base, head = _ends(git, asked.range)
+    if asked.squash:
+        units = _squash(git, base, head)
+    else:
+        units = tuple(_unit(git, commit, tree, asked) for commit, tree in _commits(git, base, head, asked))
+    part, parts = asked.shard
+    return Range(asked.range, base, head, units[part - 1 :: parts])
+
+
+def _ends(git: Git, text: str) -> tuple[str, str]:
+    """The commits before the first and at the end; `A...B` begins where both parted."""
+    if _ask(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None and "HEAD" in text:
+        raise UserError(
+            "this branch has no commit yet, so there is nothing to audit.",
+            hint="commit first, or name a range of another branch: `tdd audit A..B`",
+        )
+    if "..." in text:
+        left, right = (_resolve(git, word or "HEAD", text) for word in text.split("...", 1))
+        return _parting(git, left, right), right
+    if ".." in text:
+        left, right = (_resolve(git, word or "HEAD", text) for word in text.split("..", 1))
+        return left, right
+    head = _resolve(git, text, text)
+    return _first_parent(git, head), head
+
+
+def _resolve(git: Git, word: str, text: str) -> str:
+    found = _ask(git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{word}^{{commit}}")
+    if found is None:
+        shallow = _is_shallow(git)
+        raise UserError(
+            f"there is no commit {word!r} in this repository, so {text!r} is no range of it.",
+            hint=_DEEPER if shallow else "`git log --oneline` and `git branch --all` show what there is",
+        )
+    return found
+
+
+def _parting(git: Git, left: str, right: str) -> str:
+    """The commit at which both parted; empty where they have none in common."""
+    found = _ask(git, "merge-base", left, right)
+    if found is None and _is_shallow(git):
+        raise UserError("this clone is too shallow to tell where the branches parted.", hint=_DEEPER)
+    return found or ""
+
+
+def _commits(git: Git, base: str, head: str, asked: Selection) -> list[tuple[Commit, str]]:
+    filters = [
+        f"--{name}={text}" for name, text in (("since", asked.since), ("author", asked.author)) if text
+    ]
+    words = ["log", "-z", f"--format={_FIELDS}", "--first-parent", "--reverse", *filters, head]
+    words += [f"^{base}"] if base else []
+    output = git.call(*words, "--", *asked.paths)
+    if output.code != 0:
+        raise UserError(f"git cannot list {asked.range}: {output.stderr}", hint="look at the filters")
+    fields = os.fsdecode(output.stdout).split("\0")
+    rows = [fields[at : at + _COUNT] for at in range(0, len(fields) - 1, _COUNT)]
+    return [_read(row) for row in rows]
+
+
+def _read(row: Sequence[str]) -> tuple[Commit, str]:
+    name, parents, author, time, title, tree = row
+    date = datetime.fromtimestamp(int(time), UTC).isoformat().replace("+00:00", "Z")
+    return Commit(_plain(name), tuple(parents.split()), _plain(title), _plain(author), date), tree
+
+
+def _plain(text: str) -> str:
+    """What is no UTF-8 is told by marks: a report is text for everybody."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _unit(git: Git, commit: Commit, tree: str, asked: Selection) -> Unit:
+    if not commit.parents:
+        _refuse_boundary(git, commit)
+        return Unit(commit, _empty(git), tree)
+    if asked.merged and len(commit.parents) > 1:
+        second = commit.parents[1]
+        start = _parting(git, commit.parents[0], second)
+        return Unit(commit, _tree(git, start), _tree(git, second))
+    return Unit(commit, _tree(git, commit.parents[0]), tree)
+
+
+def _squash(git: Git, base: str, head: str) -> tuple[Unit, ...]:
+    start = _parting(git, base, head) if base else ""
+    if start == head:
+        return ()
+    fields = os.fsdecode(git.run("log", "-1", "-z", f"--format={_FIELDS}", head)).rstrip("\0").split("\0")
+    commit, tree = _read(fields)
+    if not start:
+        _refuse_boundary(git, commit)
+    return (Unit(replace(commit, parents=(start,) if start else ()), _tree(git, start), tree),)
+
+
+def _refuse_boundary(git: Git, commit: Commit) -> None:
+    """A shallow clone shows its last commit as if it had no parent."""
+    if _is_shallow(git) and commit.id in _boundary(git):
+        raise UserError(f"the parent of {commit.id[:12]} is not in this shallow clone.", hint=_DEEPER)
+
+
+def _boundary(git: Git) -> frozenset[str]:
+    place = _ask(git, "rev-parse", "--git-path", "shallow") or ""
+    try:
+        return frozenset((git.root / place).read_text("ascii").split())
+    except OSError:
+        return frozenset()
+
+
+def _first_parent(git: Git, commit: str) -> str:
+    found = _ask(git, "rev-parse", "--verify", "--quiet", f"{commit}^1^{{commit}}")
+    return found or ""
+
+
+def _tree(git: Git, commit: str) -> str:
+    if not commit:
+        return _empty(git)
+    found = _ask(git, "rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+    if found is None:
+        raise StorageError(
+            f"the tree of {commit[:12]} is not in this repository",
+            hint=_DEEPER if _is_shallow(git) else "`git fsck` looks for what is lost",
+        )
+    return found
+
+
+def _empty(git: Git) -> str:
+    return os.fsdecode(git.run("hash-object", "-t", "tree", "--stdin")).strip()
+
+
+def _is_shallow(git: Git) -> bool:
+    return _ask(git, "rev-parse", "--is-shallow-repository") == "true"
+
+
+def _ask(git: Git, *words: str) -> str | None:
+    output = git.call(*words)
+    return os.fsdecode(output.stdout).strip() if output.code == 0 and output.stdout.strip() else None
+
+
+def list_links(git: Git, tree: str) -> tuple[str, ...]:
+    """The paths of submodules in a tree."""
+    rows = null_split(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
+    return tuple(row.split("\t", 1)[1] for row in rows if row.startswith("160000 "))

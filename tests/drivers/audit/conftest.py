@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import DEAF_TO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="module", autouse=True)
+def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The audit's files lie in a folder of the test's own; the interpreter is the one that runs us."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in DEAF_TO:
+            patch.delenv(name, raising=False)
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("VIRTUAL_ENV", sys.prefix)
+        yield

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.small_histories import ADD, EVERY_KIND, SUB, TEST_SUB, add_commit, begin, make_history
+from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.units import Selection
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.gitrepo import GitRepo
+    from verdigris.drivers.audit.report import AuditReport, UnitReport
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    return make_history(tmp_path_factory.mktemp("history") / "repo")
+
+
+@pytest.fixture(scope="module")
+def judged(history: GitRepo) -> AuditReport:
+    return audit(history.root, AuditRequest(Selection(f"HEAD~{len(EVERY_KIND)}..HEAD")))
+
+
+def unit(report: AuditReport, title: str) -> UnitReport:
+    return next(one for one in report.units if one.commit.title == title)
+
+
+@pytest.mark.parametrize("title", [title for title, _ in EVERY_KIND])
+def test_each_change_has_its_known_outcome(judged: AuditReport, title: str) -> None:
+    one = unit(judged, title)
+    assert (str(one.outcome), one.why) == (title.partition(":")[0], one.why)
+
+
+def test_an_import_red_counts_by_the_stub_that_is_shown(judged: AuditReport) -> None:
+    (red,) = unit(judged, "test-driven: stubbed import").reds
+    assert (red.id, red.valid) == ("tests/test_sub.py::test_sub", True)
+    assert red.why == "import, then exception"
+    assert "+def sub(" in red.stub
+
+
+def test_a_red_by_assertion_names_its_place(judged: AuditReport) -> None:
+    (red,) = unit(judged, "test-driven: assertion").reds
+    assert (red.why, red.path, red.line) == ("assertion", "tests/test_sub.py", 9)
+
+
+def test_lines_that_no_test_runs_are_told(judged: AuditReport) -> None:
+    (idle,) = unit(judged, "untested: no test runs it").uncovered
+    assert (idle.path, idle.what) == ("calc.py", "no test runs line 10")
+
+
+def test_the_repository_and_the_worktree_stay_as_they_are(history: GitRepo, judged: AuditReport) -> None:
+    assert judged.units
+    assert history.git("status", "--porcelain") == ""
+    assert not (history.root / ".git" / "tdd").exists()
+
+
+def test_what_is_known_is_not_judged_again(history: GitRepo, judged: AuditReport) -> None:
+    again = audit(history.root, AuditRequest(Selection(f"HEAD~{len(EVERY_KIND)}..HEAD")))
+    assert again.units == judged.units
+
+
+def test_a_range_can_be_judged_as_one_change(history: GitRepo) -> None:
+    count = len(EVERY_KIND)
+    (one,) = audit(
+        history.root, AuditRequest(Selection(f"HEAD~{count}..HEAD~{count - 2}", squash=True))
+    ).units
+    assert one.outcome is Outcome.TEST_DRIVEN
+    assert {red.id for red in one.reds} == {"tests/test_sub.py::test_sub", "tests/test_sub.py::test_floor"}
+
+
+def test_edits_in_the_worktree_play_no_part(tmp_path: Path) -> None:
+    repo = begin(tmp_path / "repo")
+    add_commit(repo, "one", {"calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
+    repo.write("calc.py", "syntax error(\n")
+    repo.write("tests/test_new.py", "assert False\n")
+    (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
+    assert one.outcome is Outcome.TEST_DRIVEN
+    assert repo.read("calc.py") == b"syntax error(\n"
