@@ -17,9 +17,8 @@ import verdigris
 from verdigris.core.fold import StateFolding
 from verdigris.core.records import CHECKPOINT, Actor, Record, flatten
 from verdigris.setup.initialisation import initialise
-from verdigris.storage.log.format import encode
 from verdigris.storage.log.light import digest
-from verdigris.storage.log.lines import LogHead, parse, render
+from verdigris.storage.log.lines import LogHead, encode, parse, render
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from timing import against, interleaved, table
 
 from verdigris.core.records import CHECKPOINT, GENESIS, Draft, Record, flatten
 from verdigris.storage.log import Log
-from verdigris.storage.log.format import encode
 from verdigris.storage.log.light import digest
-from verdigris.storage.log.lines import LogHead, render
+from verdigris.storage.log.lines import LogHead, encode, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

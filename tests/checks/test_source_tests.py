@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import World, make_world
-from verdigris.checks import source_tests
+from verdigris.checks import source_edits
 from verdigris.checks.observation import difference
-from verdigris.checks.source_tests import on_disk, only_for_tests
+from verdigris.checks.source_edits import on_disk, only_for_tests
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
@@ -184,7 +184,7 @@ def test_a_module_that_only_tests_load_is_theirs_as_a_whole(world: World) -> Non
     assert isinstance(denied, Deny)
     assert denied.rule == "frozen-oracle"
     tree = world.project.workspace.snapshot()
-    assert source_tests.test_texts(world.project, tree, ["src/checks.rs"]) == {"src/checks.rs": HELPER}
+    assert source_edits.test_texts(world.project, tree, ["src/checks.rs"]) == {"src/checks.rs": HELPER}
     world.write("src/checks.rs", HELPER.replace("2 * n", "n"))
     found = difference(world.project, tree, world.project.workspace.snapshot())
     assert (found.oracle, found.source) == (("src/checks.rs",), ())

@@ -12,7 +12,7 @@ import pytest
 
 from verdigris.core.errors import ToolMissing
 from verdigris.execution import process
-from verdigris.execution.process import Command, run
+from verdigris.execution.process import Command, Descendants, run
 
 CHANNEL = "TEST_CHANNEL"
 
@@ -211,3 +211,19 @@ def test_child_dies_with_us(tmp_path: Path) -> None:
         assert alive(child)
         us.kill()
     assert eventually_dead(child)
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of them")
+
+
+def test_a_grandchild_in_a_session_of_its_own_is_ended() -> None:
+    before = subprocess.Popen(["sleep", "60"])
+    descendants = Descendants()
+    leaving = "setsid sleep 60 > /dev/null 2>&1 & echo $!"
+    told = subprocess.run(["sh", "-c", leaving], capture_output=True, check=True)
+    left = Path(f"/proc/{told.stdout.decode().strip()}")
+    assert descendants.end()
+    assert not left.exists()
+    assert before.poll() is None, "what was there before is nobody's to end"
+    before.kill()
+    before.wait()

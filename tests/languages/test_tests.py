@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verdigris.core.errors import UserError
 from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
-from verdigris.languages.go import text as go_text
+from verdigris.languages import go as go_text
 from verdigris.languages.rust import text as rust_text
 from verdigris.languages.rust.test_regions import oracle_part
 from verdigris.languages.tests import (

@@ -125,7 +125,7 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     cls = project.classify(path)
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
-    from verdigris.checks.source_tests import on_disk, test_text
+    from verdigris.checks.source_edits import on_disk, test_text
     from verdigris.runners.libtest_output import is_doc_id
 
     data = on_disk(project)(path)
@@ -141,7 +141,7 @@ def _class_at(project: Project, place: Place) -> PathClass:
     cls = project.classify(place.path)
     if not holds_tests(place.path, cls):
         return cls
-    from verdigris.checks.source_tests import on_disk, only_for_tests
+    from verdigris.checks.source_edits import on_disk, only_for_tests
     from verdigris.languages.registry import reader_of
 
     data = on_disk(project)(place.path)

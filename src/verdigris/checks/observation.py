@@ -57,7 +57,7 @@ class Candidate:
 def difference(project: Project, old: str, new: str) -> TreeDifference:
     if old == new:
         return TreeDifference((), (), ())
-    from verdigris.checks.source_tests import parts_differ
+    from verdigris.checks.source_edits import parts_differ
 
     source: list[Change] = []
     oracle: list[str] = []

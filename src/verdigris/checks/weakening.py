@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from verdigris.checks.source_tests import test_texts
+from verdigris.checks.source_edits import test_texts
 from verdigris.core.paths import PathClass
 from verdigris.core.value import field, value
 from verdigris.execution.test_run import run_request

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import signal
+import sys
 import time
 from _socket import SHUT_WR  # `socket` makes enums of all its numbers first
 from contextlib import contextmanager
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING, Protocol
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import field, mutable, value
 from verdigris.execution.children import Started, start
+from verdigris.sandbox.syscalls import prctl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from verdigris.execution.children import Child
+
 
 KEPT = 64 * 1024
 """Bytes of output kept at each end."""
@@ -28,6 +31,9 @@ GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL, and for what is still in a pipe when its writer has ended."""
 _CHUNK = 256 * 1024
 _TICK = 0.02
+PATIENCE = 10.0
+"""Seconds for killing them."""
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @value
@@ -257,3 +263,50 @@ def _end_of(child: Child) -> Iterator[int | None]:
     finally:
         if end is not None:
             os.close(end)
+
+
+class Descendants:
+    """All processes that are started from now on, and those that they start.
+
+    Whoever loses its parent becomes our child, so that killing children gets all. Nothing else of ours may
+    start a process meanwhile. On systems other than Linux nothing is known of them.
+    """
+
+    def __init__(self) -> None:
+        self._others: set[int] = set()
+        if sys.platform == "linux":
+            prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            self._others = _children()
+
+    def end(self) -> bool:
+        """Whether none is left."""
+        if sys.platform != "linux":
+            return True
+        try:
+            return self._kill()
+        finally:
+            prctl(_PR_SET_CHILD_SUBREAPER, 0)
+
+    def _kill(self) -> bool:
+        deadline = time.monotonic() + PATIENCE
+        while left := _children() - self._others:
+            if time.monotonic() > deadline:
+                return False
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)  # ours: its number stays its own until we wait for it
+            for pid in left:
+                os.waitpid(pid, 0)
+        return True
+
+
+def _children() -> set[int]:
+    mine = str(os.getpid())
+    return {int(pid) for pid in filter(str.isdigit, os.listdir("/proc")) if _parent(pid) == mine}  # noqa: PTH208
+
+
+def _parent(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - no path of ours
+            return file.read().rpartition(b")")[2].split()[1].decode()
+    except OSError:
+        return ""

@@ -66,11 +66,11 @@ def _start(client: Client, call: Call, environment: Mapping[str, str]) -> Path:
 def _reply(client: Client, project: Project, call: Call) -> Reply:
     match call.moment:
         case Moment.BEFORE:
-            from verdigris.gates.before import before
+            from verdigris.gates.tool_use import before
 
             return before(project, call)
         case Moment.AFTER | Moment.FAILED:
-            from verdigris.gates.after import after
+            from verdigris.gates.tool_use import after
 
             return after(project, call)
         case Moment.STOP | Moment.SUBAGENT_STOP:

@@ -59,7 +59,7 @@ def claim_within(
     Either every test is claimed, or none.
     """
     from verdigris.core.verdict.turn_events import OracleFacts, claim_events, denial_event
-    from verdigris.storage.links import links_out, refuse
+    from verdigris.storage.paths import links_out, refuse
 
     tree = tree or project.workspace.snapshot()
     if out := refuse(links_out(project, tree)):
@@ -99,7 +99,7 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     red = next_red(state, tree)
     if red is None or state.phase is not Phase.RED:
         return None
-    from verdigris.storage.links import links_out, refuse
+    from verdigris.storage.paths import links_out, refuse
 
     decision: Decision | None = refuse(links_out(project, tree))
     if decision is None:

@@ -20,7 +20,7 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
 from verdigris.checks.refactor import behaviour_changes, survivors
-from verdigris.checks.source_tests import test_texts
+from verdigris.checks.source_edits import test_texts
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
@@ -47,7 +47,7 @@ from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.python.tests.assertions import find_losses
 from verdigris.languages.tests import TestReader, given_up, without
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.links import links_out, refuse
+from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside

@@ -8,7 +8,7 @@ from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import difference, is_layout
-from verdigris.checks.source_tests import home_of
+from verdigris.checks.source_edits import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.cycle import supersede_steps
 from verdigris.core.errors import HarnessError
@@ -25,7 +25,7 @@ from verdigris.core.verdict.turn_events import (
     settled_event,
     struck_out,
 )
-from verdigris.storage.links import explain, links_out, remedy
+from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.runners.protocol import Progress
-    from verdigris.storage.links import LinkOut
+    from verdigris.storage.paths import LinkOut
     from verdigris.storage.project import Project
 
 

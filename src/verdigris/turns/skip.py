@@ -11,7 +11,7 @@ from collections.abc import Mapping  # noqa: TC003 - a value reads its annotatio
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.checks.source_tests import at, only_for_tests
+from verdigris.checks.source_edits import at, only_for_tests
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import BlockTests, Deny
 from verdigris.core.errors import UserError

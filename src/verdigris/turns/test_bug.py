@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.checks.source_tests import on_disk, only_for_tests
+from verdigris.checks.source_edits import on_disk, only_for_tests
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed

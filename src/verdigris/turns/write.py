@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.checks.source_tests import on_disk, only_for_tests
+from verdigris.checks.source_edits import on_disk, only_for_tests
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
@@ -15,8 +15,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace
 from verdigris.core.verdict.turn_events import denial_event, joining_events
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
-from verdigris.storage.links import LinkOut, refuse
-from verdigris.storage.paths import class_of
+from verdigris.storage.paths import LinkOut, class_of, refuse
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.daemon import Clock, Daemon, open_daemon
-from verdigris.drivers.loop.interventions import pause_program, stop_runs
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant, occupy
 from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
+from verdigris.drivers.loop.survey import pause_program, stop_runs
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import Noted, StepBegan
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.interventions import pause_program, resume_program, stop_runs
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import Run
 from verdigris.drivers.loop.state_file.text import read_machine_state
+from verdigris.drivers.loop.survey import pause_program, resume_program, stop_runs
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

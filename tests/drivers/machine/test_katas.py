@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.drivers.machine.context import list_points, points_of, unshown_points
+from verdigris.drivers.machine.step import list_points, points_of, unshown_points
 
 KATA = """\
 # Rover

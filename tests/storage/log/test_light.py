@@ -15,8 +15,7 @@ from storage.log.children import at_call, deaths, die, fail, outcome, start
 from storage.log.tally import ACTOR, STAMP, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.records import Record, flatten
 from verdigris.storage.log import light
-from verdigris.storage.log.format import encode
-from verdigris.storage.log.lines import parse
+from verdigris.storage.log.lines import encode, parse
 
 if TYPE_CHECKING:
     from pathlib import Path

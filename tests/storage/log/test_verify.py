@@ -7,9 +7,8 @@ import pytest
 
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, open_log, put_lines
 from verdigris.storage.log import Log
-from verdigris.storage.log.format import encode
 from verdigris.storage.log.light import digest
-from verdigris.storage.log.lines import EMPTY, LogHead, head_after, parse, render
+from verdigris.storage.log.lines import EMPTY, LogHead, encode, head_after, parse, render
 from verdigris.storage.log.log import chain_batch
 
 if TYPE_CHECKING:

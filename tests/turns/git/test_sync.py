@@ -342,7 +342,7 @@ def test_nothing_that_git_started_outlives_an_agents_move(
 
 
 def test_what_cannot_be_ended_is_a_known_call(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verdigris.execution.descendants.Descendants.end", lambda _: False)
+    monkeypatch.setattr("verdigris.execution.process.Descendants.end", lambda _: False)
     if not sandbox.available().ok:
         pytest.skip("no namespaces here")
     forked.repo.git("update-ref", "refs/remotes/origin/side", "side")

@@ -224,7 +224,7 @@ def pause(name: str, why: str) -> int:
 
     Exit code: 0 it is paused now, 1 it was already, or it is completed.
     """
-    from verdigris.drivers.loop.interventions import pause_program
+    from verdigris.drivers.loop.survey import pause_program
 
     if denial := persons_only("loop pause"):
         return deny(denial)
@@ -241,7 +241,7 @@ def resume(name: str, why: str) -> int:
 
     Exit code: 0 it may go on, 1 nothing held it.
     """
-    from verdigris.drivers.loop.interventions import resume_program
+    from verdigris.drivers.loop.survey import resume_program
 
     if denial := persons_only("loop resume"):
         return deny(denial)
@@ -257,7 +257,7 @@ def stop(name: str) -> int:
 
     The next `tdd loop run` goes on where it was. Exit code: 0 it was asked to stop, 1 nothing is at work.
     """
-    from verdigris.drivers.loop.interventions import stop_runs
+    from verdigris.drivers.loop.survey import stop_runs
 
     if denial := persons_only("loop stop"):
         return deny(denial)

@@ -16,7 +16,6 @@ from verdigris.drivers.judges.implementor import open_reds
 from verdigris.drivers.judges.refactorer import unshown, why_unmeasured
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, forward, hindrance, in_a_cycle, squash_cycle
-from verdigris.drivers.machine.context import material_of, notes_for, unshown_points
 from verdigris.drivers.machine.history import (
     NOTHING_RED,
     NOTHING_TO_DO,
@@ -28,7 +27,7 @@ from verdigris.drivers.machine.history import (
 from verdigris.drivers.machine.open_machine import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
-from verdigris.drivers.machine.step import Outcome, Step
+from verdigris.drivers.machine.step import Outcome, Step, material_of, notes_for, unshown_points
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say

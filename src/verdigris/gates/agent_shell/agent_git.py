@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.confinement.protection import is_writable
 from verdigris.core.state import Phase
-from verdigris.execution.descendants import Descendants
+from verdigris.execution.process import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import found_way, protection, regions
 from verdigris.storage import open_calls

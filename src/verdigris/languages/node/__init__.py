@@ -71,10 +71,10 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return bare(root, known)
 
     def starter(self) -> Starter:
-        from verdigris.languages.node import starter
+        from verdigris.languages.node import project
         from verdigris.languages.starter import Starter
 
-        return Starter(starter.script, starter)
+        return Starter(project.script, project)
 
     # -- ids of tests ----------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return NodeExpectations()
 
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
-        from verdigris.languages.node.skips import skip_edits
+        from verdigris.languages.node.tests import skip_edits
 
         return skip_edits(place, data, why)
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
 from verdigris.storage.lock import acquire
-from verdigris.storage.log.format import decode
-from verdigris.storage.log.lines import LogHead, parse, render
+from verdigris.storage.log.lines import LogHead, decode, parse, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""The lines, the head record and the hash chain of the log."""
+"""The lines of the log: their encoding, the head record and the hash chain."""
 
 from __future__ import annotations
 
+import json
 import os
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,14 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, Record, unflatten
 from verdigris.core.value import value
-from verdigris.storage.log.format import decode, encode
 from verdigris.storage.log.light import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
 
 BLOCK = 1 << 16
+# ASCII, because the lone surrogates of names that are not UTF-8 survive as escapes only.
+_encoder = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+_decoder = json.JSONDecoder()
 
 
 class LogLine(NamedTuple):
@@ -154,3 +158,19 @@ def beyond(lines: Iterable[LogLine], head: LogHead) -> Tail:
     if complete and torn:
         raise damage(batch[-1].record.seq, "it comes after the end that the head record names")
     return Tail(tuple(batch) if complete else (), torn=bool(whole or torn) and not complete)
+
+
+def encode(fields: Mapping[str, Any]) -> bytes:
+    """One line, without its newline; ValueError or TypeError for what JSON cannot hold."""
+    return _encoder.encode(fields).encode("ascii")
+
+
+def decode(line: bytes) -> dict[str, Any]:
+    """The fields of a line; ValueError where there are none."""
+    try:
+        fields = _decoder.decode(line.decode("ascii"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(fields, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 - a fact about the file, as all the others
+    return fields

@@ -13,13 +13,13 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
 from verdigris.core.value import replace, value
 from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storing, write_all
-from verdigris.storage.log.format import encode
 from verdigris.storage.log.lines import (
     BLOCK,
     EMPTY,
     Link,
     LogHead,
     LogLine,
+    encode,
     forward,
     head_after,
     read,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Generic
 from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.files import storing
-from verdigris.storage.log.format import decode
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import (
     BLOCK,
@@ -20,6 +19,7 @@ from verdigris.storage.log.lines import (
     backward,
     beyond,
     damage,
+    decode,
     follow,
     forward,
     head_after,

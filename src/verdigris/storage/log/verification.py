@@ -12,8 +12,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import CHECKPOINT, GENESIS, S
 from verdigris.core.value import value
 from verdigris.storage.log.files import storing
-from verdigris.storage.log.format import decode, encode
-from verdigris.storage.log.lines import EMPTY, Link, LogHead, forward, read
+from verdigris.storage.log.lines import EMPTY, Link, LogHead, decode, encode, forward, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

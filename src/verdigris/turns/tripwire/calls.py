@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, is_layout, look
-from verdigris.checks.source_tests import home_of
+from verdigris.checks.source_edits import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Deny, Target
 from verdigris.core.cycle import authored_classes, deny_spec, deny_write

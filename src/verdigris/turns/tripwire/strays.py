@@ -15,7 +15,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import holds_tests, is_mixed
 from verdigris.storage.git import users_git
-from verdigris.storage.links import among
+from verdigris.storage.paths import among
 from verdigris.storage.repository import Head, head
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes

@@ -23,7 +23,7 @@ from verdigris.drivers.loop.branches.remote import (
     fetch_tip,
     push_commit,
 )
-from verdigris.drivers.loop.state_file.merge import merge_state
+from verdigris.drivers.loop.state_file.person_edits import merge_state
 from verdigris.storage.git import git
 from verdigris.turns.git.commit import CommitIdentity, author_environment
 

@@ -1,32 +1,52 @@
-"""What the phases of an iteration share: a role's step in it, what a stop comes to, and how it ends."""
+"""What the phases of an iteration share: the conversation of one role, what a stop comes to, how it ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from verdigris.drivers.edits import Bad, forbidden
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.events import StepBegun, StepProposed
+from verdigris.core.fold import ACCEPTED
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import replace, value
+from verdigris.drivers.attempts import Attempts, Exhausted
+from verdigris.drivers.edits import Bad, forbidden, join_reasons
+from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ERROR, REJECTED
 from verdigris.drivers.loop.iteration.context import task_of
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, is_report
-from verdigris.drivers.loop.iteration.role_step import RoleStep
 from verdigris.drivers.loop.open_program import now_ms
+from verdigris.drivers.loop.roles import DRIVER
+from verdigris.drivers.step_records import StepLog
+from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
+from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.storage.repository import head
+from verdigris.turns.aside import lay_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from verdigris.core.events import Event
-    from verdigris.core.state import Red
+    from verdigris.core.state import OpenStep, Red
+    from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
+    from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
     from verdigris.drivers.loop.open_program import OpenProgram
     from verdigris.models.roles import Role
-    from verdigris.models.roles.check import EditPlan, Stop
     from verdigris.models.roles.prompt import Task
+    from verdigris.storage.project import Project
 
+
+Done = TypeVar("Done")
+EXHAUSTED, STOPPED = "not-accepted", "stopped"
+"""How a step ended that no attempt of was accepted, and one whose role stopped instead."""
 _STEPS = 20
 """Numbers of steps that one iteration has for itself."""
 _NUMBER = {
@@ -38,6 +58,133 @@ _NUMBER = {
     LoopPhase.ACCEPT: 6,
 }
 _GREEN_AGAIN = 4
+
+
+@value
+class Proposal:
+    """What a role says of its edits."""
+
+    subject: str = ""
+    rationale: str = ""
+    improvement: str = ""
+    lesson: str = ""
+
+
+@dataclass(frozen=True)
+class RoleStep(Generic[Done]):
+    """`number` is the same in a run that goes on after a kill, so that a recording answers the same."""
+
+    open: OpenProgram
+    project: Project
+    """As the role acts in it."""
+    role: Role
+    number: int
+    rest: str
+    """The tree that it begins with, and that a refused attempt goes back to."""
+    most: int
+    """Attempts."""
+    judge: Callable[[EditPlan, Seen], Done | Bad]
+    heed: Callable[[Stop], Done | Bad]
+    """What a stop comes to."""
+    refused: Callable[[int, Bad], None] = lambda _, __: None
+    phase: str = ""
+    earlier: int = 0
+    """Attempts of an earlier step at the same, from which those who watch count on."""
+    asked: list[Metered] = field(default_factory=list)
+    """The calls of its model, once it was asked."""
+
+    def take(self, task: Task, *, taken: Callable[[], Done]) -> Done | Exhausted:
+        """`taken`: what it comes to where the kernel accepted its edits before a kill."""
+        step = self._begin()
+        if step.verdict == ACCEPTED:
+            return taken()
+        try:
+            got = self._ask(task)
+        except BaseException:
+            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
+            with suppress(VerdigrisError):
+                self._set_back("the step was interrupted")
+            raise
+        if isinstance(got, Exhausted):
+            self.tell_end(EXHAUSTED, got.why)
+        return got
+
+    def _begin(self) -> OpenStep:
+        """On the tree that the last step left; what a kill left on it is set aside."""
+        open_ = self.project.state().machine.step
+        if open_ is None or (open_.driver, open_.step, open_.role) != (DRIVER, self.number, self.role.name):
+            commit = head(self.project.repo).commit or ""
+            begun = StepBegun(
+                step=self.number, role=self.role.name, commit=commit, tree=self.rest, driver=DRIVER
+            )
+            self.project.record(begun, sync=True)
+        step = self.project.state().machine.step
+        assert step is not None  # noqa: S101 - it was begun just now
+        if step.verdict != ACCEPTED:
+            self._set_back("the step was interrupted")
+        return step
+
+    def _ask(self, task: Task) -> Done | Exhausted:
+        model = self.open.casting.model(self.role.name, self.number)
+        most = self.earlier + self.most
+        self.open.watch(StepBegan(self.number, self.role.name, model.name, most, self.phase))
+        metered = self.open.meter.metered(model, self.number, self.role)
+        self.asked.append(metered)
+        log = StepLog(self.open.keeper, self.number, self.role, metered)
+        attempts = Attempts(self.project, metered, log, self.most, self._tell, self.open.casting.scrub)
+
+        def carry_out(got: EditPlan | Stop, attempt: int) -> Done | Bad:
+            seen: Seen = []
+            if isinstance(got, EditPlan):
+                self._propose(got, attempt)
+            done = self.heed(got) if isinstance(got, Stop) else self.judge(got, seen)
+            paths = tuple(got.changes)
+            if not isinstance(done, Bad):
+                log.attempt(attempt, paths=paths, runs=seen)
+                return done
+            why = attempts.shorten(done.reasons)
+            log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
+            self.refused(attempt, done)
+            self._set_back(join_reasons(why))
+            return done
+
+        return attempts.make(self.open.material(self.rest), task, carry_out)
+
+    def _tell(self, happening: Happening) -> None:
+        if isinstance(happening, Attempted | Refused):
+            happening = replace(happening, attempt=happening.attempt + self.earlier)
+        self.open.watch(happening)
+
+    def _propose(self, plan: EditPlan, attempt: int) -> None:
+        """On record before anything of it is written, without any key that a model may have repeated."""
+        said = Proposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
+        document = self.open.casting.scrub.document(to_json(said))
+        blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
+        self.project.record(StepProposed(step=self.number, attempt=attempt, proposal=blob), sync=True)
+
+    def _set_back(self, why: str) -> None:
+        lay_back(self.project, self.rest, f"step {self.number}, {self.role}: {why}")
+
+    def proposal(self) -> Proposal:
+        """What was said of the edits that are accepted or judged now."""
+        step = self.project.state().machine.step
+        data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
+        return from_json(Proposal, json.loads(data)) if data else Proposal()
+
+    def tell_end(self, outcome: str, why: str = "") -> None:
+        """What it came to; the event of the phase puts that on record."""
+        used = sum((metered.usage for metered in self.asked), Usage())
+        self.open.watch(
+            StepEnded(
+                self.number,
+                self.role.name,
+                outcome,
+                why,
+                prompt=used.prompt,
+                cached=used.cached,
+                completion=used.completion,
+            )
+        )
 
 
 @dataclass(frozen=True)

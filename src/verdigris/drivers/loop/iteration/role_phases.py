@@ -16,9 +16,8 @@ from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import BLOCKED, REJECTED
-from verdigris.drivers.loop.iteration.phase_work import PhaseWork
+from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, attempts_left
-from verdigris.drivers.loop.iteration.role_step import STOPPED
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.message import flat
 from verdigris.languages.tests import text_of_test

@@ -19,8 +19,8 @@ from verdigris.drivers.loop.metric.measurement import (
     combine_samples,
     read_measurement,
 )
-from verdigris.execution.descendants import Descendants
 from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.process import Descendants
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in

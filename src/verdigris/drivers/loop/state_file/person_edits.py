@@ -1,22 +1,228 @@
-"""Reads what a person changed in a state file, so that the loop can record it and act on it."""
+"""Reads what a person changed in a state file, and merges it with what the loop says: a person's line wins.
+
+Lines are compared by what they are about (the row of a table, the field of an entry), not by where they
+stand: git would call two neighbouring rows a conflict.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, NamedTuple
 
 from verdigris.core.value import value
 from verdigris.drivers.loop.history import BLOCKED, FAILING
 from verdigris.drivers.loop.state_file.harness import read_harness
-from verdigris.drivers.loop.state_file.text import HARNESS, MACHINE, is_yes, read_machine_state, read_sections
+from verdigris.drivers.loop.state_file.text import (
+    HARNESS,
+    MACHINE,
+    is_yes,
+    read_machine_state,
+    read_sections,
+    section_title,
+)
 from verdigris.drivers.loop.state_file.view import HISTORY, LESSONS, NOTHING_YET, PRIORITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+
+_SECTION = re.compile(r"##[ \t]+(.+)")
+_ENTRY = re.compile(r"###[ \t]+(?:(Iteration[ \t]+\d+)\b|(.+?)(?:[ \t]+·[ \t]+gen\b.*)?$)")
+_ROW = re.compile(r"\|[ \t]*([^|]+?)[ \t]*\|")
+_FIELD = re.compile(r"- \*\*([^*]+)\*\*:")
+_LONGEST = 100
 MANUAL = "manual"
 """Why it is paused, where a person gave no other reason."""
 _OF_TARGET = "Target Metric"
 _OLDER = "it was there before the log: what it says holds"
+
+
+class _Subject(NamedTuple):
+    """What a line is about."""
+
+    section: str
+    entry: str
+    name: str
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.section, self.entry
+
+
+class _Line(NamedTuple):
+    subject: _Subject
+    text: str
+
+    @property
+    def words(self) -> str:
+        return self.text.rstrip()
+
+
+@value
+class MergedState:
+    text: str
+    notes: tuple[str, ...] = ()
+    """Where both changed the same: one line each."""
+
+
+def merge_state(base: str, theirs: str, ours: str) -> MergedState:
+    """`base` is what the loop wrote last, `theirs` what stands there now, `ours` what the loop says now."""
+    if theirs in (base, ours):
+        return MergedState(ours)
+    if ours == base:
+        return MergedState(theirs)
+    return _Merge(_read_lines(base), _read_lines(theirs), _read_lines(ours)).carry_out()
+
+
+def _read_lines(text: str) -> list[_Line]:
+    section = entry = ""
+    found = []
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        words = line.rstrip()
+        if heading := _SECTION.match(words):
+            section, entry, name = section_title(heading[1]), "", "##"
+        elif heading := _ENTRY.match(words):
+            entry, name = heading[1] or heading[2], "###"
+        elif row := _ROW.match(words):
+            name = f"| {row[1]}"
+        elif field := _FIELD.match(words):
+            name = f"- {field[1]}"
+        else:
+            name = words
+        found.append(_Line(_Subject(section, entry, name), line))
+    return found
+
+
+class _Side:
+    """What one of the two did to the lines of the base."""
+
+    def __init__(self, base: Sequence[_Line], now: Sequence[_Line]) -> None:
+        self.kept: dict[int, _Line] = {}
+        self.added: dict[int, list[_Line]] = {}
+        """Before the line of the base with that number."""
+        self.replaced: dict[int, range] = {}
+        """By the number before which something was added: the lines that it stands for."""
+        self.headings = {one.subject for one in now if one.subject.name in {"##", "###"}}
+        subjects = [one.subject for one in base], [one.subject for one in now]
+        for kind, i1, i2, j1, j2 in SequenceMatcher(None, *subjects, autojunk=False).get_opcodes():
+            if kind == "equal":
+                self.kept |= dict(zip(range(i1, i2), now[j1:j2], strict=True))
+            elif j2 > j1:
+                self.added[i1] = list(now[j1:j2])
+                self.replaced[i1] = range(i1, i2)
+        self.new = {one.subject: one for lines in self.added.values() for one in lines if one.words}
+
+    def has_left(self, subject: _Subject) -> bool:
+        """Whether it deleted the section or the entry, with its heading."""
+        section = subject._replace(entry="", name="##")
+        entry = subject._replace(name="###")
+        return section not in self.headings or bool(subject.entry and entry not in self.headings)
+
+
+class _Merge:
+    def __init__(self, base: list[_Line], theirs: list[_Line], ours: list[_Line]) -> None:
+        self.base, self.theirs, self.ours = base, _Side(base, theirs), _Side(base, ours)
+        self.known = {one.subject for one in base}
+        self.notes: list[str] = []
+        self.revived = self._find_revived()
+
+    def carry_out(self) -> MergedState:
+        lines: list[str] = []
+        for number in range(len(self.base) + 1):
+            lines += self._gap(number)
+            if number < len(self.base):
+                lines += self._line(number)
+        ended = [line if line.endswith("\n") else f"{line}\n" for line in lines[:-1]]
+        return MergedState("".join([*ended, *lines[-1:]]), tuple(self.notes))
+
+    def _find_revived(self) -> set[tuple[str, str]]:
+        """Entries that the loop takes out as a whole, and in which a person wrote meanwhile."""
+        touched = {one.subject.place for lines in self.theirs.added.values() for one in lines}
+        for number, line in enumerate(self.base):
+            if number not in self.theirs.kept or self.theirs.kept[number].words != line.words:
+                touched.add(line.subject.place)
+        gone = {
+            one.subject.place
+            for one in self.base
+            if one.subject.entry and self.ours.has_left(one.subject) and not self.theirs.has_left(one.subject)
+        }
+        for _, entry in sorted(gone & touched):
+            self.notes.append(f"`{entry}` was changed by a person and stays whole; the loop had collapsed it")
+        return gone & touched
+
+    def _line(self, number: int) -> Iterator[str]:
+        base, theirs, ours = self.base[number], self.theirs.kept.get(number), self.ours.kept.get(number)
+        if base.subject.place in self.revived:
+            ours = base
+        if theirs is None:
+            if ours is not None and ours.words != base.words:
+                self._note(None, ours)
+        elif ours is None:
+            if theirs.words != base.words:
+                yield theirs.text
+        elif ours.words in (base.words, theirs.words):
+            yield theirs.text
+        elif theirs.words == base.words:
+            yield ours.words + theirs.text[len(theirs.words) :]
+        else:
+            self._note(theirs, ours)
+            yield theirs.text
+
+    def _gap(self, number: int) -> Iterator[str]:
+        theirs = self.theirs.added.get(number, [])
+        ours = self._admitted(self.ours.added.get(number, []))
+        if ours and theirs and self._same_replaced(number):
+            for one in ours:
+                if one.words:
+                    self._note(theirs[0], one)
+            ours = []
+        before = self.base[number - 1].subject.place if number else ("", "")
+        for lines in (_continuing(theirs, before), _continuing(ours, before)):
+            yield from (one.text for one in lines)
+        for lines in (_starting(theirs, before), _starting(ours, before)):
+            yield from (one.text for one in lines)
+
+    def _same_replaced(self, number: int) -> bool:
+        theirs, ours = self.theirs.replaced[number], self.ours.replaced[number]
+        return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
+
+    def _admitted(self, ours: Sequence[_Line]) -> list[_Line]:
+        """Without what a person wrote too, or what belongs to something that a person took out."""
+        found = []
+        for one in ours:
+            twin = self.theirs.new.get(one.subject)
+            if one.words and twin is not None:
+                if twin.words != one.words:
+                    self._note(twin, one)
+            elif self._belongs_to_deleted(one.subject):
+                if one.words:
+                    self._note(None, one)
+            else:
+                found.append(one)
+        return found if any(one.words for one in found) else []
+
+    def _belongs_to_deleted(self, subject: _Subject) -> bool:
+        section, entry = subject._replace(entry="", name="##"), subject._replace(name="###")
+        if section in self.known and section not in self.theirs.headings:
+            return True
+        return bool(subject.entry) and entry in self.known and entry not in self.theirs.headings
+
+    def _note(self, theirs: _Line | None, ours: _Line) -> None:
+        said = f"`{_short(theirs)}` is a person's and stays" if theirs else "a person took this out"
+        self.notes.append(f"{said}; the loop had `{_short(ours)}`")
+
+
+def _short(line: _Line) -> str:
+    return line.words if len(line.words) <= _LONGEST else f"{line.words[:_LONGEST]}…"
+
+
+def _continuing(lines: Iterable[_Line], place: tuple[str, str]) -> list[_Line]:
+    return [one for one in lines if one.subject.place == place]
+
+
+def _starting(lines: Iterable[_Line], place: tuple[str, str]) -> list[_Line]:
+    return [one for one in lines if one.subject.place != place]
 
 
 @value

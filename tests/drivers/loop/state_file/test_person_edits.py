@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from verdigris.drivers.loop.state_file.merge import merge_state
+from verdigris.drivers.loop.state_file.person_edits import merge_state
 
 BASE = """\
 # Autoloop: port
