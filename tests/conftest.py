@@ -33,6 +33,7 @@ COLD = ("execution/", "redteam/", "runners/", "sandbox/")
 """Folders whose tests are about how tests are run: there each run starts its own interpreter."""
 AS_FOR_USERS = ("e2e/",)
 """Folders where each verdict does so."""
+LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 LOADED_BY_RUNS = (
     "_pytest",
     "pytest",
@@ -112,6 +113,15 @@ def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
     place = str(request.path.relative_to(HERE))
     with nullcontext() if place.startswith(COLD) else warm_runs(verdicts=not place.startswith(AS_FOR_USERS)):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lean_runs() -> None:
+    """The plugins of this suite are no matter of the projects under test; to load them took most of a run.
+
+    Set here and not above: a worker that found it when it starts would have none of its own.
+    """
+    os.environ[LEAN] = "1"
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import Cage, cage, cases, named, obstacle
-from support.kernel_fixtures import homeless, lean, world
+from support.kernel_fixtures import homeless, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from verdigris.sandbox.syscalls import Way
 
 
-__all__ = ["homeless", "lean", "world"]
+__all__ = ["homeless", "world"]
 
 
 @pytest.fixture(params=cases(), ids=named)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from support.gitrepo import IDENTITY
-from support.kernel_fixtures import homeless, lean, world
+from support.kernel_fixtures import homeless, world
 
-__all__ = ["homeless", "lean", "world"]
+__all__ = ["homeless", "world"]
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def lean(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plugins of this suite are not the projects' under test, and cost a second a run."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-
-
-@pytest.fixture(autouse=True)
 def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No user's git configuration plays a part."""
     monkeypatch.setenv("HOME", str(tmp_path))

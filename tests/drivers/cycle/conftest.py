@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from support.kernel_fixtures import homeless, lean, world
+from support.kernel_fixtures import homeless, world
 
-__all__ = ["homeless", "lean", "world"]
+__all__ = ["homeless", "world"]

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.kernel_fixtures import homeless, lean, world
+from support.kernel_fixtures import homeless, world
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["apart", "homeless", "lean", "world"]
+__all__ = ["apart", "homeless", "world"]
 
 
 @pytest.fixture

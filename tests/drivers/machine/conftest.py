@@ -23,7 +23,6 @@ def _apart(home: Path) -> Iterator[None]:
         patched.setenv("HOME", str(home))
         patched.setenv("XDG_CACHE_HOME", str(home / "cache"))
         patched.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        patched.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         for name in ("GIT_DIR", "GIT_CONFIG_GLOBAL", "VIRTUAL_ENV", "PYTHONPATH", "CI"):
             patched.delenv(name, raising=False)
         yield
