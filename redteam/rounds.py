@@ -245,8 +245,8 @@ class Place:
 
 def _tools() -> Path:
     """What the tests of the project installed by name, once for this user."""
-    said = os.environ.get("VERDIGRIS_TEST_TOOLS")
-    return Path(said) if said else Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("VERDIGRIS_TEST_TOOLS") or caches / "verdigris" / "test-tools")
 
 
 def _options() -> argparse.Namespace:

@@ -12,18 +12,19 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import termios
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.kept_tools import kept_folder
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from support.anthropic_model import Model
 
@@ -36,19 +37,7 @@ KEY = "sk-none"
 _MOVES = re.compile(r"\x1b\[[0-9;?<>=]*[ -/]*[@-~]|\s")
 
 
-def _cache() -> Path:
-    """Outside the repository, before a test changes HOME; a CI job keeps it by naming a folder of its own."""
-    if named := os.environ.get("TDD_CLIENTS"):
-        return Path(named)
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    try:
-        (home / "verdigris").mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return Path(tempfile.gettempdir()) / f"verdigris-clients-{os.getuid()}"
-    return home / "verdigris" / "clients"
-
-
-CACHE = _cache()
+CACHE = kept_folder("clients", "TDD_CLIENTS")
 
 
 def installed() -> Path:

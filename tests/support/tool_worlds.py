@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from support.gitrepo import make_repo
@@ -92,14 +94,23 @@ def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
 
 def lend_go(project: Project, run: Callable[[], object]) -> None:
     """Go's own packages take longer to compile than all that a test is about: compiled once, and copied."""
-    cache = cache_folder(project.repo.control, "go") / "cache"
-    with shared("go") as folder:
+    kept = cache_folder(project.repo.control, "go") / "cache"
+    with shared(f"go-{_go_version()}") as folder:
         known = folder / "cache"
         if known.is_dir():
-            shutil.copytree(known, cache)
+            shutil.copytree(known, kept)
         else:
             run()
-            shutil.copytree(cache, known)
+            shutil.copytree(kept, folder / "unfinished")
+            (folder / "unfinished").rename(known)
+
+
+@cache
+def _go_version() -> str:
+    """Go's own word for it: what another version compiled is of no use."""
+    return subprocess.run(
+        ["go", "env", "GOVERSION"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 @dataclass(frozen=True)
