@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.corpora import make_proven_world
-from support.kernel_fixtures import homeless, lean, world
+from support.kernel_fixtures import homeless, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from support.turns import World
 
-__all__ = ["homeless", "lean", "world"]
+__all__ = ["homeless", "world"]
 
 
 @pytest.fixture(scope="module")
