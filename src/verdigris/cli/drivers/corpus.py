@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.corpus.export import Exported
 
-_FORMATS = ("triples", "swebench")
+_FORMATS = ("triples", "swebench", "atif", "chat", "parquet")
 
 
 @click.group("corpus")

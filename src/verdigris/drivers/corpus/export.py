@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "verdigris.corpus/1"
 MANIFEST = "corpus.json"
-FORMATS = ("triples", "swebench")
+FORMATS = ("triples", "swebench", "atif", "chat", "parquet")
 
 
 @value
@@ -92,11 +92,24 @@ def _without_twins(triples: Iterable[Triple]) -> tuple[Triple, ...]:
 
 
 def render_corpus(format_name: str, gathered: Gathered) -> Rendered:
+    """Each format loads what it needs when it is asked for."""
     match format_name:
         case "swebench":
             from verdigris.drivers.corpus.formats import swebench
 
             return swebench.render(gathered)
+        case "atif":
+            from verdigris.drivers.corpus.formats import atif
+
+            return atif.render(gathered)
+        case "chat":
+            from verdigris.drivers.corpus.formats import chat
+
+            return chat.render(gathered)
+        case "parquet":
+            from verdigris.drivers.corpus.formats import parquet
+
+            return parquet.render(gathered)
         case _:
             from verdigris.drivers.corpus.formats import triples
 

@@ -15,6 +15,7 @@ from verdigris.drivers.code.session_file import (
     Compacted,
     Counted,
     Ended,
+    ModelChosen,
     Opened,
     Said,
     Tasked,
@@ -45,6 +46,8 @@ class Spoken:
     """It was said in a part before, and stands here for context."""
     usage: Usage | None = None
     """Of the call that this reply answers."""
+    model: str = ""
+    """Who said it, of a reply."""
 
 
 @value
@@ -90,17 +93,20 @@ class Trajectory:
 
 
 def tell_story(name: str, entries: Iterable[Entry]) -> SessionStory:
-    story, counted = SessionStory(name), None
+    story, counted, speaker = SessionStory(name), None, ""
     for entry in entries:
         match entry:
             case Opened():
-                story = replace(story, model=entry.model, prefix=story.prefix or entry.prefix)
+                speaker = entry.model
+                story = replace(story, model=story.model or speaker, prefix=story.prefix or entry.prefix)
+            case ModelChosen():
+                speaker = entry.model
             case Tasked():
                 story = replace(story, tasks=(*story.tasks, entry.task))
             case Counted():
                 counted = entry.usage
             case Said():
-                spoken = tuple(_speak(entry.messages, counted))
+                spoken = tuple(_speak(entry.messages, counted, speaker))
                 *done, last = story.parts
                 story, counted = replace(story, parts=(*done, (*last, *spoken))), None
             case Compacted():
@@ -113,9 +119,9 @@ def tell_story(name: str, entries: Iterable[Entry]) -> SessionStory:
     return story
 
 
-def _speak(messages: Iterable[Message], usage: Usage | None) -> Iterator[Spoken]:
+def _speak(messages: Iterable[Message], usage: Usage | None, model: str) -> Iterator[Spoken]:
     for message in messages:
-        yield Spoken(message, usage=usage if message.role == "assistant" else None)
+        yield Spoken(message, usage=usage, model=model) if message.role == "assistant" else Spoken(message)
 
 
 class Sessions:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.code_sessions import HONEST, playing, work
+from verdigris.drivers.corpus.export import ExportOptions, gather
+
+if TYPE_CHECKING:
+    from verdigris.drivers.corpus.gathering import Gathered
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+    """What an honest session of a scripted model left."""
+    home = tmp_path_factory.mktemp("talked")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        patch.setenv("HOME", str(home))
+        with playing(home, HONEST) as played:
+            work(played)
+            return gather(played.repo.root, ExportOptions("atif", home / "out"))
