@@ -99,3 +99,16 @@ def test_init_works_from_a_folder_below(empty: Cli) -> None:
     (empty.root / "src" / "pkg").mkdir(parents=True)
     assert empty.tdd("init", cwd=empty.root / "src" / "pkg").code == 0
     assert (empty.root / "tdd.yaml").is_file()
+
+
+def test_a_hook_before_a_push_is_written_and_taken_away_again(empty: Cli) -> None:
+    hook = empty.root / ".git/hooks/pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\n# mine\n")
+    ran = empty.ok("init", "--pre-push")
+    assert "will write a pre-push hook for git; one that is there already is kept" in ran.err
+    assert "`git push` audits what it sends" in ran.out
+    assert "audit pre-push" in hook.read_text()
+    assert "is as it was before" in empty.ok("uninit").out
+    assert hook.read_text() == "#!/bin/sh\n# mine\n"
+    assert "pre-push" not in empty.ok("init").out

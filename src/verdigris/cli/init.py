@@ -10,6 +10,7 @@ import click
 
 from verdigris.cli.context import PERSON, deny, here, persons_only, project, say, show
 from verdigris.core.errors import NotARepository, NotConfigured
+from verdigris.core.value import value
 from verdigris.gates.clients.registry import BUILT_IN
 from verdigris.views.lines import Line
 
@@ -28,6 +29,21 @@ if TYPE_CHECKING:
 _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
 
 
+@value
+class Additions:
+    """What is connected besides the law itself."""
+
+    agents: tuple[Client, ...]
+    plays: bool
+    """The agents play the cycle by sub-agents of their own."""
+    audits: bool
+    """`git push` audits what it sends."""
+
+    @property
+    def any(self) -> bool:
+        return bool(self.agents) or self.audits
+
+
 @click.command("init")
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help=_AGENTS)
 @click.option(
@@ -40,24 +56,26 @@ _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
+@click.option("--pre-push", "audits", is_flag=True, help="Audit what `git push` would send, before it goes.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 def init_command(
-    agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, yes: bool
+    agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, audits: bool, yes: bool
 ) -> int:
     """Set Verdigris up in this repository, and with --agent connect that coding agent.
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
     or with --lang python, rust or node in an empty folder, it makes what is missing of a project too: a git
-    repository, a test that runs, formatter and linter, the kata. `tdd uninit` undoes it.
+    repository, a test that runs, formatter and linter, the kata. With --pre-push, `git push` audits what it
+    sends. `tdd uninit` undoes it.
     """
     from verdigris.setup.scaffold import plan_scaffold
 
-    connected = _clients(agents, plays=plays)
+    asked = Additions(_clients(agents, plays=plays), plays=plays, audits=audits)
     if denial := _refusal():
         return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
-        return _scaffold(scaffold, connected, plays=plays, yes=yes)
-    return _set_up(lang, connected, plays=plays, yes=yes)
+        return _scaffold(scaffold, asked, yes=yes)
+    return _set_up(lang, asked, yes=yes)
 
 
 def _refusal() -> Deny | None:
@@ -67,7 +85,7 @@ def _refusal() -> Deny | None:
         return None
 
 
-def _set_up(lang: str | None, agents: Sequence[Client], *, plays: bool, yes: bool) -> int:
+def _set_up(lang: str | None, asked: Additions, *, yes: bool) -> int:
     from verdigris.setup.initialisation import carry_out, plan
 
     try:
@@ -77,22 +95,22 @@ def _set_up(lang: str | None, agents: Sequence[Client], *, plays: bool, yes: boo
             raise
         hint = "`tdd init --lang NAME` (python, rust, node) makes a project here; or `git init` first"
         raise NotARepository(error.message, hint=hint) from None
-    show([*plan_lines(planned), *gate_plan_lines(agents, plays=plays)], err=True)
-    if not _ask_person(yes=yes or not (planned.content is not None or agents)):
+    show([*plan_lines(planned), *asked_lines(asked)], err=True)
+    if not _ask_person(yes=yes or not (planned.content is not None or asked.any)):
         return 1
     done = carry_out(planned, PERSON)
-    show([*done_lines(done), *_install_gates(agents, plays=plays)])
+    show([*done_lines(done), *_install(asked)])
     return 0
 
 
-def _scaffold(scaffold: Scaffold, agents: Sequence[Client], *, plays: bool, yes: bool) -> int:
+def _scaffold(scaffold: Scaffold, asked: Additions, *, yes: bool) -> int:
     from verdigris.setup.scaffold_files import make
 
-    show([*scaffold_lines(scaffold), *gate_plan_lines(agents, plays=plays)], err=True)
-    if not _ask_person(yes=yes or not (scaffold.changes or agents)):
+    show([*scaffold_lines(scaffold), *asked_lines(asked)], err=True)
+    if not _ask_person(yes=yes or not (scaffold.changes or asked.any)):
         return 1
     made = make(scaffold, PERSON)
-    show([*scaffolded_lines(made, scaffold), *_install_gates(agents, plays=plays)])
+    show([*scaffolded_lines(made, scaffold), *_install(asked)])
     return 0
 
 
@@ -120,16 +138,22 @@ def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
     return found
 
 
-def _install_gates(agents: Sequence[Client], *, plays: bool) -> Iterator[Line]:
-    if not agents:
+def _install(asked: Additions) -> Iterator[Line]:
+    if not asked.any:
         return
     here = project()
-    for client in agents:
+    for client in asked.agents:
         yield gate_line(client, client.install(here))
-        if plays:
+        if asked.plays:
             from verdigris.gates.cycle_files import install_cycle_files
 
             yield from cycle_lines(client, install_cycle_files(here, client))
+    if asked.audits:
+        from verdigris.setup.pre_push import plan_hook, write_hook
+
+        hook = plan_hook(here.root)
+        write_hook(hook)
+        yield Line(f"`git push` audits what it sends, by {hook.path}; `git push --no-verify` does without")
 
 
 def plan_lines(plan: InitPlan) -> list[Line]:
@@ -190,12 +214,14 @@ def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
     return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
 
 
-def gate_plan_lines(agents: Sequence[Client], *, plays: bool) -> Iterator[Line]:
-    for client in agents:
+def asked_lines(asked: Additions) -> Iterator[Line]:
+    for client in asked.agents:
         yield from map(Line, client.plan())
-        if plays:
+        if asked.plays:
             yield Line(f"will write {', '.join(client.cycle_files())} (shared: commit them)")
             yield Line("will set `cycle: {judgement: required}` in tdd.yaml, where it says nothing else")
+    if asked.audits:
+        yield Line("will write a pre-push hook for git; one that is there already is kept, and asked first")
 
 
 def cycle_lines(client: Client, files: CycleFiles) -> Iterator[Line]:
@@ -302,7 +328,16 @@ def uninit_command(*, force: bool) -> int:
     removed = uninitialise(here(), PERSON, force=force)
     show([*removed_lines(removed), *undone_lines(undone), *gate_removed_lines(taken_out)])
     show(cycle_removed_lines(played))
+    show(_remove_pre_push())
     return 0
+
+
+def _remove_pre_push() -> list[Line]:
+    from verdigris.setup.pre_push import remove_hook
+    from verdigris.storage.repository import find_repository
+
+    removed = remove_hook(find_repository(here()).root)
+    return [] if removed is None else [Line(f"the hook {removed} is as it was before `tdd init --pre-push`")]
 
 
 def _remove_leftovers() -> None:
