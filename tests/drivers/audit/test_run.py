@@ -50,7 +50,7 @@ def test_a_red_by_assertion_names_its_place(judged: AuditReport) -> None:
 
 def test_lines_that_no_test_runs_are_told(judged: AuditReport) -> None:
     (idle,) = unit(judged, "untested: no test runs it").uncovered
-    assert (idle.path, idle.what) == ("calc.py", "no test runs line 10")
+    assert (idle.path, idle.line, idle.what) == ("calc.py", 10, "    return a * b")
 
 
 def test_the_repository_and_the_worktree_stay_as_they_are(history: GitRepo, judged: AuditReport) -> None:

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import say, show, start
+from verdigris.cli.context import say, start
+from verdigris.cli.drivers.audit_reports import (
+    ReportFiles,
+    report_options,
+    show_command,
+    show_table,
+    write_reports,
+)
 from verdigris.core.errors import UserError
-from verdigris.drivers.audit.report import SOUND, Outcome, render_report, units_with
-from verdigris.views.lines import Line
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome, render_report, units_with
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.report import AuditReport, UnitReport
-    from verdigris.views.lines import Dot
+    from verdigris.drivers.audit.push import PushedRange
+    from verdigris.drivers.audit.report import UnitReport
 
 FAILED = 1
+BLAMING = tuple(str(one) for one in Outcome if one not in SOUND | BLAMELESS)
 _SHORT = 10
 
 
@@ -46,7 +54,31 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"  # noqa: PLR2004 - two minutes
 
 
-@click.command("audit")
+class RangeOrCommand(click.Group):
+    """`tdd audit RANGE` is a command of its own; `tdd audit show …` and its like are others."""
+
+    allow_extra_args = False
+    allow_interspersed_args = True
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        inner = self.commands.get(args[0]) if args else None
+        if inner is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return inner.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return click.Command.parse_args(self, ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return click.Command.invoke(self, ctx)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return click.Command.collect_usage_pieces(self, ctx)
+
+
+@click.group("audit", cls=RangeOrCommand, no_args_is_help=False)
 @click.argument("range_", metavar="RANGE")
 @click.option("--squash", is_flag=True, help="Judge the whole range as one change, as a pull request is.")
 @click.option("--merged", is_flag=True, help="Of a merge, judge what its second parent brought.")
@@ -61,6 +93,7 @@ def _duration(seconds: float) -> str:
     "--fail-on", default="", help="Outcomes that end with exit code 1, with commas: `untested,weakened`."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@report_options
 def command(  # noqa: PLR0913 - click's way to hand on options
     range_: str,
     *,
@@ -75,6 +108,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     deep: bool,
     fresh: bool,
     as_json: bool,
+    **files: Any,
 ) -> int:
     """Say of each commit in RANGE (`main..HEAD`, or one commit) whether it was test-driven.
 
@@ -91,8 +125,52 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     if as_json:
         sys.stdout.write(json.dumps(render_report(report)) + "\n")
     else:
-        show(_table(report))
+        show_table(report)
+    write_reports(report, ReportFiles(**files))
     return FAILED if units_with(report, wanted) else 0
+
+
+command.add_command(show_command)
+
+
+@command.command("pre-push")
+@click.argument("remote", default="")
+@click.argument("address", default="")
+@click.option("--fail-on", default=",".join(BLAMING), show_default=True, help="Outcomes that stop the push.")
+def pre_push(remote: str, address: str, fail_on: str) -> int:
+    """Audit what `git push` is about to send, as one change: for git's hook, or for pre-commit.
+
+    Git says on standard input what it will send; pre-commit says it by PRE_COMMIT_FROM_REF and
+    PRE_COMMIT_TO_REF. Exit code: 1 where the push is to stop.
+    """
+    del address
+    from verdigris.drivers.audit.run import AuditRequest, audit
+    from verdigris.drivers.audit.units import Selection
+
+    wanted = _read_outcomes(fail_on)
+    stopped: list[str] = []
+    for pushed in _pushed_ranges():
+        to = f" to {remote}" if remote else ""
+        say(f"auditing what {pushed.ref} brings{to}")
+        report = audit(start(), AuditRequest(Selection(pushed.text, squash=True)))
+        show_table(report, err=True)
+        stopped += [str(unit.outcome) for unit in units_with(report, wanted)]
+    if not stopped:
+        return 0
+    say(f"this push is stopped: it is {', '.join(dict.fromkeys(stopped))}")
+    say("next: mend it and push again; `git push --no-verify` pushes all the same")
+    return FAILED
+
+
+def _pushed_ranges() -> tuple[PushedRange, ...]:
+    from verdigris.drivers.audit.push import parse_refs, range_by_environment, ranges_by_refs
+    from verdigris.storage.repository import find_repository
+
+    told = range_by_environment(os.environ)
+    if told is not None:
+        return (told,)
+    text = "" if sys.stdin.isatty() else sys.stdin.read()
+    return ranges_by_refs(find_repository(start()), parse_refs(text))
 
 
 def _read_outcomes(text: str) -> tuple[str, ...]:
@@ -108,18 +186,3 @@ def _read_shard(text: str) -> tuple[int, int]:
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
         raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
     return int(part), int(parts)
-
-
-def _table(report: AuditReport) -> list[Line]:
-    lines = [
-        Line(f"{unit.commit.id[:_SHORT]}  {unit.outcome:<16}  {unit.commit.title}", _dot(unit.outcome))
-        for unit in report.units
-    ]
-    told = ", ".join(f"{count} {name}" for name, count in report.summary.items()) or "no change in this range"
-    return [*lines, Line(told)]
-
-
-def _dot(outcome: Outcome) -> Dot:
-    if outcome in SOUND:
-        return "green"
-    return "yellow" if outcome in {Outcome.UNVERIFIED, Outcome.INFRASTRUCTURE} else "red"

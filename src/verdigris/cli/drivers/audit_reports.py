@@ -64,10 +64,10 @@ def write_reports(report: AuditReport, files: ReportFiles) -> None:
         sys.stdout.flush()
 
 
-def show_table(report: AuditReport) -> None:
+def show_table(report: AuditReport, *, err: bool = False) -> None:
     from verdigris.views.audit.table import table_lines
 
-    show(table_lines(report, shutil.get_terminal_size((_WIDE, 24)).columns))
+    show(table_lines(report, shutil.get_terminal_size((_WIDE, 24)).columns), err=err)
 
 
 @click.command("show")

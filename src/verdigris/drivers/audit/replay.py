@@ -23,7 +23,7 @@ from verdigris.languages.tests import still_written
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator, Mapping
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.paths import Change
@@ -43,6 +43,8 @@ class Replayed:
     facts: UnitFacts
     concerns: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Of source and tests, what changed by more than layout."""
 
 
 @value
@@ -58,6 +60,10 @@ class _Change:
     """Tests, their data and runner keys, changed by more than that."""
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return (*(one.path for one in self.source), *self.oracle)
+
 
 def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     """Raises what keeps a run from being made; `TimedOut` where the unit's time is over."""
@@ -70,7 +76,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     before = _suite_before(runs, unit.before)
     facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
     if unknown := _why_unknown(project, unit, before, after):
-        return Replayed(replace(facts, unknown=unknown))
+        return Replayed(replace(facts, unknown=unknown), paths=change.paths)
     weakened, noted = _find_lost_checks(project, unit, before, after)
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
     reds = _reds(runs, change, before, after, unstable)
@@ -93,7 +99,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         uncovered=_uncovered(project, unit, change, after),
     )
     del deep
-    return Replayed(facts, places, notes)
+    return Replayed(facts, places, notes, change.paths)
 
 
 def _look(project: Project, unit: Unit) -> _Change:
@@ -255,11 +261,14 @@ def _may_turn(change: _Change) -> bool:
 def _uncovered(project: Project, unit: Unit, change: _Change, after: Suite) -> tuple[Place, ...]:
     paths = [path for path in watchable(change.edits) if path in after.traced]
     before, now = (texts_at(project, tree, paths) for tree in (unit.before, unit.after))
-    return tuple(_range(text) for text in uncovered_lines(dict(before), now, after.report.lines))
+    ranges = uncovered_lines(dict(before), now, after.report.lines)
+    return tuple(place for text in ranges for place in _lines_of(text, now))
 
 
-def _range(text: str) -> Place:
+def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[Place]:
+    """Each line of `src/x.py:12-14`, with what stands in it."""
     path, _, lines = text.rpartition(":")
-    first = int(lines.partition("-")[0])
-    noun = "lines" if "-" in lines else "line"
-    return Place(path, first, f"no test runs {noun} {lines}")
+    first, _, last = lines.partition("-")
+    written = texts[path].splitlines()
+    for number in range(int(first), int(last or first) + 1):
+        yield Place(path, number, written[number - 1])

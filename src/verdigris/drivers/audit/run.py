@@ -153,7 +153,8 @@ class Auditor:
             hollow=facts.hollow,
             notes=replayed.notes,
             environment=environment,
-            seconds=time.monotonic() - began,
+            seconds=round(time.monotonic() - began, 3),
+            paths=replayed.paths,
         )
         if outcome is not Outcome.INFRASTRUCTURE:
             self._folder.keep(_KIND, self._key(unit), render_unit(judged))

@@ -55,7 +55,7 @@ def findings(report: AuditReport) -> list[Finding]:
 def unit_findings(unit: UnitReport) -> Iterator[Finding]:
     yield from (_regression(unit, place) for place in unit.regressed)
     yield from (_lost_check(unit, lost) for lost in unit.weakened)
-    yield from (_hollow_test(unit, test) for test in unit.hollow)
+    yield from (_hollow(unit, test) for test in unit.hollow)
     if _says_itself(unit):
         path = unit.paths[0] if unit.paths else next((one.path for one in unit.uncovered), "")
         yield Finding(unit.outcome, unit.why, unit, path, subject=path)
@@ -96,10 +96,14 @@ def tell_loss(lost: LostCheck) -> str:
     return f"{lost.kind}: {', '.join(filter(None, (was, now)))}".rstrip(": ")
 
 
-def _hollow_test(unit: UnitReport, test: str) -> Finding:
+def _hollow(unit: UnitReport, test: str) -> Finding:
+    """A test by its id, or a place of source that is written for the tests' values alone."""
+    placed = re.match(r"([^\s:]+):(\d+): ", test)
+    if placed is not None:
+        text = test.removeprefix(placed[0])
+        return Finding(Outcome.HOLLOW, text, unit, placed[1], int(placed[2]), subject=_without_numbers(text))
     path = test.partition("::")[0] if "::" in test else ""
-    text = f"its assertions decide nothing: {test}"
-    return Finding(Outcome.HOLLOW, text, unit, path, subject=test)
+    return Finding(Outcome.HOLLOW, f"its assertions decide nothing: {test}", unit, path, subject=test)
 
 
 def _uncovered_lines(unit: UnitReport) -> Iterator[Finding]:

@@ -1,0 +1,94 @@
+"""`tdd audit` on the command line: what it shows, writes and answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.cli import Cli
+from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ZERO = "0" * 40
+
+
+@pytest.fixture(scope="module")
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """Two commits: one test-driven, then one that drops its check."""
+    repo = begin(tmp_path_factory.mktemp("audit") / "repo")
+    add_commit(repo, "Add sub", {"calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
+    add_commit(repo, "Trust sub", {"tests/test_sub.py": TEST_SUB.replace("assert", "assert True or")})
+    return Cli(repo)
+
+
+@pytest.mark.slow
+def test_a_table_is_shown_files_are_written_and_the_exit_code_gates(cli: Cli, tmp_path: Path) -> None:
+    names = {"markdown": "a.md", "junit": "a.xml", "sarif": "a.sarif", "html": "a.html"}
+    files = [word for name, path in names.items() for word in (f"--{name}", str(tmp_path / path))]
+    ran = cli.tdd("audit", "HEAD~2..HEAD", "--fail-on", "weakened", "--annotations", *files)
+    assert ran.code == 1
+    rows = ran.out.splitlines()[:2]
+    assert [row.split()[1] for row in rows] == ["test-driven", "weakened"]
+    assert "2 units: 1 test-driven, 1 weakened" in ran.out
+    assert "::error file=tests/test_sub.py," in ran.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names.values())
+
+
+@pytest.mark.slow
+def test_a_saved_report_is_shown_again_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
+    saved = tmp_path / "report.json"
+    saved.write_text(cli.ok("audit", "HEAD~2..HEAD", "--json").out)
+    summary = json.loads(saved.read_text())["summary"]
+    shown = cli.tdd("audit", "show", str(saved), cwd=tmp_path)
+    assert summary == {"test-driven": 1, "weakened": 1}
+    assert "weakened" in shown.out
+    assert (shown.code, shown.err) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_push_is_audited_as_one_change_by_what_git_says(cli: Cli) -> None:
+    base, head = (cli.repo.git("rev-parse", name) for name in ("HEAD~2", "HEAD~1"))
+    line = f"refs/heads/work {head} refs/heads/work {base}\n"
+    good = _pre_push(cli, line)
+    assert (good.returncode, "1 test-driven" in good.stderr) == (0, True)
+    bad = _pre_push(cli, f"refs/heads/work {cli.repo.head()} refs/heads/work {head}\n")
+    assert bad.returncode == 1
+    assert "this push is stopped: it is weakened" in bad.stderr
+    assert "git push --no-verify" in bad.stderr
+
+
+def test_a_push_that_only_deletes_is_not_audited(cli: Cli) -> None:
+    done = _pre_push(cli, f"(delete) {ZERO} refs/heads/work {cli.repo.head()}\n")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def _pre_push(cli: Cli, stdin: str) -> subprocess.CompletedProcess[str]:
+    from support.cli import TDD
+
+    return subprocess.run(
+        [*TDD, "audit", "pre-push", "origin", "somewhere"],
+        cwd=cli.root,
+        env=cli.environment(),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_help_shows_the_options_and_the_other_commands(cli: Cli) -> None:
+    text = cli.ok("audit", "--help").out
+    assert text.startswith("Usage: tdd audit [OPTIONS] RANGE\n")
+    assert "--html FILE" in text
+    assert "show" in text
+    assert "Usage: tdd audit show [OPTIONS] REPORT.json" in cli.ok("audit", "show", "--help").out
+
+
+def test_without_a_range_it_says_what_is_missing(cli: Cli) -> None:
+    ran = cli.tdd("audit")
+    assert (ran.code, "Missing argument 'RANGE'" in ran.err) == (2, True)
