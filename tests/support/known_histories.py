@@ -1,7 +1,8 @@
 """Git histories whose answers are known: what an audit must say of each of their commits.
 
 Each is a mailbox of patches in `histories/`, as `git format-patch` writes them. The trailers of a commit have
-the answer: `Outcome`, and a `Red` for each test that was red for the right reason and is green.
+the answer: `Outcome`, a `Red` for each test that was red for the right reason and is green, and `Deep` where
+`--deep` says something else.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class KnownAnswer:
     commit: str
     title: str
     outcome: str
+    deep: str
     reds: tuple[str, ...]
 
 
@@ -34,12 +36,13 @@ def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
     root.mkdir(parents=True)
     _git(root, "init", "-q", "-b", "main")
     _git(root, "am", "-q", "--committer-date-is-author-date", str(_FOLDER / f"{language}.mbox"))
-    form = "%H%x00%s%x00%(trailers:key=Outcome,valueonly)%x00%(trailers:key=Red,valueonly)%x01"
+    keys = ("Outcome", "Deep", "Red")
+    form = "%x00".join(("%H", "%s", *(f"%(trailers:key={key},valueonly)" for key in keys))) + "%x01"
     said = _git(root, "log", "--reverse", f"--format={form}").split("\1")
     rows = [row.lstrip("\n").split("\0") for row in said if row.strip()]
     return tuple(
-        KnownAnswer(commit, title, outcome.strip(), tuple(reds.splitlines()))
-        for commit, title, outcome, reds in rows
+        KnownAnswer(commit, title, outcome.strip(), (deep or outcome).strip(), tuple(reds.splitlines()))
+        for commit, title, outcome, deep, reds in rows
         if outcome.strip()
     )
 

@@ -17,6 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Ended, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
+from verdigris.execution.room.layers import Layer
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Replaced, answers, apply, differences
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
-    from verdigris.execution.room.layers import Layer
     from verdigris.languages.literals import EndOfTest
     from verdigris.storage.project import Project
 
@@ -154,44 +154,69 @@ def survivors(candidate: Candidate, passing: Collection[str], *, optimizes: bool
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
     """
-    project, tree, room = candidate.project, candidate.tree, candidate.room
-    made = _make_mutants(project, candidate.start, tree, candidate.edits)
+    made = _make_mutants(candidate)
     mutants = [replace(one, weak=one.weak or (optimizes and not one.fails)) for one in made.mutants]
-    random.SystemRandom().shuffle(mutants)
-    mutants.sort(key=lambda mutant: mutant.weak)  # those that can refuse come first
-    if room is None:
+    if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
+    tried = _try_mutants(candidate, mutants, passing)
+    found, weak = (
+        sorted(f"{_at(one)}: {one.what}" for one in tried.unnoticed if one.weak is is_weak)
+        for is_weak in (False, True)
+    )
+    not_tried = sorted(f"not tried: {what}" for what in (*made.untried, *tried.untried))
+    return Survivors(tuple(found), (*weak, *not_tried))
+
+
+def find_unrun(candidate: Candidate, passing: Collection[str]) -> tuple[Mutant, ...]:
+    """What is new and no test runs, where no line is measured: it is made to fail, and all tests pass."""
+    mutants = [one for one in _make_mutants(candidate).mutants if one.fails]
+    return tuple(_try_mutants(candidate, mutants, passing).unnoticed)
+
+
+@value
+class _Tried:
+    unnoticed: list[Mutant]
+    untried: list[str]
+
+
+def _try_mutants(candidate: Candidate, mutants: Iterable[Mutant], passing: Collection[str]) -> _Tried:
+    """By lot, as far as time goes; those that can refuse come first."""
+    project, tree = candidate.project, candidate.tree
+    base = candidate.room or Layer(tree, tree)
+    order = list(mutants)
+    random.SystemRandom().shuffle(order)
+    order.sort(key=lambda mutant: mutant.weak)
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     ends = time.monotonic() + MUTATION_SECONDS
-    found: list[str] = []
-    weak: list[str] = []
-    untried = list(made.untried)
-    for number, mutant in enumerate(mutants):
+    tried = _Tried([], [])
+    for number, mutant in enumerate(order):
         left = ends - time.monotonic()
         if number >= MOST or left <= 0:
-            untried.append(f"{_at(mutant)}: {_NO_TIME}")
+            tried.untried.append(f"{_at(mutant)}: {_NO_TIME}")
             continue
         contents = {mutant.path: (modes[mutant.path], mutant.data)}
-        layer = replace(room, wanted=project.workspace.compose(tree, contents), worktree=tree)
+        layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
         report = execute_suite(project, TestRequest(timeout=left, sources=()), layer=layer)
         match _is_noticed(mutant, report, passing):
             case False:
-                (weak if mutant.weak else found).append(f"{_at(mutant)}: {mutant.what}")
+                tried.unnoticed.append(mutant)
             case None:
-                untried.append(f"{_at(mutant)}: what it was changed to does not build")
-    not_tried = (f"not tried: {what}" for what in untried)
-    return Survivors(tuple(sorted(found)), (*sorted(weak), *sorted(not_tried)))
+                tried.untried.append(f"{_at(mutant)}: what it was changed to does not build")
+    return tried
 
 
-def _make_mutants(project: Project, start: str, tree: str, edits: TreeDifference) -> Mutated:
-    paths = [c.path for c in edits.source]
+def _make_mutants(candidate: Candidate) -> Mutated:
+    project = candidate.project
+    paths = [c.path for c in candidate.edits.source]
     found: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []
     for language, mine in by_language(paths).items():
         read = [path for path in mine if language.traces or language.has_grammar(path)]
         unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
-        made = language.mutants(*(project.workspace.read_many(at, read) for at in (start, tree)))
+        made = language.mutants(
+            *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))
+        )
         found += made.mutants
         untried += made.untried
     return Mutated(tuple(found), (*untried, *unread))

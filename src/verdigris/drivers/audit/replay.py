@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import list_unmeasured, uncovered_lines, watchable
-from verdigris.checks.observation import difference, is_layout
+from verdigris.checks.observation import Candidate, difference, is_layout
+from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.checks.weakening import RECORDED, find_weakenings
 from verdigris.core.paths import PathClass, from_elsewhere
@@ -96,7 +97,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         regressed=regressed,
         weakened=weakened,
         hollow=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in concerns if c.blocks),
-        uncovered=_uncovered(project, unit, change, after),
+        uncovered=(*_uncovered(project, unit, change, after), *_unrun(project, unit, change, after, reds)),
     )
     del deep
     return Replayed(facts, places, notes, change.paths)
@@ -263,6 +264,16 @@ def _uncovered(project: Project, unit: Unit, change: _Change, after: Suite) -> t
     before, now = (texts_at(project, tree, paths) for tree in (unit.before, unit.after))
     ranges = uncovered_lines(dict(before), now, after.report.lines)
     return tuple(place for text in ranges for place in _lines_of(text, now))
+
+
+def _unrun(
+    project: Project, unit: Unit, change: _Change, after: Suite, reds: Collection[RedTest]
+) -> tuple[Place, ...]:
+    """What is new and no test runs, where no line is measured: each costs a run, so only where it decides."""
+    if not change.source or not after.passed or any(red.valid for red in reds):
+        return ()
+    candidate = Candidate(project, unit.before, unit.after, change.edits)
+    return tuple(Place(one.path, one.line, one.what) for one in find_unrun(candidate, after.passed))
 
 
 def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[Place]:
