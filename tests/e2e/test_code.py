@@ -189,11 +189,17 @@ def test_at_a_terminal_tasks_and_commands_are_taken_line_by_line(tmp_path: Path)
     look = turn(call("shell", command="echo seen"))
     lines = b"Write a calculator that adds.\nn\n/plan\n/nonsense\n/undo\n/quit\n"
     with playing(tmp_path, (look, *HONEST)) as played:
-        ran = Cli(played.repo).on_a_terminal("code", env=played.env, answer=lines)
+        ran = Cli(played.repo).on_a_terminal("code", "--plain", env=played.env, answer=lines)
         assert ran.code == 0, ran.out
         assert "[no-permission]" in played.answers()[0]
         assert "NotImplementedError" in played.repo.read("calculator.py").decode()
-    for text in ("shell echo seen  run it? [y/N]", "add sums two numbers.", "● green add two numbers"):
+    for text in (
+        "The model asks for shell:",
+        "  echo seen",
+        "run it? [y/N]",
+        "add sums two numbers.",
+        "● green add two numbers",
+    ):
         assert text in ran.out
     assert "there is no /nonsense" in ran.out
     assert "is undone: calculator.py" in ran.out

@@ -9,17 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from support.cli import TDD, Cli, Ran
 from support.gitrepo import GitRepo, make_repo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
 from support.turns import CONFIG, QUICK, World, make_world
 from verdigris.core.records import Actor
+from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.session_file import Opened, SessionFile
-from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
+from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session, work_on_task
 from verdigris.drivers.code.tools.dispatch import Dispatcher
 from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.table import is_patching, tools_for
 from verdigris.drivers.code.tools.workbench import Jobs, ToolAnswer, Workbench
+from verdigris.drivers.happenings import ignore_event
 from verdigris.models.protocol import ToolCall
 from verdigris.models.providers import Scrubber
 from verdigris.setup.initialisation import initialise
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.drivers.code.grants import Sweep
+    from verdigris.drivers.code.session import Session
     from verdigris.drivers.happenings import Happening, SessionEnded
 
 SESSION = "0123abcd"
@@ -209,3 +214,17 @@ def work(
     finally:
         del os.environ["SCRIPT_KEY"]
     return Worked(played, happenings, ended)
+
+
+@contextmanager
+def session_after(
+    tmp_path: Path, *script: Step, turns: int, config: str = ""
+) -> Iterator[tuple[Played, Session]]:
+    """An open session in which the model made these turns."""
+    with playing(tmp_path, script, config) as played, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SCRIPT_KEY", KEY)
+        options = SessionOptions(limits=Limits(rounds=turns))
+        with open_session(played.repo.root, ignore_event, options) as session:
+            work_on_task(session, "Write a calculator that adds.")
+            session.limits = Limits()
+            yield played, session

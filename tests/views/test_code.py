@@ -12,7 +12,7 @@ def test_a_call_that_went_well_is_one_line_and_a_denial_says_why() -> None:
     call = w.ToolCalled(1, "edit_file", '{"path": "calc.py", "search": "x"}', "ok", "written")
     assert texts(call) == ["  edit_file calc.py"]
     no = w.ToolCalled(1, "edit_file", '{"path": "calc.py"}', "denied", "denied [red-first]\nNo test is red.")
-    assert texts(no) == ["  edit_file calc.py: denied", "      denied [red-first]", "      No test is red."]
+    assert texts(no) == ["edit_file calc.py: denied", "      denied [red-first]", "      No test is red."]
     assert lines(no)[0].dot == "red"
 
 

@@ -17,6 +17,8 @@ _OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": 
 _TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
 """The argument that says most about a call, in this order."""
 _ABOUT, _SAID = 90, 6
+_ASKED = 60
+"""Lines of an edit that a question shows."""
 
 
 def lines(happening: w.Happening) -> list[Line]:
@@ -53,8 +55,25 @@ def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
     if call.outcome == "ok":
         yield Line(head)
         return
-    yield Line(f"{head}: {call.outcome}", _OUTCOMES.get(call.outcome))
+    yield Line(f"{head.strip()}: {call.outcome}", _OUTCOMES.get(call.outcome))
     yield from (Line(f"      {line}", code=True) for line in call.told.splitlines()[:_SAID])
+
+
+def question_lines(tool: str, arguments: str) -> list[Line]:
+    """What a person is asked to say yes to: of a command all, of an edit what changes."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        given = {}
+    given = given if isinstance(given, dict) else {}
+    path = f" of {given['path']}" if given.get("path") else ""
+    found = [Line(f"The model asks for {tool}{path}:", "yellow")]
+    found += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
+    for name, sign in (("search", "-"), ("replace", "+"), ("content", "+"), ("patch", "")):
+        text = str(given.get(name, "")).splitlines()
+        found += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
+        found += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
+    return found
 
 
 def describe_arguments(arguments: str) -> str:

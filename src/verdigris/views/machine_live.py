@@ -189,7 +189,7 @@ class Shown:
         if isinstance(happening, SCROLLING):
             for line in view.lines(happening):
                 for part in wrap(line, self._console.width):
-                    self._console.print(_text(part), soft_wrap=True)
+                    self._console.print(line_text(part), soft_wrap=True)
 
     def _start_live(self) -> Live:
         """Makes a new one each time: one that is started again clears as many lines as it had before."""
@@ -231,7 +231,7 @@ def _harness(statuses: tuple[str, ...]) -> Text:
     return Text.assemble(more, *marks, f"  {count_harness(statuses)}" if statuses else "nothing pinned yet")
 
 
-def _text(line: Line) -> Text:
+def line_text(line: Line) -> Text:
     dot = [("● ", line.dot)] if line.dot else []
     return Text.assemble(*dot, (visible(line.text), _style(line)))
 

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.code_sessions import GOOD, GREEN, KEY, RED, STUB, TEST, TEST_ID, TEST_TEXT, call, playing, turn
+from support.code_sessions import (
+    GOOD,
+    GREEN,
+    KEY,
+    RED,
+    STUB,
+    TEST,
+    TEST_ID,
+    TEST_TEXT,
+    call,
+    playing,
+    session_after,
+    turn,
+)
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.code.commands import COMMANDS, run_command
+from verdigris.drivers.code.commands import COMMANDS, CommandAnswer, Dialogue, run_command
 from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
 from verdigris.drivers.happenings import ignore_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from support.code_sessions import Played
     from verdigris.drivers.code.session import Session
 
 pytestmark = pytest.mark.slow
-
-
-@contextmanager
-def session_after(tmp_path: Path, *script: object, turns: int) -> Iterator[tuple[Played, Session]]:
-    """An open session in which the model made these turns."""
-    with playing(tmp_path, script) as played, pytest.MonkeyPatch.context() as patch:  # type: ignore[arg-type]
-        patch.setenv("SCRIPT_KEY", KEY)
-        options = SessionOptions(limits=Limits(rounds=turns))
-        with open_session(played.repo.root, ignore_event, options) as session:
-            work_on_task(session, "Write a calculator that adds.")
-            session.limits = Limits()
-            yield played, session
 
 
 def told(session: Session, line: str) -> str:
@@ -169,3 +167,26 @@ def test_a_model_that_nobody_serves_is_told_and_the_one_before_goes_on(tmp_path:
         assert "no model is named" in told(session, "/model human")
         assert session.model.name == "scripted"
         assert session.file.record.chosen == ""
+
+
+def test_a_line_is_a_task_or_a_command_and_the_model_hears_what_the_person_did(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, "Fine.", "Fine.", turns=2) as (played, session):
+        dialogue = Dialogue(session)
+        assert dialogue.take("  ") == CommandAnswer(())
+        assert dialogue.take("/undo").lines[0].startswith("turn 2 is undone")
+        session.limits = Limits(rounds=3)
+        dialogue.take("Go on.")
+        assert "The person has undone your turn 2" in played.messages[-1]["content"]
+        assert dialogue.notes == []
+
+
+def test_a_command_that_a_person_interrupts_ends_and_the_session_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with session_after(tmp_path, *RED, turns=2) as (_, session):
+        monkeypatch.setattr("verdigris.drivers.code.commands.begin_refactor", interrupt)
+        answer = Dialogue(session).take("/refactor")
+        assert answer.lines == ("/refactor was cancelled; /status tells where things stand",)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
@@ -15,10 +17,11 @@ from verdigris.cli.drivers.machine import reporting_ends, with_time
 from verdigris.core.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from verdigris.drivers.code.grants import Mode, Sweep
+    from verdigris.drivers.code.grants import Mode
     from verdigris.drivers.code.session import Session
+    from verdigris.drivers.code.session_start import SessionOptions
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -38,6 +41,7 @@ AGAIN = "`tdd code --continue` goes on"
 @click.option("--sweep", multiple=True, metavar="GLOB", help="Begin with a refactor of these files alone.")
 @click.option("--sweep-files", type=click.IntRange(min=1), default=200, help="That it may touch.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--plain", is_flag=True, help="At a terminal: a plain prompt, without the screen.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(  # noqa: PLR0913 - options, each by its name
     *,
@@ -54,20 +58,21 @@ def command(  # noqa: PLR0913 - options, each by its name
     sweep: tuple[str, ...],
     sweep_files: int,
     record: Path | None,
+    plain: bool,
     as_json: bool,
 ) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
-    Without --prompt, on a terminal: a prompt for tasks and for commands (/help). Exit code: 0 done, 1 what is
-    left is not accepted, 3 a limit is reached, 69 no model answers, 130 interrupted. A session that ended, or
-    was killed, goes on with --continue or --resume.
+    Without --prompt, on a terminal: a screen (where `verdigris[code]` is installed), or a prompt, for tasks
+    and for commands (/help). Exit code: 0 done, 1 what is left is not accepted, 3 a limit is reached, 69 no
+    model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
     """
     if (no := persons_only("code")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.code.grants import Sweep
     from verdigris.drivers.code.session import EXIT_CODES, End
-    from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session
+    from verdigris.drivers.code.session_start import SessionOptions, begin_session, open_session, run_session
 
     attended = task is None and not as_json and sys.stdin.isatty()
     resumed = resume if resume is not None else "" if goes_on else None
@@ -76,11 +81,11 @@ def command(  # noqa: PLR0913 - options, each by its name
     options = SessionOptions(model, resumed, record, limits, cast("Mode | None", permission))
     scope = Sweep(sweep, sweep_files) if sweep else None
     with reporting_ends(AGAIN, as_json=as_json) as failed:
-        ask = _ask if attended else None
-        opened = open_session(start(), _watching(as_json=as_json), options, ask_person=ask)
+        if attended:
+            converse = _converse if plain or not has_screen() else _converse_on_screen
+            return converse(options, lambda session: begin_session(session, uncovered=uncovered, sweep=scope))
+        opened = open_session(start(), _watching(as_json=as_json), options)
         with _signals(timeout), opened as session:
-            if attended:
-                return _converse(session, uncovered=uncovered, sweep=scope)
             ended = run_session(session, words, uncovered=uncovered, sweep=scope)
         if not as_json:
             sys.stdout.write(f"{ended.text.rstrip()}\n")
@@ -100,28 +105,53 @@ def _read_task(task: str | None, *, optional: bool) -> str:
     return words
 
 
-def _converse(session: Session, *, uncovered: bool, sweep: Sweep | None) -> int:
-    """Tasks and commands, line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
-    from verdigris.drivers.code.commands import run_command
-    from verdigris.drivers.code.session_start import begin_session, work_on_task
+def has_screen() -> bool:
+    """Whether the extra is installed, and this is a terminal that can be drawn on."""
+    from importlib.util import find_spec
+
+    drawn = sys.stdout.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    return drawn and find_spec("textual") is not None
+
+
+def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None]) -> int:
+    from verdigris.drivers.code.commands import Dialogue, run_command
+    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.session_start import open_session
+    from verdigris.views.code_process import open_screen
+
+    with open_screen() as link:
+        opened = open_session(start(), link.watch, options, ask_person=link.ask_person)
+        with _signals(options.limits.seconds, link.leave), opened as session:
+            link.attend(session)
+            begin(session)
+            ended = link.converse(Dialogue(session))
+            cost = run_command(session, "/cost").lines
+            name = session.file.name
+    sys.stdout.writelines(f"{line}\n" for line in (f"session {name}; {AGAIN}", *cost))
+    return EXIT_CODES[End.DONE if ended else End.INTERRUPTED]
+
+
+def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
+    """Line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
+    from threading import Event
+
+    from verdigris.drivers.code.commands import Dialogue
+    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.session_start import open_session
+    from verdigris.views.lines import visible
 
     import_history()
-    begin_session(session, uncovered=uncovered, sweep=sweep)
-    notes: list[str] = []
-    while (line := _read_line()) is not None:
-        if line.startswith("/"):
-            answer = run_command(session, line)
-            sys.stdout.writelines(f"{text}\n" for text in answer.lines)
-            notes += [answer.note] if answer.note else []
+    left = Event()
+    opened = open_session(start(), _watching(as_json=False, attended=True), options, ask_person=_ask)
+    with _signals(options.limits.seconds, left.set), opened as session:
+        begin(session)
+        dialogue = Dialogue(session)
+        while not left.is_set() and (line := _read_line()) is not None:
+            answer = dialogue.take(line)
+            sys.stdout.writelines(f"{visible(text.expandtabs())}\n" for text in answer.lines)
             if answer.ends:
                 break
-        elif line:
-            ended = work_on_task(
-                session, line, resumed=bool(session.file.record.tasks), notes="\n".join(notes)
-            )
-            notes = []
-            sys.stdout.write(f"{ended.text.rstrip()}\n")
-    return 0
+    return EXIT_CODES[End.INTERRUPTED if left.is_set() else End.DONE]
 
 
 def import_history() -> None:
@@ -142,23 +172,26 @@ def _read_line() -> str | None:
 
 
 def _ask(tool: str, arguments: str) -> bool:
-    from verdigris.views.code import describe_arguments
-    from verdigris.views.lines import visible
+    from verdigris.views.code import question_lines
 
+    show(question_lines(tool, arguments))
     try:
-        said = input(f"  {tool} {visible(describe_arguments(arguments))}  run it? [y/N] ")
+        said = input("run it? [y/N] ")
     except EOFError:
         return False
     return said.strip().lower() in {"y", "yes"}
 
 
-def _watching(*, as_json: bool) -> Watcher:
-    from verdigris.drivers.happenings import ModelWrote
+def _watching(*, as_json: bool, attended: bool = False) -> Watcher:
+    """`attended`: whoever reads it is at the prompt again when a task has ended, and needs no way back."""
+    from verdigris.drivers.happenings import ModelWrote, SessionEnded
     from verdigris.views import code, machine
 
     def told(happening: Happening) -> None:
         if isinstance(happening, ModelWrote):
             return  # `ModelSpoke` has all of it
+        if attended and isinstance(happening, SessionEnded):
+            happening = replace(happening, following="")
         if as_json:
             show_json(with_time(machine.document(happening)))
         else:
@@ -168,11 +201,15 @@ def _watching(*, as_json: bool) -> Watcher:
 
 
 @contextmanager
-def _signals(seconds: float) -> Iterator[None]:
-    """A polite end is an interrupt, and so is the end of the time."""
+def _signals(seconds: float, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """A polite end is an interrupt, after `leave` has seen to it that nobody is asked for more.
+
+    The end of the time is one too.
+    """
     from verdigris.drivers.code.session import OutOfTime
 
     def interrupt(*_: object) -> NoReturn:
+        leave()
         raise KeyboardInterrupt
 
     def end_time(*_: object) -> NoReturn:

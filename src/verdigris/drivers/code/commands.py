@@ -1,9 +1,9 @@
-"""What a person may say to a session beside tasks: lines that begin with `/`; they are a person's acts."""
+"""What a person may say to a session: tasks, and commands, which begin with `/` and are a person's acts."""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -12,11 +12,13 @@ from verdigris.core.events import Ground
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.drivers.code.facts import read_changes
 from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.kernel_answers import describe_law
 from verdigris.drivers.code.plan import describe_plan
+from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Undone
-from verdigris.drivers.code.session_start import begin_refactor
+from verdigris.drivers.code.session_start import begin_refactor, work_on_task
 from verdigris.drivers.code.tools.shell import CLIENT
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 QUIT = "/quit"
-_MOST_DIFF = 200
 
 
 @value
@@ -41,6 +42,39 @@ class CommandAnswer:
     ends: bool = False
     note: str = ""
     """What the model is told of it with the next task."""
+
+
+@dataclass
+class Dialogue:
+    """A session that a person speaks with, line by line."""
+
+    session: Session
+    notes: list[str] = field(default_factory=list)
+    """What the person did since the model last heard from them."""
+
+    def take(self, line: str) -> CommandAnswer:
+        """Ends when the task or the command has; an interrupt ends what is under way, not the session."""
+        words = line.strip()
+        if not words:
+            return CommandAnswer(())
+        if not words.startswith("/"):
+            return self._work_on(words)
+        try:
+            answer = run_command(self.session, words)
+        except KeyboardInterrupt:
+            return CommandAnswer((f"{words.split()[0]} was cancelled; /status tells where things stand",))
+        self.notes += [answer.note] if answer.note else []
+        return answer
+
+    def _work_on(self, task: str) -> CommandAnswer:
+        resumed = bool(self.session.file.record.tasks)
+        ended = work_on_task(self.session, task, resumed=resumed, notes="\n".join(self.notes))
+        self.notes.clear()
+        if ended.outcome == End.INTERRUPTED:
+            return CommandAnswer(
+                ("cancelled; what the turn had changed is there: /diff shows it, /undo takes it back",)
+            )
+        return CommandAnswer(tuple(ended.text.rstrip().splitlines()))
 
 
 def run_command(session: Session, line: str) -> CommandAnswer:
@@ -76,15 +110,11 @@ def _status(session: Session, _: str) -> CommandAnswer:
 
 
 def _diff(session: Session, _: str) -> CommandAnswer:
-    """What the open turn, or else the last turn of the model, changed."""
-    project = session.bench.project
-    state, turns = project.state(), session.file.record.turns
-    start = state.turn.tree if state.turn is not None else turns[-1].tree if turns else None
-    now = project.workspace.snapshot()
-    paths = [change.path for change in project.workspace.changes(start, now)] if start else []
-    if start is None or not paths:
+    changes = read_changes(session)
+    if not changes.lines:
         return CommandAnswer(("nothing is changed",))
-    return CommandAnswer(tuple(project.workspace.diff(start, now, paths).splitlines()[:_MOST_DIFF]))
+    more = (f"… {changes.left_out} more lines; `git diff` has them",) if changes.left_out else ()
+    return CommandAnswer((f"changed in {changes.of}:", *changes.lines, *more))
 
 
 def _undo(session: Session, _: str) -> CommandAnswer:

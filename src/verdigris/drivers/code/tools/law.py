@@ -140,7 +140,7 @@ def verdicts_since(project: Project, start: int) -> Verdicts:
     state = project.state()
     accepted: set[str] = set()
     refactors = 0
-    for event in _events_since(project, start):
+    for event in events_since(project, start):
         match event:
             case Accepted():
                 accepted.add(event.test_id)
@@ -154,7 +154,7 @@ def verdicts_since(project: Project, start: int) -> Verdicts:
 def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> int:
     """How often edits for one of these tests were set aside since it was last accepted; the most of them."""
     counts = dict.fromkeys(test_ids, 0)
-    for event in _events_since(project, start):
+    for event in events_since(project, start):
         match event:
             case Repair():
                 for test_id in event.test_ids:
@@ -165,7 +165,7 @@ def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> in
     return max(counts.values(), default=0)
 
 
-def _events_since(project: Project, start: int) -> Iterator[Event]:
+def events_since(project: Project, start: int) -> Iterator[Event]:
     for record in project.log.records(start=start + 1):
         if record.worktree == project.repo.worktree and (event := decode(record.type, record.data)):
             yield event

@@ -1,0 +1,193 @@
+"""Runs the screen of a session in a process of its own, and speaks with it.
+
+The session stays in the main thread of the first process, where an interrupt reaches whatever it waits for:
+a model, a test, a command. The screen has its own, so that it answers keys whatever the session does.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+import traceback
+from contextlib import contextmanager, suppress
+from multiprocessing import Pipe
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import HarnessError
+from verdigris.drivers import happenings as w
+from verdigris.drivers.code.commands import CommandAnswer
+from verdigris.drivers.code.facts import Changes, read_changes, read_facts
+from verdigris.drivers.code.session import OutOfTime
+from verdigris.drivers.code.tools.table import READING
+from verdigris.views.code_panes import Cancel, Earlier, PermissionAsked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from multiprocessing.connection import Connection
+
+    from verdigris.drivers.code.commands import Dialogue
+    from verdigris.drivers.code.session import Session
+    from verdigris.views.code_panes import ScreenMessage
+
+SCREEN_FAILED = 70
+_MAIN = threading.main_thread().ident or 0
+_TELLING = (w.Asked, w.ToolCalled, w.TurnJudged, w.PlanShown, w.SessionEnded, w.SessionBegan)
+"""After these what a person is shown of the session may have changed."""
+
+
+class ScreenLink:
+    """The session's end of the line. Threads read and write, so that an interrupt cuts no message in two."""
+
+    def __init__(self, channel: Connection) -> None:
+        self.gone = threading.Event()
+        """Nobody looks any more."""
+        self._channel = channel
+        self._inbox: SimpleQueue[Any] = SimpleQueue()
+        self._outbox: SimpleQueue[ScreenMessage | None] = SimpleQueue()
+        self._writer = threading.Thread(target=self._write, daemon=True)
+        self._lock = threading.Lock()
+        self._under_way = False
+        """A line was read and is not answered yet: only then there is something to interrupt."""
+        self._interrupted = 0.0
+        self._session: Session | None = None
+        self._changes = Changes()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._writer.start()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = self._channel.recv()
+                if isinstance(message, Cancel):
+                    self._interrupt()
+                    continue
+                with self._lock:
+                    self._under_way = self._under_way or isinstance(message, str)
+                self._inbox.put(message)
+        except (EOFError, OSError):
+            self.leave()
+            self._interrupt()
+
+    def _write(self) -> None:
+        with suppress(OSError):
+            while (message := self._outbox.get()) is not None:
+                self._channel.send(message)
+
+    def _interrupt(self) -> None:
+        """Reaches the main thread wherever it waits; not twice at once: it may be putting things in order."""
+        with self._lock:
+            if self._under_way and time.monotonic() - self._interrupted > 1:
+                self._interrupted = time.monotonic()
+                signal.pthread_kill(_MAIN, signal.SIGINT)
+
+    def leave(self) -> None:
+        """No further line is waited for."""
+        self.gone.set()
+        self._inbox.put(None)
+
+    def close(self) -> None:
+        self._outbox.put(None)
+        self._writer.join(timeout=5)
+        # A close alone would not end the line while the reader waits at it.
+        with socket.socket(fileno=os.dup(self._channel.fileno())) as line, suppress(OSError):
+            line.shutdown(socket.SHUT_RDWR)
+        self._reader.join(timeout=5)
+        self._channel.close()
+
+    # -- what the session calls ---------------------------------------------------------------
+
+    def watch(self, happening: w.Happening) -> None:
+        self._outbox.put(happening)
+        if self._session is not None and isinstance(happening, _TELLING):
+            if not isinstance(happening, w.Asked) and getattr(happening, "tool", "") not in READING:
+                self._changes = read_changes(self._session)
+            self._outbox.put(read_facts(self._session, self._changes))
+
+    def ask_person(self, tool: str, arguments: str) -> bool:
+        self._outbox.put(PermissionAsked(tool, arguments))
+        return self._inbox.get() is True
+
+    def converse(self, dialogue: Dialogue) -> bool:
+        """Whether a person ended it; an interrupt ends what is under way, not the session."""
+        answer = CommandAnswer(())
+        while True:
+            self._answer(answer)
+            if answer.ends or self.gone.is_set():
+                return answer.ends
+            try:
+                answer = dialogue.take(self._next_line())
+                self._finish_line()
+            except KeyboardInterrupt as why:
+                self._finish_line()
+                told = "the time is over (--timeout)" if isinstance(why, OutOfTime) else "cancelled"
+                answer = CommandAnswer((told,))
+
+    def _finish_line(self) -> None:
+        """Where it was interrupted before it was taken, it is not taken any more."""
+        with self._lock:
+            self._under_way = False
+        while not self._inbox.empty():
+            self._inbox.get()
+
+    def attend(self, session: Session) -> None:
+        self._session = session
+        if said := session.file.record.conversation.said:
+            self._outbox.put(Earlier(said))
+
+    def _answer(self, answer: CommandAnswer) -> None:
+        if self._session is not None:
+            self._changes = read_changes(self._session)
+            self._outbox.put(read_facts(self._session, self._changes))
+        self._outbox.put(answer)
+
+    def _next_line(self) -> str:
+        """What is no line is an answer to a question that an interrupt has ended."""
+        while not isinstance(message := self._inbox.get(), str):
+            if self.gone.is_set():
+                return ""
+        return message
+
+
+@contextmanager
+def open_screen() -> Iterator[ScreenLink]:
+    """Forks before the session holds locks or has threads; the screen comes up with its first message."""
+    ours, theirs = Pipe()
+    child = os.fork()
+    if child == 0:
+        ours.close()
+        _run_screen(theirs)
+    theirs.close()
+    link, status = ScreenLink(ours), 0
+    try:
+        yield link
+    finally:
+        link.close()
+        _, status = os.waitpid(child, 0)
+    if status:
+        raise HarnessError(
+            "the screen failed; the session is kept.", hint="`tdd code --continue --plain` goes on"
+        )
+
+
+def _run_screen(channel: Connection) -> None:
+    """The other process has the last word: signals of the terminal are its."""
+    code = SCREEN_FAILED
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        from verdigris.views.code_screen import CodeScreen
+
+        screen = CodeScreen(channel, channel.recv())
+        screen.run(mouse=False)
+        code = screen.return_code or 0
+    except EOFError:
+        code = 0  # the session did not begin; why is told by its own process
+    except BaseException:  # noqa: BLE001 - nothing of the parent's stack may run here
+        traceback.print_exc()
+    finally:
+        os._exit(code)

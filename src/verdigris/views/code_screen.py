@@ -1,0 +1,383 @@
+"""The screen of `tdd code`: draws the panes of a session, takes tasks, commands and answers by keyboard.
+
+The session works in another process (`code_process`): nothing that it does makes the screen wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import App
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.message import Message
+from textual.widgets import RichLog, Static, TextArea
+
+from verdigris.core.value import replace
+from verdigris.drivers.code.commands import COMMANDS, QUIT, CommandAnswer
+from verdigris.drivers.code.facts import SessionFacts
+from verdigris.views import code_panes as panes
+from verdigris.views.code_panes import PANES, Cancel, SessionView, view_after
+from verdigris.views.lines import Line, wrap
+from verdigris.views.machine_live import line_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from multiprocessing.connection import Connection
+
+    from textual.app import ComposeResult
+    from textual.events import Key, Resize
+
+HINTS = "Enter sends · Tab next pane · PgUp PgDn scroll · /help · Ctrl-D ends"
+QUIET = 0.4
+"""Seconds without a key before a question takes one: it may come up while somebody types."""
+_TICK = 0.5
+
+
+class Pane(RichLog):
+    """Lines, wrapped to the width there is; what is new below is followed while the end is in view."""
+
+    can_focus = False
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name, auto_scroll=False, min_width=1)
+        self.border_title = name
+        self._given: tuple[Line, ...] = ()
+        self._at: tuple[int, int] = (0, 0)
+        """The width, and how many lines of the beginning are dropped, of what is drawn."""
+        self._drawn = 0
+        self.follows = name == PANES[0]
+        """What is new is scrolled into view."""
+
+    def show(self, lines: Iterable[Line], dropped: int = 0) -> None:
+        self._given = tuple(lines)
+        self._draw(dropped)
+
+    def on_resize(self, _: Resize) -> None:
+        self._draw(self._at[1])
+
+    def _draw(self, dropped: int) -> None:
+        width = self.scrollable_content_region.width
+        if not width:
+            return
+        if self._at != (width, dropped) or not self._grows:
+            self.clear()
+            self._drawn = 0
+        for line in self._given[self._drawn :]:
+            for part in wrap(line, width):
+                self.write(line_text(part), width=width, scroll_end=False)
+        self._at, self._drawn = (width, dropped), len(self._given)
+        if self.follows:
+            self.scroll_end(animate=False)
+
+    def page(self, direction: int) -> None:
+        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+        self.follows = self._grows and self.scroll_target_y >= self.max_scroll_y
+
+    @property
+    def _grows(self) -> bool:
+        return self.id == PANES[0]
+
+
+class Prompt(TextArea):
+    """One line that grows; Enter sends, Ctrl-J begins a new line, Up and Down bring back what was sent."""
+
+    class Sent(Message):
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(self) -> None:
+        super().__init__(
+            id="prompt", compact=True, highlight_cursor_line=False, placeholder="a task, or /help"
+        )
+        self._history: list[str] = []
+        self._place = 0
+
+    async def _on_key(self, event: Key) -> None:
+        match event.key:
+            case "enter":
+                self._send()
+            case "ctrl+j":
+                self.insert("\n")
+            case "up" if self.cursor_location[0] == 0:
+                self._recall(-1)
+            case "down" if self.cursor_location[0] == self.document.line_count - 1:
+                self._recall(1)
+            case _:
+                await super()._on_key(event)
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _send(self) -> None:
+        if text := self.text.strip():
+            self._history.append(text)
+            self._place = len(self._history)
+            self.clear()
+            self.post_message(self.Sent(text))
+
+    def _recall(self, step: int) -> None:
+        self._place = min(max(self._place + step, 0), len(self._history))
+        self.text = (*self._history, "")[self._place]
+        self.move_cursor(self.document.end)
+
+    def update_suggestion(self) -> None:
+        """A command that is begun is completed by the right arrow."""
+        text = self.text
+        begun = text.startswith("/") and len(text) > 1
+        found = next((name for name in COMMANDS if begun and name.startswith(text)), "")
+        self.suggestion = found[len(text) :]
+
+
+class Question(VerticalScroll, can_focus=True):
+    """Asks for one key, in the place of the prompt."""
+
+    _ANSWERS: ClassVar = {"y": True, "n": False, "escape": False}
+
+    def __init__(self) -> None:
+        super().__init__(Static(id="asked"), id="question")
+        self.display = False
+        self._then: Callable[[bool], None] | None = None
+        self._since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._then is not None
+
+    def ask(self, lines: Iterable[Line], then: Callable[[bool], None]) -> None:
+        shown = Text("\n").join([*map(line_text, lines), Text("y yes · n no", "bold")])
+        self.query_one("#asked", Static).update(shown)
+        self._then, self._since, self.display = then, time.monotonic(), True
+        self.focus()
+
+    def close(self) -> None:
+        self._then, self.display = None, False
+
+    def on_key(self, event: Key) -> None:
+        quiet, self._since = time.monotonic() - self._since, time.monotonic()
+        then = self._then
+        if then is not None and event.key in self._ANSWERS and quiet >= QUIET:
+            event.stop()
+            self.close()
+            then(self._ANSWERS[event.key])
+
+
+class CodeScreen(App[None]):
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; }
+    Static { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    #head { text-style: bold; }
+    #doing, #cost { text-style: dim; }
+    #panes { height: 1fr; }
+    Pane { background: transparent; scrollbar-size-vertical: 1; height: 1fr; }
+    #conversation { width: 3fr; }
+    #side { width: 2fr; }
+    #plan { height: auto; max-height: 12; min-height: 3; }
+    #verdict { height: auto; max-height: 12; min-height: 3; }
+    #question { height: auto; max-height: 60%; border-top: solid $warning; }
+    #asked { height: auto; text-wrap: wrap; }
+    #line { height: auto; border-top: solid $primary; }
+    #mark { width: 2; }
+    #prompt { height: auto; max-height: 6; background: transparent; padding: 0; }
+    .wide Pane { border: round $surface-lighten-2; }
+    .wide Pane.current { border: round $primary; }
+    .wide #plan-strip, .wide #verdict-strip { display: none; }
+    .folded Pane { display: none; }
+    .folded Pane.current { display: block; height: 1fr; max-height: 100%; }
+    .folded #side { display: none; width: 1fr; }
+    .folded #side.current { display: block; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("ctrl+c", "interrupt", priority=True),
+        Binding("ctrl+d", "end", priority=True),
+        Binding("ctrl+q", "end", priority=True),
+        Binding("tab", "turn_to(1)", priority=True),
+        Binding("shift+tab", "turn_to(-1)", priority=True),
+        Binding("pageup", "page(-1)", priority=True),
+        Binding("pagedown", "page(1)", priority=True),
+    ]
+
+    def __init__(self, channel: Connection, first: panes.ScreenMessage) -> None:
+        super().__init__()
+        self.view = view_after(SessionView(doing="the session is opened"), first)
+        self._channel = channel
+        self._queued: list[str] = []
+        self._current = PANES[0]
+        self._opened = self._turned = time.monotonic()
+
+    def compose(self) -> ComposeResult:
+        yield Static(id="head")
+        with Horizontal(id="panes"):
+            yield Pane(PANES[0])
+            with Vertical(id="side"):
+                yield from map(Pane, PANES[1:])
+        yield Static(id="plan-strip")
+        yield Static(id="verdict-strip")
+        yield Static(id="doing")
+        yield Question()
+        with Horizontal(id="line"):
+            yield Static(">", id="mark")
+            yield Prompt()
+        yield Static(id="cost")
+
+    def on_mount(self) -> None:
+        self.theme = "ansi-dark"
+        self.query_one(Prompt).focus()
+        asyncio.get_running_loop().add_reader(self._channel.fileno(), self._receive)
+        self.set_interval(_TICK, self._draw_lines)
+        self._draw()
+
+    def on_resize(self, event: Resize) -> None:
+        folded = panes.folds(event.size.width, event.size.height)
+        self.screen.set_class(folded, "folded").set_class(not folded, "wide")
+        self._turn_to(self._current)
+
+    # -- the session's process ----------------------------------------------------------------
+
+    def _receive(self) -> None:
+        try:
+            while self._channel.poll():
+                self._take(self._channel.recv())
+        except (EOFError, OSError):
+            self._leave()
+
+    def _leave(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._channel.fileno())
+        self.exit()
+
+    def _take(self, message: panes.ScreenMessage) -> None:
+        self.view = view_after(self.view, message)
+        match message:
+            case SessionFacts():
+                self._opened = time.monotonic() - message.seconds
+            case panes.PermissionAsked():
+                self._ask(self.view.question, self._answer)
+            case CommandAnswer() if message.ends:
+                self._leave()
+                return
+            case CommandAnswer():
+                self._close_question()
+                if self._queued:
+                    self._send(self._queued.pop(0))
+        self._draw()
+
+    def _send(self, line: str) -> None:
+        self._turned = time.monotonic()
+        self.query_one(f"#{PANES[0]}", Pane).follows = True
+        self.view = self.view.begin(line)
+        self._channel.send(line)
+        self._draw()
+
+    def _cancel(self) -> None:
+        """What was queued comes back to the prompt."""
+        self._close_question()
+        self.view = replace(self.view.answered(), doing="cancelling")
+        self._channel.send(Cancel())
+        prompt = self.query_one(Prompt)
+        prompt.text = "\n".join(filter(None, (*self._queued, prompt.text)))
+        self._queued.clear()
+        self._draw()
+
+    # -- what a person does -------------------------------------------------------------------
+
+    def on_prompt_sent(self, event: Prompt.Sent) -> None:
+        if not self.view.doing:
+            self._send(event.text)
+        elif event.text == QUIT:
+            self.action_end()
+        else:
+            self._queued.append(event.text)
+            self._draw_lines()
+
+    def _ask(self, lines: Iterable[Line], then: Callable[[bool], None]) -> None:
+        self.query_one("#line").display = False
+        self.query_one(Question).ask(lines, then)
+
+    def _close_question(self) -> None:
+        self.query_one(Question).close()
+        self.query_one("#line").display = True
+        self.query_one(Prompt).focus()
+
+    def _answer(self, yes: bool) -> None:
+        self._close_question()
+        self.view = self.view.answered()
+        self._channel.send(yes)
+        self._draw()
+
+    def action_interrupt(self) -> None:
+        """Cancels what is under way, else clears the prompt; at an empty one it asks whether to end."""
+        prompt, question = self.query_one(Prompt), self.query_one(Question)
+        if self.view.doing:
+            self._cancel()
+        elif question.is_open:
+            self._close_question()
+        elif prompt.text:
+            prompt.clear()
+        else:
+            self._ask([Line("End the session? `tdd code --continue` takes it up again.")], self._end)
+
+    def action_end(self) -> None:
+        prompt, question = self.query_one(Prompt), self.query_one(Question)
+        if question.is_open:
+            return
+        if prompt.text and prompt.has_focus:
+            prompt.action_delete_right()
+        elif self.view.doing:
+            self._ask([Line("The turn is not over. Cancel it and end the session?")], self._end)
+        else:
+            self._send(QUIT)
+
+    def _end(self, yes: bool) -> None:
+        self._close_question()
+        if not yes:
+            return
+        if not self.view.doing:
+            self._send(QUIT)
+            return
+        self._cancel()
+        self._queued = [QUIT]
+
+    # -- drawing ------------------------------------------------------------------------------
+
+    def action_turn_to(self, step: int) -> None:
+        self._turn_to(PANES[(PANES.index(self._current) + step) % len(PANES)])
+
+    def _turn_to(self, name: str) -> None:
+        self._current = name
+        for pane in self.query(Pane):
+            pane.set_class(pane.id == name, "current")
+        self.query_one("#side").set_class(name != PANES[0], "current")
+        self._draw()
+
+    def action_page(self, direction: int) -> None:
+        self.query_one(f"#{self._current}", Pane).page(direction)
+
+    def _draw(self) -> None:
+        view, facts = self.view, self.view.facts
+        self.query_one("#conversation", Pane).show(view.said, view.dropped)
+        self.query_one("#plan", Pane).show(panes.plan_lines(facts))
+        self.query_one("#verdict", Pane).show(panes.verdict_lines(facts))
+        self.query_one("#diff", Pane).show(panes.diff_lines(facts))
+        self._draw_lines()
+
+    def _draw_lines(self) -> None:
+        """Those outside the panes; a tick of the clock may come when some are taken down already."""
+        now, view = time.monotonic(), self.view
+        pane = f"  [{self._current}]" if self.screen.has_class("folded") else ""
+        doing = panes.working_line(view, now - self._turned) if view.doing else HINTS
+        queued = "".join(f" · then: {line}" for line in self._queued)
+        lines = {
+            "head": Line(f"{panes.head_line(view.facts)}{pane}"),
+            "plan-strip": panes.plan_strip(view.facts),
+            "verdict-strip": panes.verdict_strip(view.facts),
+            "doing": Line(f"{doing}{queued}"),
+            "cost": Line(panes.cost_line(view.facts, now - self._opened)),
+        }
+        for static in self.query(Static):
+            if static.id in lines:
+                static.update(line_text(lines[static.id]))
