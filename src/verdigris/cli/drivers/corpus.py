@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.drivers.corpus.export import Exported
+    from verdigris.views.lines import Dot
 
+_DOTS: dict[str, Dot] = {"holds": "green", "fails": "red", "unverified": "yellow"}
 _FORMATS = ("triples", "swebench", "atif", "chat", "parquet")
 
 
@@ -26,17 +28,37 @@ def command() -> None:
     \b
     tdd corpus export --format triples DIR     from this repository's log
     tdd corpus export --format swebench DIR    rows, and a task repository
+    tdd corpus verify DIR                      replay each triple
     """  # noqa: D301 - click's mark for lines that stay as they are
 
 
 @command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="triples", help="What is written.")
+@click.option(
+    "--audit",
+    "audits",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Also the test-driven changes of this report of `tdd audit --json`; may be repeated.",
+)
+@click.option("--no-log", is_flag=True, help="Audits alone: this repository's log is not read.")
 @click.option("--name", default="", metavar="OWNER/NAME", help="The repository's name; else its remote's.")
 @click.option("--unscrubbed", is_flag=True, help="Do not look for secrets.")
 @click.option("--force", is_flag=True, help="Replace the corpus that is in DIR.")
 @json_option
-def export(folder: Path, form: str, name: str, *, unscrubbed: bool, force: bool, as_json: bool) -> int:
+def export(  # noqa: PLR0913 - options, each by its name
+    *,
+    folder: Path,
+    form: str,
+    audits: tuple[Path, ...],
+    name: str,
+    no_log: bool,
+    unscrubbed: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
     """Write what was proven here into DIR, split by task, without secrets; the same log gives the same bytes.
 
     What cannot be exported is left out and named. Exit code: 0 written, 2 DIR is not empty or there is no
@@ -44,7 +66,7 @@ def export(folder: Path, form: str, name: str, *, unscrubbed: bool, force: bool,
     """
     from verdigris.drivers.corpus.export import ExportOptions, export_corpus
 
-    options = ExportOptions(form, folder, name=name, scrub=not unscrubbed, force=force)
+    options = ExportOptions(form, folder, not no_log, audits, name, scrub=not unscrubbed, force=force)
     done = export_corpus(start(), options)
     if as_json:
         show_json({"exported": {**to_json(done), "folder": str(folder)}})
@@ -61,3 +83,30 @@ def _exported_lines(done: Exported) -> Iterator[Line]:
         yield Line(f"  scrubbed: {one.kind} in {one.file}, {count_of(one.count, 'time')}", "yellow")
     for gone in done.left_out:
         yield Line(f"  left out: {gone.what}: {gone.why}", "yellow")
+
+
+@command.command("verify")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--id", "ids", multiple=True, metavar="ID", help="Only this triple; may be repeated.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one triple.")
+@json_option
+def verify(folder: Path, ids: tuple[str, ...], timeout: float, *, as_json: bool) -> int:
+    """Replay each triple of the corpus in DIR: its patches, its reds before, its greens after.
+
+    Run it in the repository that the triples are from. Nothing is written there. Exit code: 0 all hold, 1 one
+    does not hold or could not be verified, 2 DIR holds no triples, 69 a tool or the sandbox is missing.
+    """
+    from verdigris.drivers.corpus.replay import Answer, ReplayRequest, summarise, verify_corpus
+
+    done = []
+    for one in verify_corpus(start(), ReplayRequest(folder, ids, timeout)):
+        done.append(one)
+        if not as_json:
+            show([Line(f"{one.answer:<10}  {one.id}  {one.why}", _DOTS[one.answer])])
+    summary = summarise(done)
+    if as_json:
+        show_json({"triples": [to_json(one) for one in done], "summary": summary})
+    else:
+        told = ", ".join(f"{count} {name}" for name, count in summary.items() if count)
+        show([Line(told or "no triple is in this corpus")])
+    return 0 if all(one.answer is Answer.HOLDS for one in done) else 1

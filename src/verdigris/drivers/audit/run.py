@@ -127,7 +127,7 @@ class Auditor:
         began = time.monotonic()
         environment = ""
         try:
-            runs = self._runs(unit)
+            runs = open_runs(self._plain, self._folder, unit.after, self._asked.timeout)
             environment = runs.environment
             replayed = replay(runs, unit, deep=self._asked.deep)
         except TimedOut as error:
@@ -160,18 +160,16 @@ class Auditor:
             self._folder.keep(_KIND, self._key(unit), render_unit(judged))
         return judged
 
-    def _runs(self, unit: Unit) -> TestRuns:
-        worktree = self._plain.workspace.snapshot()
-        found = configure(self._folder, self._plain.workspace, self._repo.root, unit.after)
-        project = replace(
-            self._plain,
-            settings=found.settings,
-            configured=found.classes,
-            view=View(unit.after, worktree),
-        )
-        require_rooms(project)
-        project = replace(project, settings=_with_sources(project, unit.after))
-        return TestRuns(project, self._folder, present_environment(project).key, self._asked.timeout)
+
+def open_runs(plain: Project, folder: AuditFolder, tree: str, seconds: float) -> TestRuns:
+    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings."""
+    worktree = plain.workspace.snapshot()
+    found = configure(folder, plain.workspace, plain.repo.root, tree)
+    view = View(tree, worktree)
+    project = replace(plain, settings=found.settings, configured=found.classes, view=view)
+    require_rooms(project)
+    project = replace(project, settings=_with_sources(project, tree))
+    return TestRuns(project, folder, present_environment(project).key, seconds)
 
 
 def _with_sources(project: Project, tree: str) -> Settings:

@@ -13,6 +13,7 @@ from verdigris import __version__
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.records import to_json
 from verdigris.core.value import replace, value
+from verdigris.drivers.corpus.audit_source import read_audit
 from verdigris.drivers.corpus.gathering import Gathered, name_repository
 from verdigris.drivers.corpus.log_source import read_log
 from verdigris.drivers.corpus.scrubbing import SecretScrubber, scrub_corpus
@@ -68,6 +69,8 @@ def export_corpus(start: Path, options: ExportOptions) -> Exported:
 
 
 def gather(start: Path, options: ExportOptions) -> Gathered:
+    if not options.log and not options.audits:
+        raise UserError("there is nothing to export from.", hint="`--audit FILE`, or leave `--no-log` out")
     repo = find_repository(start)
     named = name_repository(repo, options.name)
     with open_objects(repo) as objects:
@@ -75,6 +78,8 @@ def gather(start: Path, options: ExportOptions) -> Gathered:
         sessions = Sessions(repo)
         if options.log:
             found += read_log(repo, objects, named, sessions)
+        for path in options.audits:
+            found += read_audit(path, objects, named)
     triples = _without_twins(found.triples)
     return replace(
         found,

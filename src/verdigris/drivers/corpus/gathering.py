@@ -76,7 +76,3 @@ def patches_against(objects: TreeObjects, classes: Classes, old: str, new: str) 
     tests = [path for path in changed if classify(path, classes) in ORACLE]
     others = [path for path in changed if path not in frozenset(tests)]
     return CommitPatches(objects.patch(old, new, tests), objects.patch(old, new, others))
-
-
-def whole_patch(objects: TreeObjects, old: str, new: str) -> str:
-    return objects.patch(old, new, [change.path for change in objects.changes(old, new)])

@@ -15,7 +15,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import State
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.gathering import Gathered, patches_against, whole_patch
+from verdigris.drivers.corpus.gathering import Gathered, patches_against
 from verdigris.drivers.corpus.triple import (
     LeftOut,
     RedProof,
@@ -153,8 +153,8 @@ def _make_triple(
         green_tree=green_tree,
         reds=reds,
         passing=_passing(turn, objects, frozenset(natives)),
-        test_patch=whole_patch(objects, base_tree, red_tree),
-        patch=whole_patch(objects, red_tree, green_tree),
+        test_patch=objects.patch(base_tree, red_tree),
+        patch=objects.patch(red_tree, green_tree),
         against_commit=against,
         verdict=turn.settled.verdict,
         liveness=_liveness(settings, turn.settled.concerns),

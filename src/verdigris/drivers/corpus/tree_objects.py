@@ -1,4 +1,7 @@
-"""Reads trees of the kernel's store and of the user's repository, makes patches, and applies them."""
+"""Trees of a repository, wherever they are kept: commits', snapshots', and those that patches make of them.
+
+What is written goes into a store that is thrown away: neither the repository nor the kernel's store changes.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.core.value import replace
-from verdigris.storage.git import store_git, users_git
+from verdigris.core.paths import Classes
+from verdigris.core.records import Actor
+from verdigris.core.settings import Settings
+from verdigris.drivers.audit.folder import AuditFolder
+from verdigris.storage.project import Project, open_log
 from verdigris.storage.snapshots import trees
+from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,24 +32,26 @@ _PATHS = 400
 
 
 class TreeObjects:
-    """The trees of a repository, wherever they are kept; what is written is thrown away at the end."""
-
-    def __init__(self, repo: Repository, scratch: Path) -> None:
-        store = repo.control / "store"
-        git = store_git(repo, store) if store.is_dir() else users_git(repo)
-        lent = os.pathsep.join(str(place / "objects") for place in (store, repo.common_dir) if place.is_dir())
-        apart = {"GIT_OBJECT_DIRECTORY": str(scratch), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lent}
-        self._git = replace(git, environment={**git.environment, **apart})
-        self._attributes = scratch / "binary.attributes"
-        self._index = scratch / "index"
+    def __init__(self, repo: Repository, folder: AuditFolder) -> None:
+        self.folder = folder
+        apart = folder.repository(repo)
+        self._git = open_store(apart)
+        kept = repo.control / "store" / "objects"
+        if kept.is_dir():
+            with (self._git.git_dir / "objects" / "info" / "alternates").open("ab") as lent:
+                lent.write(os.fsencode(kept) + b"\n")
+        self.project = Project(apart, open_log(apart), Actor(client="corpus"), Settings(), Classes(()))
+        """Reads trees; it knows no settings, and its path classes do not count."""
+        self._attributes = folder.path / "binary.attributes"
         self._attributes.write_text("* -diff\n", "ascii")
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         return trees.changes(self._git, old, new)
 
-    def patch(self, old: str, new: str, paths: Sequence[str]) -> str:
+    def patch(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
         """A patch that `git apply` takes, as text; files that are no UTF-8 are in it as binary ones."""
-        parts = [paths[at : at + _PATHS] for at in range(0, len(paths), _PATHS)]
+        wanted = [change.path for change in self.changes(old, new)] if paths is None else paths
+        parts = [wanted[at : at + _PATHS] for at in range(0, len(wanted), _PATHS)]
         return "".join(self._patch(old, new, part) for part in parts)
 
     def _patch(self, old: str, new: str, paths: Sequence[str]) -> str:
@@ -56,7 +65,7 @@ class TreeObjects:
 
     def apply(self, tree: str, *patches: str) -> str | None:
         """The tree after the patches; None where one does not apply."""
-        git = self._git.with_index(self._index)
+        git = self._git.with_index(self.folder.path / "index")
         git.run("read-tree", tree)
         for patch in filter(None, patches):
             applied = git.call("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch.encode("utf-8"))
@@ -85,10 +94,10 @@ class TreeObjects:
 @contextmanager
 def open_objects(repo: Repository) -> Iterator[TreeObjects]:
     try:
-        scratch = tempfile.TemporaryDirectory(prefix="tdd-corpus.")
+        place = tempfile.TemporaryDirectory(prefix="tdd-corpus.")
     except OSError as error:
         raise StorageError(
             f"no temporary folder can be made: {error.strerror}", hint="make room, or set TMPDIR"
         ) from error
-    with scratch as folder:
-        yield TreeObjects(repo, Path(folder))
+    with place as folder:
+        yield TreeObjects(repo, AuditFolder(Path(folder)))

@@ -1,0 +1,161 @@
+"""Replays triples in rooms: the kernel sees each test red before the edit and green after it, or says why."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
+from verdigris.core.report import Status
+from verdigris.core.value import value
+from verdigris.drivers.audit.red_runs import judge_reds
+from verdigris.drivers.audit.run import open_runs
+from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
+from verdigris.drivers.corpus.tree_objects import open_objects
+from verdigris.storage.repository import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from verdigris.core.report import TestReport
+    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.corpus.tree_objects import TreeObjects
+    from verdigris.drivers.corpus.triple import Triple
+
+TIMEOUT = 600.0
+_READABLE = "an export of triples, swebench or parquet"
+
+
+class Answer(StrEnum):
+    HOLDS = "holds"
+    FAILS = "fails"
+    """It is not red before, or not green after, or its patches are not its change."""
+    UNVERIFIED = "unverified"
+    """It could not be told: trees are missing, or a tool is; that blames nobody."""
+
+
+@value
+class Replayed:
+    id: str
+    answer: Answer
+    why: str
+
+
+@value
+class ReplayRequest:
+    folder: Path
+    """Of the corpus."""
+    ids: tuple[str, ...] = ()
+    """Only these; all where none is named."""
+    seconds: float = TIMEOUT
+    """For one triple."""
+
+
+def verify_corpus(start: Path, asked: ReplayRequest) -> Iterator[Replayed]:
+    triples = list(read_triples(asked.folder))
+    known = {triple.id for triple in triples}
+    if unknown := [name for name in asked.ids if name not in known]:
+        raise UserError(f"the corpus has no triple {unknown[0]}.", hint="its lines and rows name their ids")
+    wanted = [triple for triple in triples if not asked.ids or triple.id in asked.ids]
+    with open_objects(find_repository(start)) as objects:
+        for triple in sorted(wanted, key=lambda one: one.id):
+            yield replay_triple(objects, triple, asked.seconds)
+
+
+def read_triples(folder: Path) -> Iterator[Triple]:
+    """Formats of conversations hold none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        manifest = {}
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        raise UserError(f"{folder} holds no corpus.", hint=f"name the folder of {_READABLE}")
+    match manifest.get("format"):
+        case "triples":
+            from verdigris.drivers.corpus.formats import triples
+
+            return triples.read(folder)
+        case "swebench":
+            from verdigris.drivers.corpus.formats import swebench
+
+            return swebench.read(folder)
+        case "parquet":
+            from verdigris.drivers.corpus.formats import parquet
+
+            return parquet.read(folder)
+        case other:
+            raise UserError(
+                f"a corpus of {other} holds conversations, not triples.", hint=f"verify {_READABLE}"
+            )
+
+
+def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Replayed:
+    try:
+        if fault := _patch_fault(objects, triple):
+            return Replayed(triple.id, Answer.FAILS, fault)
+        missing = [tree for tree in (triple.red_tree, triple.green_tree) if not objects.has_all(tree)]
+        if missing:
+            why = f"this repository has not the tree {missing[0]}, and no patch here makes it"
+            return Replayed(triple.id, Answer.UNVERIFIED, why)
+        runs = open_runs(objects.project, objects.folder, triple.green_tree, seconds)
+        if fault := _red_fault(runs, triple) or _green_fault(runs, triple):
+            return Replayed(triple.id, Answer.FAILS, fault)
+    except (ToolMissing, StorageError, HarnessError):
+        raise
+    except VerdigrisError as error:
+        return Replayed(triple.id, Answer.UNVERIFIED, error.message)
+    told = f"{len(triple.reds)} red before and green after"
+    beside = f", {len(triple.passing)} more pass" if triple.passing else ""
+    return Replayed(triple.id, Answer.HOLDS, f"{told}{beside}")
+
+
+def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
+    """Whether its patches are its change; of a text that a secret was taken out of nothing is asked."""
+    if triple.scrubbed:
+        return ""
+    if triple.test_patch or triple.patch:
+        steps = (
+            (triple.base_tree, triple.test_patch, triple.red_tree, "test patch"),
+            (triple.red_tree, triple.patch, triple.green_tree, "patch"),
+        )
+        for before, patch, after, what in steps:
+            if objects.has_all(before) and objects.apply(before, patch) != after:
+                return f"its {what} does not lead from the tree {before} to {after}"
+    against, commit_tree = triple.against_commit, objects.tree_of(triple.base_commit)
+    if against is None or commit_tree is None:
+        return ""
+    made = objects.apply(commit_tree, against.tests, against.source)
+    return "" if made == triple.green_tree else "its patches against the commit do not make its green tree"
+
+
+def _red_fault(runs: TestRuns, triple: Triple) -> str:
+    names = [red.native for red in triple.reds]
+    report = runs.run(triple.red_tree, names)
+    reds = {red.id: red for red in judge_reds(runs.at(triple.red_tree), report, triple.red_tree, names)}
+    for red in triple.reds:
+        seen = reds.get(red.id) or reds.get(red.native)
+        if seen is None:
+            return f"{red.native} is not red before the edit"
+        if not seen.valid:
+            return (
+                f"{red.native} is red for another reason before the edit: {seen.why} {seen.message}".strip()
+            )
+    return ""
+
+
+def _green_fault(runs: TestRuns, triple: Triple) -> str:
+    names = [red.native for red in triple.reds]
+    tree = triple.green_tree
+    report = runs.suite(tree).report if triple.passing else runs.run(tree, names)
+    failing = [name for name in (*names, *triple.passing) if not _passes(report, name)]
+    return f"{failing[0]} does not pass after the edit" if failing else ""
+
+
+def _passes(report: TestReport, native: str) -> bool:
+    return any(r.status is Status.PASS for r in report.results if r.native_id == native)
+
+
+def summarise(replayed: Sequence[Replayed]) -> dict[str, int]:
+    return {str(answer): sum(one.answer is answer for one in replayed) for answer in Answer}
