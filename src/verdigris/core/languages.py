@@ -197,10 +197,6 @@ def runners_of(language: str) -> tuple[str, ...]:
     return (*FACTS.get(language, _UNKNOWN).runners, JUNIT)
 
 
-def known_runners() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(runner for language in FACTS for runner in runners_of(language)))
-
-
 def manifest_names() -> frozenset[str]:
     return frozenset(_BY_MANIFEST)
 

@@ -204,16 +204,6 @@ class StatusSet(Event):
 
 
 @value
-class StateFileWritten(Event):
-    """The view of a program's state as it was written last: what a person changes is told by it."""
-
-    program: str
-    text: str
-    """The blob with it."""
-    commit: str
-
-
-@value
 class StateFileEdited(Event):
     """A person changed the state file; what it means for the loop stands in events of its own."""
 

@@ -87,8 +87,6 @@ class ProgramState:
     lessons: tuple[str, ...] = ()
     since: int = 0
     """How many iterations had ended when it was resumed last."""
-    written: str = ""
-    """The blob with the state file as it was written last."""
 
     @property
     def count(self) -> int:
@@ -161,8 +159,6 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
         case e.StatusSet():
             why = "a person says so" if event.status == BLOCKED else ""
             return _with_entry(s, (event.test,), lambda one: replace(one, status=event.status, blocked=why))
-        case e.StateFileWritten():
-            return replace(s, written=event.text)
         case e.Measured() if event.iteration == 0:
             return replace(s, best=event)  # measured again, on a base that moved
         case _ if s.open is not None:

@@ -138,10 +138,8 @@ class Run:
             return
         pushed = push_branch(self._open.home, self._open.name, remote)
         if not isinstance(pushed, Pushed):
-            why = getattr(pushed, "why", "the remote moved meanwhile")
-            self._open.watch(
-                Noted(f"{BRANCHES}{self._open.name} is not pushed: {why}; the next run tries again")
-            )
+            branch = f"{BRANCHES}{self._open.name}"
+            self._open.watch(Noted(f"{branch} is not pushed: {pushed.why}; the next run tries again"))
 
     # -- what is told -------------------------------------------------------------------------
 

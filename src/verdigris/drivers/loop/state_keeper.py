@@ -75,7 +75,7 @@ class StateKeeper:
         seen = see_state(self._home.root, self.name, self._place)
         self.text = seen.text
         state = self.state()
-        if not state.written and not state.iterations and not seen.text:
+        if not state.iterations and not seen.text:
             return
         known = state != ProgramState(state.name)  # else the log was lost, or the file is older than it
         edits = read_edits(seen.base if known else "", seen.text)

@@ -67,6 +67,8 @@ class Pushed:
 class RemoteMoved:
     """Somebody pushed meanwhile: fetch, bring both together, push again."""
 
+    why: str = "the remote moved meanwhile"
+
 
 @value
 class PushRefused:

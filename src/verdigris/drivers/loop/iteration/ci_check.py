@@ -83,7 +83,7 @@ class CiCheck(PhaseWork):
             return Unreachable(f"there is no remote {settings.remote or '(none is configured)'}")
         pushed = push_branch(self.open.home, self.open.name, remote)
         if not isinstance(pushed, Pushed):
-            return Unreachable(f"the branch is not pushed: {getattr(pushed, 'why', 'the remote moved')}")
+            return Unreachable(f"the branch is not pushed: {pushed.why}")
         return GithubChecks(self.open.home.root, settings.ci_minutes).ask(
             commit, f"{BRANCHES}{self.open.name}"
         )

@@ -8,7 +8,7 @@ from verdigris.drivers.edits import describe_reds
 from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.loop.state_file.text import read_sections
-from verdigris.models.roles.prompt import Task, clip, put_fences
+from verdigris.models.roles.prompt import Task, clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,6 @@ _SECTIONS = ("current priorities", "foreclosed avenues", "future directions")
 _TOKENS = 1_500
 """Of one section of the state file, or of a prompt of the strategy."""
 _LESSONS, _REJECTED, _PINNED = 20, 8, 40
-_DIFF = 2_000
 
 
 def task_of(
@@ -112,10 +111,6 @@ def _ratchet(state: ProgramState) -> Iterator[str]:
     ]
     if rejected:
         yield _listed("Tried and rejected:", rejected[-_REJECTED:])
-
-
-def tell_diff(diff: str) -> str:
-    return f"What this iteration changed so far:\n{put_fences(clip(diff, _DIFF), 'diff')}"
 
 
 def _listed(head: str, lines: Iterator[str] | tuple[str, ...] | list[str]) -> str:

@@ -66,7 +66,6 @@ def measure(project: Project, tree: str, base: str, program: Program) -> Measure
     return replace(
         found,
         held_out=held.metric,
-        held_out_samples=held.samples,
         failing=max(found.failing or 0, held.failing or 0) if held.failing else found.failing,
     )
 

@@ -42,7 +42,6 @@ class Measurement:
     """Of each run; the metric is their median."""
     held_out: float | None = None
     """The same number on inputs that were held back; None where there are none."""
-    held_out_samples: tuple[float, ...] = ()
     said: str = ""
     """What the evaluator printed besides, where tests fail by it; never of held-back inputs."""
 

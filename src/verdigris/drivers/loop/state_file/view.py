@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.programs.program import Program
 
-INFO, PRIORITIES, LESSONS = "program info", "current priorities", "lessons learned"
+PRIORITIES, LESSONS = "current priorities", "lessons learned"
 FORECLOSED, DIRECTIONS, HISTORY = "foreclosed avenues", "future directions", "iteration history"
 NOTHING_YET = {
     PRIORITIES: "_Nobody has said what comes first: write it here, and the loop reads it._\n",
