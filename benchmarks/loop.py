@@ -28,7 +28,7 @@ from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
 from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.programs.program import read_program
-from verdigris.drivers.loop.run import Run
+from verdigris.drivers.loop.run import LoopRun
 from verdigris.execution.room.rooms import possible
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
@@ -78,7 +78,7 @@ def _iterate() -> list[Row]:
         _commit(root)
         initialise(root, Actor(client="bench"))
         with open_program(root, "port-itertools", watch) as opened:
-            Run(opened, Limits(ITERATIONS)).make()
+            LoopRun(opened, Limits(ITERATIONS)).make()
         watch(None)
     pairs = pairwise(marks)
     taken = [(after - before, inside - outside) for (before, outside), (after, inside) in pairs]

@@ -19,7 +19,7 @@ from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge
 from verdigris.checks.foundation_files import interpreter_files
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
-from verdigris.execution.interpreter import Places
+from verdigris.execution.interpreter import InterpreterPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -181,7 +181,7 @@ def test_the_claim_freezes_it_and_a_change_suspends_the_turn(world: World) -> No
 
 
 def test_folders_on_the_python_path_are_looked_at_for_start_up_modules() -> None:
-    found = interpreter_files(Places("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
+    found = interpreter_files(InterpreterPlaces("/p", "/lib", (), TAG), {"PYTHONPATH": f"/a{os.pathsep}/b"})
     assert {"/a/sitecustomize.py", "/b/usercustomize/__init__.py", "/lib/sitecustomize.py"} <= found
 
 

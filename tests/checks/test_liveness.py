@@ -9,7 +9,7 @@ import pytest
 from support.alive import HONEST, PATH, function, tried
 from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, function_of, judge_runs
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.liveness.probes import Probe, RunSet, Variant, plan, shuffle_runs
+from verdigris.languages.python.liveness.probes import PythonProbe, RunSet, Variant, plan, shuffle_runs
 
 pytestmark = pytest.mark.quick
 
@@ -74,13 +74,13 @@ def test_what_cannot_be_changed_is_listed(text: str, name: str, why: str) -> Non
     assert (made.variants, made.unreached) == ((), (f"{PATH}::{name}: {why}",))
 
 
-def runs(*probes: Probe) -> RunSet:
+def runs(*probes: PythonProbe) -> RunSet:
     members = tuple(Variant({"t.py": ""}, (probe,)) for probe in probes)
     return RunSet((Variant({"t.py": ""}, ()), *members), 0, {TEST: len(probes)})
 
 
-def probe(**fields: Any) -> Probe:
-    return Probe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
+def probe(**fields: Any) -> PythonProbe:
+    return PythonProbe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
 
 
 def outcome(index: int = 1, **fields: Any) -> VariantOutcome:

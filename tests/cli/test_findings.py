@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from verdigris.cli import inspection as view
-from verdigris.setup.doctor_checks import Finding
+from verdigris.setup.doctor_checks import DoctorFinding
 
 pytestmark = pytest.mark.quick
 
-FOUND = (Finding("git", "ok", "2.40"), Finding("pytest", "fail", "missing", "install it"))
+FOUND = (DoctorFinding("git", "ok", "2.40"), DoctorFinding("pytest", "fail", "missing", "install it"))
 
 
 def test_each_finding_has_a_dot_and_its_fix() -> None:
@@ -20,7 +20,7 @@ def test_each_finding_has_a_dot_and_its_fix() -> None:
 
 
 def test_details_stand_between_a_finding_and_its_fix_and_cannot_steer_a_terminal() -> None:
-    finding = Finding("room", "warn", "2 differ", "set it", ("one", "two\x1b[2J"))
+    finding = DoctorFinding("room", "warn", "2 differ", "set it", ("one", "two\x1b[2J"))
     assert [line.text.strip() for line in view.finding_lines((finding,))] == [
         "warn room: 2 differ", "one", "two\\x1b[2J", "fix: set it",
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from verdigris.cli.init import scaffold_lines, scaffolded_lines, undone_lines
 from verdigris.core.settings import Settings
 from verdigris.setup.initialisation import Initialised
 from verdigris.setup.scaffold import Scaffold
-from verdigris.setup.scaffold_files import ScaffoldResult, Undone
+from verdigris.setup.scaffold_files import RemovedScaffold, ScaffoldResult
 
 pytestmark = pytest.mark.quick
 
@@ -54,6 +54,9 @@ def test_the_moves_come_in_their_order() -> None:
 
 
 def test_what_uninit_did() -> None:
-    assert undone_lines(Undone()) == []
-    assert undone_lines(Undone("removed", paths=("a", "b")))[0].text == "removed what `tdd init` wrote: a b"
-    assert "(src/x.py)" in undone_lines(Undone("kept", "src/x.py"))[0].text
+    assert undone_lines(RemovedScaffold()) == []
+    assert (
+        undone_lines(RemovedScaffold("removed", paths=("a", "b")))[0].text
+        == "removed what `tdd init` wrote: a b"
+    )
+    assert "(src/x.py)" in undone_lines(RemovedScaffold("kept", "src/x.py"))[0].text

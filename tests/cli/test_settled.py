@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.cli.turns import verdicts as view
-from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.turns.refactor import RefactorResult as RefactorEnded
 from verdigris.turns.settle import Settlement
@@ -17,7 +17,7 @@ def _result(name: str, status: Status) -> TestResult:
 
 REPORT = TestReport(
     "pytest",
-    Ended.FINISHED,
+    RunEnd.FINISHED,
     0,
     5,
     (_result("claimed", Status.PASS), _result("other", Status.PASS), _result("bad", Status.FAIL)),

@@ -8,9 +8,9 @@ from verdigris.cli import testing as view
 from verdigris.core.events import TestRun
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     Place,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -21,7 +21,7 @@ from verdigris.turns import test
 
 pytestmark = pytest.mark.quick
 
-REPORT = TestReport("python -m pytest", Ended.FINISHED, 1, 1234, sandbox="overlay")
+REPORT = TestReport("python -m pytest", RunEnd.FINISHED, 1, 1234, sandbox="overlay")
 RED = TestRun(
     test_id="tests/test_a.py::test_a",
     test_id_source="native",
@@ -91,7 +91,7 @@ def test_an_answer_from_the_log_is_said_to_be_one() -> None:
 
 def test_a_run_that_did_not_finish_shows_the_tail_and_the_output_of_its_last_test() -> None:
     died = TestResult("t::x", "t::x", "native", Status.ERROR, RunPhase.CALL, 1, output="the last words")
-    report = replace(REPORT, ended=Ended.DIED, results=(died,), tail="Fatal Python error\n" * 100)
+    report = replace(REPORT, ended=RunEnd.DIED, results=(died,), tail="Fatal Python error\n" * 100)
     texts = _texts(test.Tested((), report, "red", "-"))
     assert "    the last words" in texts
     assert texts.count("    Fatal Python error") == view.MOST_OUTPUT

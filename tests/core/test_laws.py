@@ -14,7 +14,7 @@ from verdigris.core.events import Accepted, EditClaim, Event, LayingAside, Rever
 from verdigris.core.fold import advance
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
@@ -241,7 +241,7 @@ class Laws(RuleBasedStateMachine):
 
 def report(statuses: Mapping[str, Status]) -> TestReport:
     results = tuple(TestResult(t, t, "native", s, RunPhase.CALL, 1) for t, s in statuses.items())
-    return TestReport("pytest", Ended.FINISHED, 0, 1, results, tuple(statuses))
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, results, tuple(statuses))
 
 
 TestLaws = Laws.TestCase

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.paths import from_elsewhere, import_roots
-from verdigris.core.report import Ended, TestReport
+from verdigris.core.report import RunEnd, TestReport
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_import_roots(paths: tuple[str, ...], roots: tuple[str, ...]) -> None:
 
 
 def report(loaded: tuple[str, ...] = (), outside: tuple[str, ...] = ()) -> TestReport:
-    return TestReport("pytest", Ended.FINISHED, 0, 1, loaded=loaded, outside=outside)
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, loaded=loaded, outside=outside)
 
 
 def test_a_copy_from_elsewhere_is_named_with_a_way_out() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     RoomDifference,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -22,7 +22,7 @@ def result(name: str, status: Status, message: str = "") -> TestResult:
 
 
 def report(*results: TestResult, errors: tuple[CollectError, ...] = ()) -> TestReport:
-    return TestReport("pytest", Ended.FINISHED, 0, 1, results, errors=errors)
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, results, errors=errors)
 
 
 def test_equal_ends_are_no_difference() -> None:

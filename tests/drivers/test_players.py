@@ -13,10 +13,10 @@ from verdigris.storage.config.drivers import built_in_sections
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.setup.doctor_checks import Finding
+    from verdigris.setup.doctor_checks import DoctorFinding
 
 
-def check(tmp_path: Path, config: str) -> list[Finding]:
+def check(tmp_path: Path, config: str) -> list[DoctorFinding]:
     repo = make_repo(tmp_path / "project")
     repo.write("tdd.yaml", config)
     return list(check_players(repo.root))

@@ -10,7 +10,7 @@ import pytest
 from verdigris.core.errors import HarnessError
 from verdigris.core.paths import PathClass
 from verdigris.models.roles import BUILT_IN, Team, drivers, find_team
-from verdigris.models.roles.answer import Answer, Edit, RefusedAnswer, Say
+from verdigris.models.roles.answer import RefusedAnswer, RoleAnswer, RoleEdit, Say
 from verdigris.models.roles.check import EditPlan, check
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task, first_ask
@@ -87,7 +87,7 @@ def test_no_role_writes_specification(team: Team) -> None:
 def test_a_verdict_that_is_not_the_roles_is_refused_with_what_it_may_do(team: Team) -> None:
     for role in team.roles:
         for say in set(Say) - role.stops - {Say.EDIT}:
-            found = check(Answer(say, "why", "why"), role, MATERIAL, frozenset())
+            found = check(RoleAnswer(say, "why", "why"), role, MATERIAL, frozenset())
             assert isinstance(found, RefusedAnswer)
             assert role.instead in found.reasons[0]
 
@@ -100,8 +100,8 @@ def test_a_name_that_no_driver_has_is_told() -> None:
 
 
 def edited(team: Team, role: str, path: str) -> EditPlan | object:
-    edit = Edit(path, "upsert", "it", "x = 2\n")
-    answer = Answer(Say.EDIT, "why", subject="do it", edits=(edit,))
+    edit = RoleEdit(path, "upsert", "it", "x = 2\n")
+    answer = RoleAnswer(Say.EDIT, "why", subject="do it", edits=(edit,))
     return check(answer, team.role(role), MATERIAL, frozenset(CLASSES))
 
 

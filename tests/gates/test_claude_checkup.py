@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.turns import World
-    from verdigris.setup.doctor_checks import Finding
+    from verdigris.setup.doctor_checks import DoctorFinding
 
 
-def found(world: World) -> Finding:
+def found(world: World) -> DoctorFinding:
     finding = check(world.root)
     assert finding is not None
     return finding

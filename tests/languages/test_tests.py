@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.errors import UserError
-from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.languages import go as go_text
 from verdigris.languages.rust import text as rust_text
 from verdigris.languages.rust.test_regions import oracle_part
@@ -30,7 +30,7 @@ def result(native_id: str, line: int = 0) -> TestResult:
 
 
 def renamed(texts: dict[str, str], *results: TestResult) -> list[str]:
-    named = apply(TestReport("c", Ended.FINISHED, 0, 1, results), texts).results
+    named = apply(TestReport("c", RunEnd.FINISHED, 0, 1, results), texts).results
     assert [r.native_id for r in named] == [r.native_id for r in results]
     assert all((r.id_source == "annotation") is (r.id != r.native_id) for r in named)
     return [r.id for r in named]

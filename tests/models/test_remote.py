@@ -33,7 +33,7 @@ from verdigris.core.settings import ModelSettings
 from verdigris.models.failure import Patience
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec, Usage
 from verdigris.models.providers import endpoint_of
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,11 @@ KEY = "sk-very-secret-0123456789"
 
 
 @contextmanager
-def asking(server: Server, **given: Any) -> Iterator[Remote]:
+def asking(server: Server, **given: Any) -> Iterator[RemoteModel]:
     settings: dict[str, Any] = {"base_url": server.url, "api_key_env": "LLM_API_KEY", "timeout": 5.0} | given
     endpoint = endpoint_of("scripted", ModelSettings(**settings))
     environ = {"LLM_API_KEY": KEY}
-    with Remote(endpoint, environ=environ, sleep=lambda _: None, patience=Patience(tries=4)) as remote:
+    with RemoteModel(endpoint, environ=environ, sleep=lambda _: None, patience=Patience(tries=4)) as remote:
         yield remote
 
 
@@ -142,7 +142,7 @@ def test_waits_grow_obey_the_server_and_are_told() -> None:
     told: list[str] = []
     with serving([failing(), failing(), rate_limited("9"), "Hi."]) as server:
         endpoint = endpoint_of("scripted", ModelSettings(server.url))
-        with Remote(endpoint, sleep=waits.append, jitter=lambda: 1.0, notice=told.append) as model:
+        with RemoteModel(endpoint, sleep=waits.append, jitter=lambda: 1.0, notice=told.append) as model:
             model.ask(HELLO)
     assert waits == [1, 2, 9]
     assert "answers 429" in told[2]
@@ -151,7 +151,7 @@ def test_waits_grow_obey_the_server_and_are_told() -> None:
 
 def test_a_connection_that_is_refused_is_said_in_words() -> None:
     with (
-        Remote(endpoint_of("m", ModelSettings(nobody())), sleep=lambda _: None) as model,
+        RemoteModel(endpoint_of("m", ModelSettings(nobody())), sleep=lambda _: None) as model,
         pytest.raises(ModelUnavailable) as caught,
     ):
         model.ask(HELLO)
@@ -245,7 +245,7 @@ def test_no_key_of_another_server_is_sent(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("OPENAI_PROJECT_ID", "project-private")
     monkeypatch.setenv("HTTP_PROXY", nobody().removesuffix("/v1"))
     monkeypatch.setenv("NO_PROXY", "")
-    with serving(["Hi."]) as server, Remote(endpoint_of("openai:m", ModelSettings(server.url))) as model:
+    with serving(["Hi."]) as server, RemoteModel(endpoint_of("openai:m", ModelSettings(server.url))) as model:
         model.ask(HELLO)
     sent = server.requests[0].headers
     assert "authorization" not in sent
@@ -261,7 +261,7 @@ def test_no_message_holds_a_key_that_a_server_echoes(status: int) -> None:
         environ = {"LLM_API_KEY": KEY}
         patience = Patience(tries=2)
         with (
-            Remote(
+            RemoteModel(
                 endpoint, environ=environ, sleep=lambda _: None, notice=told.append, patience=patience
             ) as model,
             pytest.raises(VerdigrisError) as caught,

@@ -11,7 +11,7 @@ from verdigris.core.settings import ModelSettings
 from verdigris.models.protocol import Ask, Message, ToolCall, ToolSpec
 from verdigris.models.providers import Scrubber, endpoint_of
 from verdigris.models.recording import Recorded, Recorder, Recording
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 from verdigris.models.request import Abilities, prompt_text, request_of
 from verdigris.models.tool_calls import BadArguments, cancel_calls, read_arguments, sendable_calls
 
@@ -139,8 +139,8 @@ def test_every_open_call_can_be_answered_with_why_it_was_not_carried_out() -> No
     assert cancel_calls((Message("user", "go"),), "why") == ()
 
 
-def remote(url: str) -> Remote:
-    return Remote(endpoint_of("scripted", ModelSettings(base_url=url)), environ={}, sleep=lambda _: None)
+def remote(url: str) -> RemoteModel:
+    return RemoteModel(endpoint_of("scripted", ModelSettings(base_url=url)), environ={}, sleep=lambda _: None)
 
 
 def test_a_server_without_tools_cannot_serve_who_needs_them() -> None:

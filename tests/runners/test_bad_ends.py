@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.pyproject import PyProject
-from verdigris.core.report import Ended, Place, RunPhase, Status, TestReport
+from verdigris.core.report import Place, RunEnd, RunPhase, Status, TestReport
 from verdigris.runners.python import PYTEST, UNITTEST
 
 if TYPE_CHECKING:
@@ -41,15 +41,15 @@ def outline(report: TestReport) -> list[tuple[str, str, str | None]]:
 @pytest.mark.parametrize(
     ("body", "ended"),
     [
-        ("os._exit(0)", Ended.EARLY_EXIT),
-        ("os._exit(7)", Ended.EARLY_EXIT),
-        ("os.kill(os.getpid(), signal.SIGKILL)", Ended.DIED),
-        ("os.closerange(3, 200)\nos._exit(0)", Ended.EARLY_EXIT),
-        ("raise KeyboardInterrupt", Ended.EARLY_EXIT),
-        ("import pytest; pytest.exit('enough', returncode=0)", Ended.EARLY_EXIT),
+        ("os._exit(0)", RunEnd.EARLY_EXIT),
+        ("os._exit(7)", RunEnd.EARLY_EXIT),
+        ("os.kill(os.getpid(), signal.SIGKILL)", RunEnd.DIED),
+        ("os.closerange(3, 200)\nos._exit(0)", RunEnd.EARLY_EXIT),
+        ("raise KeyboardInterrupt", RunEnd.EARLY_EXIT),
+        ("import pytest; pytest.exit('enough', returncode=0)", RunEnd.EARLY_EXIT),
     ],
 )
-def test_the_running_test_is_to_blame(project: PyProject, body: str, ended: Ended) -> None:
+def test_the_running_test_is_to_blame(project: PyProject, body: str, ended: RunEnd) -> None:
     report = run(project, body)
     assert report.ended is ended
     assert outline(report) == [("test_first", "pass", None), ("test_bad", "error", "Crash")]
@@ -58,13 +58,13 @@ def test_the_running_test_is_to_blame(project: PyProject, body: str, ended: Ende
 
 def test_hang(project: PyProject) -> None:
     report = run(project, "time.sleep(60)", timeout=6)
-    assert report.ended is Ended.TIMEOUT
+    assert report.ended is RunEnd.TIMEOUT
     assert outline(report)[1:] == [("test_bad", "error", "Timeout")]
 
 
 def test_timeout_plugin_fails_a_test_as_a_timeout(project: PyProject) -> None:
     report = run(project, "time.sleep(60)", extra=["-p", "pytest_timeout", "--timeout=1"])
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert outline(report)[1] == ("test_bad", "fail", "Timeout")
 
 
@@ -112,7 +112,7 @@ def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_run_goes_on(
     project.write("loops.py", LOOPS)
     project.write("test_a.py", HANGS)
     report = project.test(limit=0.5, timeout=60)
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     ends = {
         r.id.rpartition("::")[2]: (r.failure.kind, r.failure.message, r.failure.own_place)
         for r in report.results
@@ -141,7 +141,7 @@ def test_a_hang_in_a_fixture_is_stopped_too(project: PyProject) -> None:
 
 def test_flood(project: PyProject) -> None:
     report = run(project, "for _ in range(2000): print('x' * 10_000)\nassert 0", extra=["-s"])
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert [r.status for r in report.results] == [Status.PASS, Status.FAIL, Status.FAIL]
     captured = run(project, "for _ in range(2000): print('x' * 10_000)\nassert 0").results[1]
     assert 0 < len(captured.output) < 20_000
@@ -149,20 +149,20 @@ def test_flood(project: PyProject) -> None:
 
 def test_all_descriptors_closed(project: PyProject) -> None:
     report = run(project, "os.closerange(0, 200)")
-    assert report.ended in {Ended.EARLY_EXIT, Ended.DIED}
+    assert report.ended in {RunEnd.EARLY_EXIT, RunEnd.DIED}
     assert outline(report)[1] == ("test_bad", "error", "Crash")
 
 
 def test_a_closed_channel_whose_number_went_to_a_file_is_not_written_to(project: PyProject) -> None:
     body = "os.closerange(3, 200)\nfor n in range(3, 200): os.open('mine', os.O_CREAT | os.O_WRONLY)"
     report = run(project, body, extra=["-s"])
-    assert report.ended is not Ended.FINISHED
+    assert report.ended is not RunEnd.FINISHED
     assert (project.root / "mine").read_bytes() == b""
 
 
 def test_a_forked_child_that_runs_on_says_nothing(project: PyProject) -> None:
     report = run(project, "if os.fork(): os.wait()\nelse: raise ValueError")
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert outline(report) == [
         ("test_first", "pass", None),
         ("test_bad", "pass", None),
@@ -174,7 +174,7 @@ def test_exit_after_the_last_test(project: PyProject) -> None:
     project.write("conftest.py", "import os\ndef pytest_sessionfinish(): os._exit(0)")
     project.write("test_a.py", PASSING)
     report = project.test()
-    assert (report.ended, report.exit_code) == (Ended.EARLY_EXIT, 0)
+    assert (report.ended, report.exit_code) == (RunEnd.EARLY_EXIT, 0)
 
 
 def test_exit_in_a_teardown(project: PyProject) -> None:
@@ -190,14 +190,14 @@ def test_exit_in_a_teardown(project: PyProject) -> None:
         """,
     )
     report = project.test()
-    assert report.ended is Ended.EARLY_EXIT
+    assert report.ended is RunEnd.EARLY_EXIT
     assert outline(report) == [("test_a", "error", "Crash")]
 
 
 def test_no_tests(project: PyProject) -> None:
     project.write("test_a.py", "")
     report = project.test()
-    assert (report.ended, report.exit_code, report.results) == (Ended.FINISHED, 5, ())
+    assert (report.ended, report.exit_code, report.results) == (RunEnd.FINISHED, 5, ())
 
 
 @pytest.mark.parametrize(
@@ -207,14 +207,14 @@ def test_bad_configuration(project: PyProject, name: str, text: str) -> None:
     project.write(name, text)
     project.write("test_a.py", PASSING)
     report = project.test()
-    assert report.ended is Ended.NO_START
+    assert report.ended is RunEnd.NO_START
     assert report.tail
 
 
 def test_missing_path(project: PyProject) -> None:
     project.root.mkdir()
     report = project.test("test_gone.py::test_x")
-    assert (report.ended, report.exit_code) == (Ended.NO_START, 4)
+    assert (report.ended, report.exit_code) == (RunEnd.NO_START, 4)
     assert "test_gone.py" in report.tail
 
 
@@ -222,7 +222,7 @@ def test_a_conftest_that_cannot_be_imported(project: PyProject) -> None:
     project.write("conftest.py", "import no_such_module")
     project.write("test_a.py", PASSING)
     report = project.test()
-    assert report.ended is Ended.NO_START
+    assert report.ended is RunEnd.NO_START
     assert [(e.path, e.kind) for e in report.errors] == [("conftest.py", "ModuleNotFoundError")]
 
 
@@ -230,7 +230,7 @@ def test_an_internal_error(project: PyProject) -> None:
     project.write("conftest.py", "def pytest_runtest_protocol(item): raise ValueError")
     project.write("test_a.py", PASSING)
     report = project.test()
-    assert (report.ended, report.exit_code) == (Ended.EARLY_EXIT, 3)
+    assert (report.ended, report.exit_code) == (RunEnd.EARLY_EXIT, 3)
 
 
 def test_an_interpreter_without_pytest(project: PyProject) -> None:
@@ -238,5 +238,5 @@ def test_an_interpreter_without_pytest(project: PyProject) -> None:
     bare = project.root.parent / "bare"
     venv.create(bare, symlinks=True)
     report = PyProject(project.root, str(bare / "bin" / "python")).test()
-    assert (report.ended, [e.kind for e in report.errors]) == (Ended.NO_START, ["NoPytest"])
+    assert (report.ended, [e.kind for e in report.errors]) == (RunEnd.NO_START, ["NoPytest"])
     assert "No module named pytest" in report.tail

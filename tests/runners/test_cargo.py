@@ -11,7 +11,7 @@ import pytest
 from support.recordings import asked, replayed
 from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
-from verdigris.core.report import Ended, Place, RunPhase, Status
+from verdigris.core.report import Place, RunEnd, RunPhase, Status
 from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.libtest_output import doc_ids
 
@@ -79,7 +79,7 @@ def test_the_file_that_holds_a_test_is_in_its_id(test: str, status: Status, note
 def test_a_binary_that_ends_in_a_test(case: str, test: str) -> None:
     report = read(case)
     result = report.result(test)
-    assert report.ended is Ended.EARLY_EXIT
+    assert report.ended is RunEnd.EARLY_EXIT
     assert result
     assert result.failure
     assert (result.status, result.failure.kind) == (Status.ERROR, "Crash")
@@ -100,7 +100,7 @@ def test_a_forged_line_makes_an_error() -> None:
 )
 def test_what_does_not_compile(case: str, path: str, kind: str, message: str) -> None:
     report = read(case)
-    assert (report.ended, report.results) == (Ended.FINISHED, ())
+    assert (report.ended, report.results) == (RunEnd.FINISHED, ())
     assert (report.errors[0].path, report.errors[0].kind) == (path, kind)
     assert report.errors[0].message.startswith(message)
     assert not any("aborting" in error.message for error in report.errors)
@@ -108,7 +108,7 @@ def test_what_does_not_compile(case: str, path: str, kind: str, message: str) ->
 
 def test_cargo_that_does_not_start() -> None:
     report = read("no_manifest")
-    assert (report.ended, report.results) == (Ended.NO_START, ())
+    assert (report.ended, report.results) == (RunEnd.NO_START, ())
     assert "could not find `Cargo.toml`" in report.tail
 
 
@@ -139,14 +139,14 @@ def test_nothing_passes_where_report_and_end_contradict(old: str, new: str) -> N
 def test_a_binary_that_ran_without_the_wrapper() -> None:
     tests, docs = replayed("cargo", "all")
     report = RUNNER.report(asked(), (replace(tests, reports={}, exit_code=0), docs))
-    assert (report.ended, report.errors[0].kind) == (Ended.NO_START, "NoReport")
+    assert (report.ended, report.errors[0].kind) == (RunEnd.NO_START, "NoReport")
 
 
 def test_a_run_out_of_time_keeps_what_was_told() -> None:
     [tests] = replayed("cargo", "exit")
     report = RUNNER.report(asked(), (replace(tests, timed_out=True, exit_code=None),))
     [result] = report.results
-    assert report.ended is Ended.TIMEOUT
+    assert report.ended is RunEnd.TIMEOUT
     assert result.failure
     assert result.failure.kind == "Timeout"
 
@@ -187,7 +187,7 @@ class TestLive:
         assert {r.id: r.status.value for r in report.results} == dict.fromkeys(names, "pass") | {
             "tests/it.rs::panics": "fail"
         }
-        assert report.ended is Ended.FINISHED
+        assert report.ended is RunEnd.FINISHED
         assert {"src/lib.rs::tests::adds_more", "tests/it.rs::tests::adds"} <= set(report.others)
 
     def test_a_wrong_file_is_not_collected(self, project: Path, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ class TestLive:
     def test_forging_and_early_ends(self, project: Path, tmp_path: Path) -> None:
         names = ("tests/forges.rs", "tests/exits.rs", "tests/aborts.rs")
         report = run_tool(RUNNER, project, names, reports=tmp_path)
-        assert report.ended is Ended.EARLY_EXIT
+        assert report.ended is RunEnd.EARLY_EXIT
         assert {r.id: r.status for r in report.results if "a_passes" not in r.id} == dict.fromkeys(
             ("tests/aborts.rs::aborts", "tests/exits.rs::b_exits", "tests/forges.rs::forged"), Status.ERROR
         )
@@ -233,7 +233,7 @@ class TestLive:
     def test_a_test_that_does_not_end_is_stopped_and_named_and_the_others_run(self, tmp_path: Path) -> None:
         root = lay_out(HANGS, tmp_path / "hangs")
         report = run_tool(RUNNER, root, reports=tmp_path / "reports", limit=1.0)
-        assert report.ended is Ended.FINISHED
+        assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
         assert told == {
             "spins": "stopped after 1 s, while it ran in src/lib.rs:2",

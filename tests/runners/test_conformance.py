@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 from support import made_up_runner, node_recording, recordings
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 from verdigris.runners.cargo import CargoRunner
@@ -148,8 +148,8 @@ def test_what_runs_around_the_tests_is_told_which_ids_to_select(name: str) -> No
 
 
 @every_runner
-@pytest.mark.parametrize(("timed_out", "ended"), [(True, Ended.TIMEOUT), (False, None)])
-def test_a_run_that_was_stopped_is_never_green(name: str, timed_out: bool, ended: Ended | None) -> None:
+@pytest.mark.parametrize(("timed_out", "ended"), [(True, RunEnd.TIMEOUT), (False, None)])
+def test_a_run_that_was_stopped_is_never_green(name: str, timed_out: bool, ended: RunEnd | None) -> None:
     """By the clock, or by a signal in the middle: of what was said up to then nothing makes a verdict."""
     request, answers = RECORDED[name]()
     cut = tuple(
@@ -164,7 +164,7 @@ def test_a_run_that_was_stopped_is_never_green(name: str, timed_out: bool, ended
         for answer in answers
     )
     report = RUNNERS[name].report(request, cut)
-    assert report.ended is not Ended.FINISHED
+    assert report.ended is not RunEnd.FINISHED
     assert ended in {None, report.ended}
     passed = {r.native_id: r.native_id for r in report.results if r.status is Status.PASS}
     assert judge(TrialFacts(passed, Before({}), report)).kind is Kind.BROKEN

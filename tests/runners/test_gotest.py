@@ -11,7 +11,7 @@ import pytest
 from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
 from support.tools import run_tool, why_not
-from verdigris.core.report import Ended, Place, RunPhase, Status
+from verdigris.core.report import Place, RunEnd, RunPhase, Status
 from verdigris.runners.gotest import GoRunner
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ def test_what_is_never_a_pass_nor_a_red(case: str, test: str, kind: str) -> None
 @pytest.mark.parametrize(
     ("case", "ended"),
     [
-        ("all", Ended.EARLY_EXIT),
-        ("main_exits", Ended.EARLY_EXIT),
-        ("old_build_failure", Ended.FINISHED),
-        ("setup_failed", Ended.FINISHED),
-        ("no_module", Ended.NO_START),
+        ("all", RunEnd.EARLY_EXIT),
+        ("main_exits", RunEnd.EARLY_EXIT),
+        ("old_build_failure", RunEnd.FINISHED),
+        ("setup_failed", RunEnd.FINISHED),
+        ("no_module", RunEnd.NO_START),
     ],
 )
-def test_how_a_run_ended(case: str, ended: Ended) -> None:
+def test_how_a_run_ended(case: str, ended: RunEnd) -> None:
     assert read(case).ended is ended
 
 
@@ -127,14 +127,14 @@ def test_a_package_that_died_with_more_to_run_is_not_finished() -> None:
     [answer] = replayed("go", "all")
     boom = [line for line in answer.output.split(b"\n") if b"example.com/demo/boom" in line]
     report = RUNNER.report(asked(), (replace(answer, output=b"\n".join(boom)),))
-    assert report.ended is Ended.EARLY_EXIT
+    assert report.ended is RunEnd.EARLY_EXIT
     assert "boom/boom_test.go::TestAfter" in report.collected
 
 
 @pytest.mark.parametrize(
-    ("timed_out", "code", "ended"), [(True, None, Ended.TIMEOUT), (False, None, Ended.DIED)]
+    ("timed_out", "code", "ended"), [(True, None, RunEnd.TIMEOUT), (False, None, RunEnd.DIED)]
 )
-def test_a_run_that_was_killed(timed_out: bool, code: int | None, ended: Ended) -> None:
+def test_a_run_that_was_killed(timed_out: bool, code: int | None, ended: RunEnd) -> None:
     [answer] = replayed("go", "all")
     cut = answer.output[: answer.output.index(b'"Action":"fail"')]
     report = RUNNER.report(asked(), (replace(answer, timed_out=timed_out, exit_code=code, output=cut),))
@@ -167,13 +167,13 @@ class TestLive:
         )
         report = run_tool(RUNNER, project, names, reports=tmp_path)
         assert {result.id: result.status.value for result in report.results} == dict.fromkeys(names, "pass")
-        assert report.ended is Ended.FINISHED
+        assert report.ended is RunEnd.FINISHED
         assert "TestOther/[1]" not in report.tail
 
     def test_a_panic_alone_is_a_finished_failure(self, project: Path, tmp_path: Path) -> None:
         report = run_tool(RUNNER, project, ("boom/boom_test.go::TestBoom",), reports=tmp_path)
         [result] = report.results
-        assert (report.ended, result.status) == (Ended.FINISHED, Status.FAIL)
+        assert (report.ended, result.status) == (RunEnd.FINISHED, Status.FAIL)
 
     def test_a_file_and_what_does_not_build(self, project: Path, tmp_path: Path) -> None:
         report = run_tool(RUNNER, project, ("calc/more_test.go", "broken"), reports=tmp_path)
@@ -182,7 +182,7 @@ class TestLive:
 
     def test_a_wrong_file_runs_nothing(self, project: Path, tmp_path: Path) -> None:
         report = run_tool(RUNNER, project, ("calc/more_test.go::TestAdd",), reports=tmp_path)
-        assert (report.results, report.ended) == ((), Ended.FINISHED)
+        assert (report.results, report.ended) == ((), RunEnd.FINISHED)
         assert "calc/calc_test.go::TestAdd" in report.others
 
     def test_collection_runs_nothing(self, project: Path, tmp_path: Path) -> None:
@@ -193,13 +193,13 @@ class TestLive:
     def test_exits_that_claim_success(self, project: Path, tmp_path: Path) -> None:
         early = run_tool(RUNNER, project, ("exits",), reports=tmp_path, env={"EARLY": "1"})
         late = run_tool(RUNNER, project, ("exits",), reports=tmp_path)
-        assert (early.ended, early.results) == (Ended.EARLY_EXIT, ())
-        assert (late.ended, late.results[0].status) == (Ended.EARLY_EXIT, Status.ERROR)
+        assert (early.ended, early.results) == (RunEnd.EARLY_EXIT, ())
+        assert (late.ended, late.results[0].status) == (RunEnd.EARLY_EXIT, Status.ERROR)
 
     def test_a_test_that_does_not_end_is_stopped_where_it_is_and_the_others_run(self, tmp_path: Path) -> None:
         lay_out(HANGS, tmp_path / "hangs")
         report = run_tool(RUNNER, tmp_path / "hangs", reports=tmp_path / "reports", limit=1.0)
-        assert report.ended is Ended.FINISHED
+        assert report.ended is RunEnd.FINISHED
         told = {r.id.partition("::")[2]: r.failure.message if r.failure else r.status for r in report.results}
         spins = "stopped after 1 s, while it ran in loops.go:"
         assert str(told.pop("TestSpins")).startswith(spins)

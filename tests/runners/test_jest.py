@@ -7,7 +7,7 @@ import pytest
 from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, present, project, told
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_tools import Jest
 from verdigris.runners.protocol import TestRequest
@@ -65,7 +65,7 @@ def check(report: TestReport) -> None:
     calc = {f"test/calc.test.js::{name}": line for name, line in CALC.items()}
     assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
     assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (Ended.FINISHED, 1, 0)
+    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
     after_all = next(error for error in report.errors if error.path == "test/calc.test.js")
     assert after_all.message == "Error: teardownall"
     lacking = report.result("test/calc.test.js::missing export")
@@ -124,11 +124,11 @@ def test_exactly_the_named_tests_run_whatever_their_names_hold(tmp_path: Path) -
 def test_an_exit_and_a_bad_configuration_are_no_passes(newest: Project) -> None:
     newest.write("end/exit.test.js", 'it("before", () => {}); it("exits", () => { process.exit(0); });')
     left = newest.run("end/exit.test.js")
-    assert (left.ended, left.exit_code) == (Ended.EARLY_EXIT, 0)
+    assert (left.ended, left.exit_code) == (RunEnd.EARLY_EXIT, 0)
     assert Status.PASS not in {r.status for r in left.results}
-    assert newest.run("end/none.test.js").ended is Ended.FINISHED
+    assert newest.run("end/none.test.js").ended is RunEnd.FINISHED
     newest.write("bad/jest.config.js", "module.exports = { ;")
-    assert newest.run(stack_root="bad").ended is Ended.NO_START
+    assert newest.run(stack_root="bad").ended is RunEnd.NO_START
 
 
 @pytest.mark.slow
@@ -140,7 +140,7 @@ def test_collecting_runs_nothing(newest: Project) -> None:
     report = newest.run("collect", collect_only=True)
     assert report.collected == tuple(f"collect/some.test.js::{name}" for name in ("s › x", "n 1", "n 2"))
     assert report.results == ()
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from support.recordings import HERE, asked
 from support.tool_projects import MAVEN, lay_out
 from support.tools import run_tool, skip_where_maven_cannot, why_not
-from verdigris.core.report import Ended, Place, Status
+from verdigris.core.report import Place, RunEnd, Status
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall
 
@@ -141,7 +141,7 @@ def test_passes_and_skips(name: str, tool: JUnitTool, test: str, status: Status,
     result = report.result(test)
     assert result
     assert (result.status, result.note) == (status, note)
-    assert (report.ended, report.errors) == (Ended.FINISHED, ())
+    assert (report.ended, report.errors) == (RunEnd.FINISHED, ())
 
 
 BOMB = b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'
@@ -151,25 +151,25 @@ DEEP = b"<testsuite>" * 100 + b"</testsuite>" * 100
 @pytest.mark.parametrize(
     ("reports", "ended"),
     [
-        ((), Ended.NO_START),
-        ((b"",), Ended.DIED),
-        ((recorded("rspec")[:900],), Ended.DIED),
-        ((BOMB,), Ended.DIED),
-        ((DEEP,), Ended.DIED),
-        ((b"<html/>",), Ended.DIED),
-        ((recorded("rspec"), recorded("rspec")[:900]), Ended.DIED),
-        ((b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><testsuite/>',), Ended.DIED),
+        ((), RunEnd.NO_START),
+        ((b"",), RunEnd.DIED),
+        ((recorded("rspec")[:900],), RunEnd.DIED),
+        ((BOMB,), RunEnd.DIED),
+        ((DEEP,), RunEnd.DIED),
+        ((b"<html/>",), RunEnd.DIED),
+        ((recorded("rspec"), recorded("rspec")[:900]), RunEnd.DIED),
+        ((b'<!DOCTYPE x SYSTEM "file:///etc/passwd"><testsuite/>',), RunEnd.DIED),
     ],
 )
-def test_reports_that_tell_nothing(reports: tuple[bytes, ...], ended: Ended) -> None:
+def test_reports_that_tell_nothing(reports: tuple[bytes, ...], ended: RunEnd) -> None:
     report = parsed(RSPEC, *reports, code=0)
     assert report.ended is ended
-    assert len(report.errors) == (ended is Ended.DIED)
+    assert len(report.errors) == (ended is RunEnd.DIED)
 
 
 def test_time_and_signals_win() -> None:
-    assert parsed(RSPEC, recorded("rspec"), timed_out=True, code=None).ended is Ended.TIMEOUT
-    assert parsed(RSPEC, recorded("rspec"), code=None).ended is Ended.DIED
+    assert parsed(RSPEC, recorded("rspec"), timed_out=True, code=None).ended is RunEnd.TIMEOUT
+    assert parsed(RSPEC, recorded("rspec"), code=None).ended is RunEnd.DIED
 
 
 def test_a_test_told_twice_is_an_error() -> None:
@@ -200,7 +200,7 @@ def test_a_case_without_a_file_is_no_result() -> None:
 def test_what_did_not_compile() -> None:
     said = b"[INFO] x\n[ERROR] /w/src/test/java/A.java:[5,3] cannot find symbol\n"
     report = parsed(SUREFIRE, output=said)
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert [(e.path, e.message) for e in report.errors] == [
         ("src/test/java/A.java", "src/test/java/A.java:5: cannot find symbol")
     ]
@@ -246,4 +246,4 @@ def test_maven_itself(tmp_path: Path) -> None:
     if not report.results:
         skip_where_maven_cannot(root)
     assert {r.id: r.status for r in report.results} == {names[0]: Status.FAIL, names[1]: Status.PASS}
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED

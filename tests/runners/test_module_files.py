@@ -10,7 +10,7 @@ import pytest
 
 from support.pyproject import PyProject
 from verdigris.core.report import Status
-from verdigris.runners.protocol import Runs
+from verdigris.runners.protocol import RequestedRuns
 
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 ADD = "def add(a, b):\n    return a + b\n"
@@ -113,7 +113,7 @@ def test_in_a_set_of_runs_each_loads_a_runner_that_stands_on_the_project(tmp_pat
         package.write("import os\nMARK = os.getppid()\n")
     head = "from iniconfig import MARK\nimport os\n\ndef test_it():\n    assert MARK == os.getppid()\n"
     texts = tuple({"tests/test_it.py": f"{head}    assert {number}\n"} for number in (0, 1))
-    report = made.test("tests/test_it.py::test_it", runs=Runs(texts), disposable=True)
+    report = made.test("tests/test_it.py::test_it", runs=RequestedRuns(texts), disposable=True)
     assert [dict(run.outcomes) for run in report.variants] == [
         {"tests/test_it.py::test_it": "failed"},
         {"tests/test_it.py::test_it": "passed"},

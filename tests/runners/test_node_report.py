@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.node_tools import told
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.runners.node_report import REPORT, parse
 from verdigris.runners.node_selection import batches, name_pattern
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
@@ -49,24 +49,24 @@ def results(report: TestReport) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("messages", "exit_code", "timed_out", "ended"),
     [
-        ([START, collected("a"), ended_test("a"), END], 0, False, Ended.FINISHED),
-        ([START, collected("a"), ended_test("a")], 0, False, Ended.EARLY_EXIT),
-        ([START, collected("a", "b"), ended_test("a"), END], 0, False, Ended.EARLY_EXIT),
-        ([START, collected("a"), started("a")], 1, False, Ended.EARLY_EXIT),
-        ([START], 1, False, Ended.DIED),
-        ([START, collected("a"), started("a")], None, False, Ended.DIED),
-        ([START, collected("a"), started("a")], None, True, Ended.TIMEOUT),
-        ([], 1, False, Ended.NO_START),
+        ([START, collected("a"), ended_test("a"), END], 0, False, RunEnd.FINISHED),
+        ([START, collected("a"), ended_test("a")], 0, False, RunEnd.EARLY_EXIT),
+        ([START, collected("a", "b"), ended_test("a"), END], 0, False, RunEnd.EARLY_EXIT),
+        ([START, collected("a"), started("a")], 1, False, RunEnd.EARLY_EXIT),
+        ([START], 1, False, RunEnd.DIED),
+        ([START, collected("a"), started("a")], None, False, RunEnd.DIED),
+        ([START, collected("a"), started("a")], None, True, RunEnd.TIMEOUT),
+        ([], 1, False, RunEnd.NO_START),
         (
             [START, {"kind": "file-end", "file": FILE, "whole": False, "signal": None}, END],
             0,
             False,
-            Ended.EARLY_EXIT,
+            RunEnd.EARLY_EXIT,
         ),
     ],
 )
 def test_how_a_run_ended(
-    messages: list[dict[str, Any]], exit_code: int | None, timed_out: bool, ended: Ended
+    messages: list[dict[str, Any]], exit_code: int | None, timed_out: bool, ended: RunEnd
 ) -> None:
     assert read(*messages, exit_code=exit_code, timed_out=timed_out).ended is ended
 
@@ -77,7 +77,7 @@ def test_how_a_run_ended(
 def test_files_that_are_not_there_are_no_refusal_to_start(said: bytes) -> None:
     empty = replace(answer(exit_code=1), output=said)
     report = parse(TestRequest((), "/w", "p", "/r"), (empty,))
-    assert (report.ended, report.results, report.collected) == (Ended.FINISHED, (), ())
+    assert (report.ended, report.results, report.collected) == (RunEnd.FINISHED, (), ())
 
 
 def test_the_test_that_hung_is_named() -> None:
@@ -102,7 +102,7 @@ def test_the_test_that_was_stopped_is_named_by_what_the_tool_knew_of_it() -> Non
     frames = [["/w/p/node_modules/x/a.js", 1], ["/w/p/t.test.js", 7], ["/w/p/src/a.js", 2], ["/else/b.js", 3]]
     report = read_stopped(collected("a", "b", "c"), ended_test("a"), frames=frames, names=["b"])
     assert results(report) == {"a": "pass", "b": "fail Timeout p:7 p:2"}
-    assert report.ended is Ended.EARLY_EXIT
+    assert report.ended is RunEnd.EARLY_EXIT
     known = read_stopped(frames=frames, names=["b"])  # node:test says no sooner which tests there are
     assert results(known) == {"b": "fail Timeout p:7 p:2"}
 
@@ -121,7 +121,7 @@ def test_where_no_place_is_known_the_test_that_began_is_stopped_and_without_one_
 def test_a_test_without_a_result_is_no_pass() -> None:
     report = read(START, collected("a", "b"), ended_test("a"), ended_test("b", "none"), END, exit_code=1)
     assert results(report) == {"a": "pass", "b": "error Crash"}
-    assert report.ended is Ended.EARLY_EXIT
+    assert report.ended is RunEnd.EARLY_EXIT
 
 
 def test_of_tests_with_one_name_the_worst_counts() -> None:

@@ -8,7 +8,7 @@ import pytest
 from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, Project, names_file, node_22, project, told
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_tools import NodeTest
 from verdigris.runners.protocol import TestRequest
@@ -65,7 +65,7 @@ def check(report: TestReport) -> None:
     calc = {f"test/calc.test.mjs::{name}": line for name, line in CALC.items()}
     assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
     assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (Ended.FINISHED, 1, 0)
+    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
     lacking = report.result("test/calc.test.mjs::missing export")
     assert lacking is not None
     assert lacking.failure is not None
@@ -129,7 +129,9 @@ def test_an_exit_and_a_death_are_no_passes(made: Project) -> None:
     tests = 'const test = require("node:test"); test("before", () => {}); test("in", () => {'
     made.write("end/exit.test.js", f"{tests} process.exit(0); }});")
     made.write("end/dies.test.js", f'{tests} process.kill(process.pid, "SIGKILL"); }});')
-    assert (made.run("end/exit.test.js").ended, made.run("end/dies.test.js").ended) == (Ended.EARLY_EXIT,) * 2
+    assert (made.run("end/exit.test.js").ended, made.run("end/dies.test.js").ended) == (
+        RunEnd.EARLY_EXIT,
+    ) * 2
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.pyproject import NONCE, PyProject, channel_of
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.execution import process
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner
@@ -36,7 +36,7 @@ def test_a_project_without_the_cache_plugin_runs_under_strict_configuration(tmp_
     project.write("pytest.ini", "[pytest]\naddopts = --strict-config\n")
     project.write("test_it.py", "def test_it():\n    assert True\n")
     _, report = project.execute(extra=["-p", "no:cacheprovider"])
-    assert (report.ended, [r.status for r in report.results]) == (Ended.FINISHED, [Status.PASS])
+    assert (report.ended, [r.status for r in report.results]) == (RunEnd.FINISHED, [Status.PASS])
 
 
 def test_no_selection_leaves_the_choice_to_the_project() -> None:
@@ -90,7 +90,7 @@ def test_ids_select_exactly_the_named_test(project: PyProject) -> None:
     chosen = project.test(
         "tests/test_a.py::TestC", "tests/test_a.py::Unit::test_u", "tests/test_a.py::no_such"
     )
-    assert chosen.ended is Ended.FINISHED
+    assert chosen.ended is RunEnd.FINISHED
     assert [r.id.partition("::")[2] for r in chosen.results] == [
         "TestC::test_m",
         "TestC::TestD::test_n",
@@ -163,7 +163,7 @@ def test_every_result_comes_whatever_the_configuration_says(project: PyProject) 
         report = project.test()
         assert [r.status for r in report.results] == [Status.FAIL, Status.FAIL, Status.PASS]
         assert [e.path for e in report.errors] == ["test_broken.py"]
-        assert report.ended is Ended.FINISHED
+        assert report.ended is RunEnd.FINISHED
     assert not (project.root / ".pytest_cache").exists()
 
 
@@ -225,7 +225,7 @@ def test_executed_lines(project: PyProject) -> None:
 def test_collect_only(project: PyProject) -> None:
     project.write("test_a.py", "def test_a(): assert 0")
     report = project.test(collect_only=True)
-    assert (report.ended, report.collected, report.results) == (Ended.FINISHED, ("test_a.py::test_a",), ())
+    assert (report.ended, report.collected, report.results) == (RunEnd.FINISHED, ("test_a.py::test_a",), ())
 
 
 def test_facts_of_a_failure(project: PyProject) -> None:
@@ -273,4 +273,4 @@ def test_more_ids_than_fit_into_one_line_of_the_channel(
         """,
     )
     report = project.test(collect_only=True)
-    assert (report.ended, len(report.collected), report.strays) == (Ended.FINISHED, 1200, 0), report.tail
+    assert (report.ended, len(report.collected), report.strays) == (RunEnd.FINISHED, 1200, 0), report.tail

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.core.report import Ended, RunPhase, Status, TestReport
+from verdigris.core.report import RunEnd, RunPhase, Status, TestReport
 from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall
 from verdigris.runners.pytest_report import parse, read_line
 
@@ -33,7 +33,7 @@ def read(*messages: dict[str, Any], exit_code: int | None = 0, timed_out: bool =
 
 def one(*phases: dict[str, Any]) -> tuple[Status, RunPhase, str]:
     report = read(START, collected("t"), {"kind": "started", "id": "t"}, *phases, END)
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     (result,) = report.results
     return result.status, result.phase, result.failure.message if result.failure else result.note
 
@@ -96,15 +96,15 @@ def test_durations_of_the_phases_add_up() -> None:
 
 def test_how_it_ended() -> None:
     whole = (START, collected("t"), phase("teardown"))
-    assert read(*whole, END).ended is Ended.FINISHED
-    assert read(*whole, exit_code=0).ended is Ended.EARLY_EXIT
-    assert read(*whole, exit_code=1).ended is Ended.DIED
-    assert read(*whole, END, exit_code=None).ended is Ended.DIED
-    assert read(*whole, END, timed_out=True).ended is Ended.TIMEOUT
-    assert read(START, collected("t"), END).ended is Ended.EARLY_EXIT
-    assert read(START, collected("t"), exit_code=1).ended is Ended.EARLY_EXIT
-    assert read(START, END).ended is Ended.NO_START
-    assert read(exit_code=0).ended is Ended.NO_START
+    assert read(*whole, END).ended is RunEnd.FINISHED
+    assert read(*whole, exit_code=0).ended is RunEnd.EARLY_EXIT
+    assert read(*whole, exit_code=1).ended is RunEnd.DIED
+    assert read(*whole, END, exit_code=None).ended is RunEnd.DIED
+    assert read(*whole, END, timed_out=True).ended is RunEnd.TIMEOUT
+    assert read(START, collected("t"), END).ended is RunEnd.EARLY_EXIT
+    assert read(START, collected("t"), exit_code=1).ended is RunEnd.EARLY_EXIT
+    assert read(START, END).ended is RunEnd.NO_START
+    assert read(exit_code=0).ended is RunEnd.NO_START
 
 
 def test_a_test_that_was_running_at_the_end_is_an_error() -> None:

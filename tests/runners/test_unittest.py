@@ -17,9 +17,9 @@ from support.pyproject import PyProject, channel_of
 from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
 from verdigris.core.records import Actor
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.languages.python.liveness.probes import plan, shuffle_runs
-from verdigris.runners.protocol import Runs, TestRequest
+from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise
 
@@ -159,7 +159,7 @@ def test_it_tells_what_the_pytest_reporter_tells(project: PyProject) -> None:
         project.write(f"{name}.py", CASES.format(more=more))
     report = project.test()
     other = replace(project, tool=PYTEST).test()
-    assert report.ended is other.ended is Ended.FINISHED
+    assert report.ended is other.ended is RunEnd.FINISHED
     assert sorted(report.collected) == sorted(other.collected)
     mine, theirs = ({r.id: told(r) for r in one.results} for one in (report, other))
     for test_id, result in theirs.items():
@@ -215,7 +215,7 @@ def test_everything_is_found_once_and_under_the_name_it_is_imported_by(project: 
     for path in ("src/lib/testing.py", "build/test_x.py", "env/pyvenv.cfg", "env/test_y.py", ".h/test_z.py"):
         project.write(path, "raise SystemExit")
     report = project.test()
-    assert (report.ended, report.errors) == (Ended.FINISHED, ())
+    assert (report.ended, report.errors) == (RunEnd.FINISHED, ())
     assert {r.id.partition("::")[0]: r.output.strip() for r in report.results} == names
     below = project.test("tests/unit", "package")
     assert sorted(below.collected) == [
@@ -237,7 +237,7 @@ def test_discovery_as_the_user_asks_for_it(project: PyProject) -> None:
     named = project.test("tests/calc_check.py::T::test_a", extra=["-s", "tests", "-f", "-v"])
     assert outline(named) == {"T::test_a": "pass"}
     wrong = project.test(extra=["--no-such-option"])
-    assert wrong.ended is Ended.NO_START
+    assert wrong.ended is RunEnd.NO_START
     assert "--no-such-option" in wrong.tail
 
 
@@ -264,7 +264,7 @@ def test_ids_select_exactly_the_named_tests(project: PyProject) -> None:
         assert sorted(r.id for r in report.results) == sorted(chosen)
         assert len(report.others) == len(ids) - len(chosen)
     missing = project.test("tests/test_odd.py::T::nothing", "tests/gone.py::T::test_x")
-    assert (missing.ended, missing.collected) == (Ended.FINISHED, ())
+    assert (missing.ended, missing.collected) == (RunEnd.FINISHED, ())
 
 
 def test_names_of_files(project: PyProject) -> None:
@@ -353,7 +353,7 @@ def test_files_that_cannot_be_loaded(project: PyProject) -> None:
     project.write("a/test_same.py", CASES.format(more=""))
     project.write("b/test_same.py", CASES.format(more=""))
     report = project.test()
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert {error.path: error.kind for error in report.errors} == {
         "test_syntax.py": "SyntaxError",
         "test_import.py": "ModuleNotFoundError",
@@ -367,15 +367,15 @@ def test_files_that_cannot_be_loaded(project: PyProject) -> None:
 @pytest.mark.parametrize(
     ("place", "line", "ended"),
     [
-        ("test", "os._exit(0)", Ended.EARLY_EXIT),
-        ("test", "os._exit(7)", Ended.EARLY_EXIT),
-        ("test", "os.kill(os.getpid(), 9)", Ended.DIED),
-        ("test", "raise KeyboardInterrupt", Ended.EARLY_EXIT),
-        ("class", "os._exit(0)", Ended.EARLY_EXIT),
-        ("module", "os._exit(0)", Ended.EARLY_EXIT),
+        ("test", "os._exit(0)", RunEnd.EARLY_EXIT),
+        ("test", "os._exit(7)", RunEnd.EARLY_EXIT),
+        ("test", "os.kill(os.getpid(), 9)", RunEnd.DIED),
+        ("test", "raise KeyboardInterrupt", RunEnd.EARLY_EXIT),
+        ("class", "os._exit(0)", RunEnd.EARLY_EXIT),
+        ("module", "os._exit(0)", RunEnd.EARLY_EXIT),
     ],
 )
-def test_the_running_test_is_to_blame(project: PyProject, place: str, line: str, ended: Ended) -> None:
+def test_the_running_test_is_to_blame(project: PyProject, place: str, line: str, ended: RunEnd) -> None:
     at = {"test": "pass", "class": "pass", "module": "pass", place: line}
     first = "import unittest\nclass A(unittest.TestCase):\n    def test_first(self): pass\n"
     second = f"""
@@ -399,7 +399,7 @@ def test_a_hang_and_a_flood(project: PyProject) -> None:
     flood += "        for _ in range(2000): print('x' * 10_000)\n        assert 0\n"
     project.write("test_a.py", flood + "    def test_b(self): time.sleep(60)\n")
     report = project.test(timeout=4)
-    assert report.ended is Ended.TIMEOUT
+    assert report.ended is RunEnd.TIMEOUT
     assert outline(report) == {"T::test_a": "fail", "T::test_b": "error"}
     assert 0 < len(report.results[0].output) < 20_000
 
@@ -410,7 +410,7 @@ def test_tracing_collecting_and_sources(project: PyProject) -> None:
     project.write("tests/test_a.py", test)
     listed = project.test(collect_only=True)
     assert (listed.ended, listed.collected, listed.results) == (
-        Ended.FINISHED,
+        RunEnd.FINISHED,
         ("tests/test_a.py::T::test_a",),
         (),
     )
@@ -430,7 +430,7 @@ def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> Non
     asked = ["tests/test_a.py::T::test_sub"]
     made = shuffle_runs(plan({"tests/test_a.py": test}, asked, Random(1)), Random(1))
     texts = tuple(member.texts for member in made.members)
-    report = project.test("tests/test_a.py", runs=Runs(texts), trace=["calc.py"], disposable=True)
+    report = project.test("tests/test_a.py", runs=RequestedRuns(texts), trace=["calc.py"], disposable=True)
     live = judge_runs(made, report.variants, asked)
     assert (len(live.hollow), live.unreached, live.unlike, live.away) == (hollow, {}, (), {})
     assert bool(live.seen) is not bool(hollow)
@@ -518,7 +518,7 @@ def test_every_python_tells_the_same(tmp_path: Path, project: PyProject, version
         project.write(f"{name}.py", CASES.format(more=more))
     mine = {r.id: told(r) for r in project.test().results}
     other = replace(project, python=str(found[0])).test()
-    assert other.ended is Ended.FINISHED, other.tail
+    assert other.ended is RunEnd.FINISHED, other.tail
     for result in other.results:
         seen, expected = told(result), mine[result.id]
         assert (seen.status, seen.phase, seen.line) == (expected.status, expected.phase, expected.line), seen  # type: ignore[attr-defined]

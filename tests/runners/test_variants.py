@@ -13,9 +13,9 @@ import pytest
 from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
-from verdigris.core.report import Ended
+from verdigris.core.report import RunEnd
 from verdigris.languages.python.liveness.probes import RunSet, plan, shuffle_runs
-from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall, Runs, TestRequest
+from verdigris.runners.protocol import Channel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner
 
@@ -75,8 +75,8 @@ def made_runs(project: PyProject, *ids: str, few: int = 1) -> RunSet:
     return shuffle_runs(plan(tests, ids or IDS, random, few=few), random)
 
 
-def asked(runs: RunSet, **options: Any) -> Runs:
-    return Runs(tuple(member.texts for member in runs.members), **options)
+def asked(runs: RunSet, **options: Any) -> RequestedRuns:
+    return RequestedRuns(tuple(member.texts for member in runs.members), **options)
 
 
 def judged(project: PyProject, *ids: str, **options: Any) -> tuple[TestReport, LivenessFindings]:
@@ -92,7 +92,7 @@ def test_honest_code_is_alive(tmp_path: Path, bare: bool) -> None:
     file = project.root / "tests/test_calc.py"
     before = file.read_bytes(), file.stat().st_mtime_ns
     report, live = judged(project, bare=bare)
-    assert (report.ended, report.exit_code, report.strays) == (Ended.FINISHED, 0, 0)
+    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 0, 0)
     assert (live.hollow, live.unlike) == ({}, ())
     assert [probe.line for probe in live.suspects] == [19]
     assert {one.partition("[")[0] for one in live.seen} == set(IDS)
@@ -273,8 +273,8 @@ def test_a_plugin_of_the_project_named_in_its_configuration_is_loaded_by_each_ru
     assert len(judged(project, "tests/test_calc.py::test_x")[1].hollow) == 1
 
 
-def runs_of(*texts: str, path: str = "tests/test_calc.py", **options: Any) -> Runs:
-    return Runs(tuple({path: text} for text in texts), **options)
+def runs_of(*texts: str, path: str = "tests/test_calc.py", **options: Any) -> RequestedRuns:
+    return RequestedRuns(tuple({path: text} for text in texts), **options)
 
 
 def test_an_old_byte_code_is_never_taken_for_another_run(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_time_is_limited(tmp_path: Path, limits: dict[str, Any], whys: int) -> N
     endless = "def test_x(): import time; time.sleep(600)\n"
     report = project.test("tests", runs=runs_of(endless, "def test_x(): 1\n", **limits), disposable=True)
     assert [outcome.why for outcome in report.variants].count("no time was left") == whys
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
     assert (project.root / "tests/test_calc.py").read_text() == "def test_x(): pass\n"
 
 
@@ -430,5 +430,5 @@ def test_variants_in_another_python(tmp_path: Path, version: str) -> None:
     if python is None:
         pytest.skip(f"no python{version} with pytest 7 or newer on PATH or in $PYENV_ROOT")
     report, live = judged(made(tmp_path / "honest", python=python))
-    assert (report.ended, live.hollow, live.unlike) == (Ended.FINISHED, {}, ())
+    assert (report.ended, live.hollow, live.unlike) == (RunEnd.FINISHED, {}, ())
     assert len(judged(made(tmp_path / "deaf", ANY, python=python))[1].hollow) >= 3

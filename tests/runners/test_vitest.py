@@ -8,7 +8,7 @@ from support import receivers
 from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, node_22, project, told
 from verdigris.core.paths import PathClass
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.verdict.redness import judge_red
 from verdigris.languages.node.test_ids import node_id
 from verdigris.runners.node_tools import Vitest
@@ -73,7 +73,7 @@ def check(report: TestReport) -> None:
     calc = {f"test/calc.test.ts::{name}": line for name, line in CALC.items()}
     assert {r.native_id: told(r) for r in report.results} == calc | OTHERS
     assert {(error.path, error.kind) for error in report.errors} == ERRORS
-    assert (report.ended, report.exit_code, report.strays) == (Ended.FINISHED, 1, 0)
+    assert (report.ended, report.exit_code, report.strays) == (RunEnd.FINISHED, 1, 0)
     assert set(report.collected) == calc.keys() | OTHERS.keys()
     lacking = report.result("test/calc.test.ts::missing export")
     assert lacking is not None
@@ -195,11 +195,11 @@ def test_a_crash_and_a_bad_configuration_are_no_passes(newest: Project) -> None:
         it("after", () => {});""",
     )
     crashed = newest.run("end/crash.test.js")
-    assert crashed.ended is Ended.EARLY_EXIT
+    assert crashed.ended is RunEnd.EARLY_EXIT
     assert crashed.errors
     assert Status.PASS not in {r.status for r in crashed.results if not r.native_id.endswith("before")}
     newest.write("bad/vitest.config.js", "export default { test: { pool: ;")
-    assert newest.run(stack_root="bad").ended is Ended.NO_START
+    assert newest.run(stack_root="bad").ended is RunEnd.NO_START
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_collecting_runs_nothing(newest: Project) -> None:
     report = newest.run("collect/some.test.js", collect_only=True)
     assert report.collected == tuple(f"collect/some.test.js::{name}" for name in ("s › x", "n 1", "n 2"))
     assert report.results == ()
-    assert report.ended is Ended.FINISHED
+    assert report.ended is RunEnd.FINISHED
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from verdigris import sandbox
 from verdigris.core.records import Actor
 from verdigris.languages.node.project import version
 from verdigris.setup.doctor import examine
-from verdigris.setup.doctor_checks import Finding, check_sandbox
+from verdigris.setup.doctor_checks import DoctorFinding, check_sandbox
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
     return made
 
 
-def _examined(where: Path) -> dict[str, Finding]:
+def _examined(where: Path) -> dict[str, DoctorFinding]:
     return {finding.name: finding for finding in examine(where, PERSON)}
 
 

@@ -21,7 +21,7 @@ from verdigris.storage.project import open_project
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.setup.doctor_checks import Finding
+    from verdigris.setup.doctor_checks import DoctorFinding
 
 
 NEEDY = """\
@@ -65,7 +65,7 @@ def fickle() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-def _compared(world: World) -> Finding:
+def _compared(world: World) -> DoctorFinding:
     return check_room(world.project)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import Failure, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
@@ -34,7 +34,7 @@ def answer(
     asked = [i for i in ids if not natives or any(i.startswith(native) for native in natives)]
     results = tuple(_result(i, passed=PASSES_WITH[i] in source) for i in asked)
     lines = dict.fromkeys(trace, frozenset(range(1, 100)))
-    return TestReport("pytest", Ended.FINISHED, 0, 1, results, tuple(asked), lines=lines, sandbox="overlay")
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, results, tuple(asked), lines=lines, sandbox="overlay")
 
 
 def _source(project: Project, layer: Layer | None) -> str:

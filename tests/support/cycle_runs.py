@@ -11,7 +11,7 @@ from support.cycles import CODE, PLAN, PLAN_PATH, SPEC_PATH, STUB, TEST_PATH, TE
 from support.machines import edit, recording
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
-from verdigris.drivers.cycle.run import Run
+from verdigris.drivers.cycle.run import CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.storage.project import Project, open_project
 
@@ -80,7 +80,7 @@ class PlayedCycle:
 
     def try_to_run(self, spec: str = SPEC_PATH) -> RunEnded | Deny:
         with open_run(self.project, self.happenings.append) as opened:
-            return Run(opened).make(spec, cwd=self.root)
+            return CycleRun(opened).make(spec, cwd=self.root)
 
     def subjects(self) -> list[str]:
         return self.repo.git("log", "--reverse", "--format=%s").splitlines()[1:]

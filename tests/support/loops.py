@@ -15,7 +15,7 @@ from verdigris.drivers.budget import Limits
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.run import Run
+from verdigris.drivers.loop.run import LoopRun
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 
@@ -141,7 +141,7 @@ class PlayedLoop:
 
     def run(self, iterations: int = 1) -> RunEnded:
         with open_program(self.root, NAME, self.happenings.append) as opened:
-            return Run(opened, Limits(iterations)).make()
+            return LoopRun(opened, Limits(iterations)).make()
 
     @property
     def state(self) -> ProgramState:

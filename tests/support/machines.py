@@ -10,7 +10,7 @@ from support.gitrepo import GitRepo, copied, make_repo
 from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.records import Actor
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.run import Run
+from verdigris.drivers.machine.run import MachineRun
 from verdigris.models.roles.answer import SCHEMA_NAME
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
@@ -106,7 +106,7 @@ class Kata:
 
     def run(self, steps: int | None = None, person: Person | None = None) -> RunEnded:
         with open_machine(self.root, self.happenings.append) as machine:
-            return Run(machine, person or nobody).make(steps)
+            return MachineRun(machine, person or nobody).make(steps)
 
     def log(self, form: str, *words: str) -> list[str]:
         """Of the commits after the first one, the oldest first."""

@@ -11,7 +11,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
 from verdigris.runners.protocol import RunnerCall, Toolset, is_asked, tail
 from verdigris.runners.registry import RunnerKind
@@ -51,11 +51,11 @@ class LineRunner:
         lines = answer.output.decode().splitlines()
         found = tuple(_results(lines))
         mine = tuple(r for r in found if is_asked(r.id, r.id.partition("::")[0], request.names))
-        ended = Ended.FINISHED if lines[-1:] == ["done"] else Ended.EARLY_EXIT
-        ended = Ended.DIED if answer.exit_code is None else ended
+        ended = RunEnd.FINISHED if lines[-1:] == ["done"] else RunEnd.EARLY_EXIT
+        ended = RunEnd.DIED if answer.exit_code is None else ended
         return TestReport(
             command=answer.call.command,
-            ended=Ended.TIMEOUT if answer.timed_out else ended,
+            ended=RunEnd.TIMEOUT if answer.timed_out else ended,
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
             results=mine,

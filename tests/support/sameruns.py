@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.killing import listing
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.execution import python_call
 from verdigris.execution.room.rooms import possible
 
@@ -36,7 +36,7 @@ _OF_RUNS = (
 )
 """The settings that a run, or the report of what it wrote, depends on."""
 _TOOL = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-_LASTING = (Ended.FINISHED, Ended.NO_START, Ended.EARLY_EXIT)
+_LASTING = (RunEnd.FINISHED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
 """Not a matter of time or of who killed it."""
 _ROOT = "\0root\0"
 

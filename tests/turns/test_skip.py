@@ -15,7 +15,7 @@ from verdigris.core.value import replace
 from verdigris.turns.aside import lay_back
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.refactor import begin, end
-from verdigris.turns.skip import Skipped, skip_blocked
+from verdigris.turns.skip import SkippedTests, skip_blocked
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ MARK = '@pytest.mark.skip(reason="blocked: nobody knows how")\n'
 MARKED = TEST_SUB.replace("import calc", "import pytest\nimport calc").replace("def test", f"{MARK}def test")
 
 
-def skipped(world: World, *test_ids: str) -> Skipped:
+def skipped(world: World, *test_ids: str) -> SkippedTests:
     done = skip_blocked(world.project, test_ids or (SUB_ID,), "nobody knows how")
-    assert isinstance(done, Skipped), done
+    assert isinstance(done, SkippedTests), done
     return done
 
 
@@ -63,7 +63,7 @@ def claimed_or_not(world: World, test_id: str) -> Claimed | Deny:
 def test_a_test_that_was_given_up_stays_in_its_file_marked_and_its_red_ends(world: World) -> None:
     world.write("tests/test_sub.py", TEST_SUB)
     world.test(SUB_ID)
-    assert skipped(world) == Skipped((SUB_ID,), ("tests/test_sub.py",), {})
+    assert skipped(world) == SkippedTests((SUB_ID,), ("tests/test_sub.py",), {})
     assert world.read("tests/test_sub.py") == MARKED
     assert (world.state.reds, world.state.phase) == ({}, Phase.RED)
     (told,) = world.events(TestsBlocked)
@@ -73,7 +73,7 @@ def test_a_test_that_was_given_up_stays_in_its_file_marked_and_its_red_ends(worl
 
 def test_asking_twice_is_asking_once_until_the_test_runs_again(world: World) -> None:
     blocked(world)
-    assert skipped(world) == Skipped((SUB_ID,), (), {})
+    assert skipped(world) == SkippedTests((SUB_ID,), (), {})
     world.test()
     assert list(world.state.blocked) == [SUB_ID]
     world.write("tests/test_sub.py", TEST_SUB)

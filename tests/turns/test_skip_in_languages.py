@@ -29,7 +29,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim_check import Claimed
-from verdigris.turns.skip import Skipped, skip_blocked
+from verdigris.turns.skip import SkippedTests, skip_blocked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,7 +131,7 @@ def block(world: World, test_id: str, mark: str) -> None:
     """The one red is given up, and its tool agrees that it is skipped."""
     world.test()
     path = test_id.partition("::")[0]
-    assert skip_blocked(world.project, [test_id], 'no "way"') == Skipped((test_id,), (path,), {})
+    assert skip_blocked(world.project, [test_id], 'no "way"') == SkippedTests((test_id,), (path,), {})
     assert mark in world.read(path)
     [ran] = [run for run in world.test(path).tests if run.native_id == test_id]
     assert ran.status is Status.SKIP

@@ -10,7 +10,7 @@ from verdigris.cli.testing import report_document, report_lines
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import SuiteRun, TestRun
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
 from verdigris.turns.test import MOVED
@@ -157,7 +157,7 @@ def test_a_hanging_test_is_a_timeout_and_no_red(tmp_path: Path) -> None:
     world.write("tests/test_sub.py", "import time\n\n\ndef test_sub():\n    time.sleep(60)\n")
     tested = world.test(SUB_ID)
     assert tested.report is not None
-    assert tested.report.ended is Ended.TIMEOUT
+    assert tested.report.ended is RunEnd.TIMEOUT
     assert [(r.status, r.red) for r in tested.tests] == [(Status.ERROR, "timeout")]
 
 

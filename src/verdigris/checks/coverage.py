@@ -84,7 +84,7 @@ UNASKED = "no test was seen to run "
 
 
 @value
-class _Statement:
+class _StatementLines:
     first: int
     last: int
     """Of its own lines: a block's begin after its head."""
@@ -121,11 +121,11 @@ def _idle(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterato
         yield run
 
 
-def _statements(text: str) -> Iterator[_Statement]:
+def _statements(text: str) -> Iterator[_StatementLines]:
     try:
         tree = parse(text)
     except SyntaxError:
-        yield _Statement(1, 1, 1, asked=True)
+        yield _StatementLines(1, 1, 1, asked=True)
         return
     stack: list[tuple[ast.AST, bool]] = [(node, True) for node in tree.body]
     while stack:
@@ -134,7 +134,7 @@ def _statements(text: str) -> Iterator[_Statement]:
             end = node.end_lineno or node.lineno
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             head = max(node.lineno, _line(body[0]) - 1) if body else end
-            yield _Statement(node.lineno, head, end, asked and not _says_it_is_missing(node))
+            yield _StatementLines(node.lineno, head, end, asked and not _says_it_is_missing(node))
             asked = asked and not (isinstance(node, ast.If) and _is_elsewhere(node.test))
         stack.extend((child, asked) for child in ast.iter_child_nodes(node))
 

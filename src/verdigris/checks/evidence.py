@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import ended_reds
-from verdigris.core.report import Ended, Place, Status, TestReport, TestResult, suite_of
+from verdigris.core.report import Place, RunEnd, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
@@ -184,7 +184,7 @@ def violations(project: Project, report: TestReport) -> tuple[Violation, ...]:
 
 def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | None:
     """Only a run that finished says how the suite stands."""
-    if report.ended is not Ended.FINISHED or not report.results:
+    if report.ended is not RunEnd.FINISHED or not report.results:
         return None
     counts = Counter(r.status for r in report.results)
     record = {r.native_id: r.status for r in report.results}

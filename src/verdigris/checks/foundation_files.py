@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.paths import Entry
     from verdigris.core.settings import Stack
-    from verdigris.execution.interpreter import Places
+    from verdigris.execution.interpreter import InterpreterPlaces
     from verdigris.storage.project import Project
 
 
@@ -32,7 +32,7 @@ _CODE = (".py", ".so", ".pyd", ".pyc")
 _PLUGINS = "[pytest11]"
 
 
-def interpreter_files(places: Places, env: Mapping[str, str]) -> frozenset[str]:
+def interpreter_files(places: InterpreterPlaces, env: Mapping[str, str]) -> frozenset[str]:
     found = {f"{places.prefix}/pyvenv.cfg"}
     modules = set(RUNNER)
     started = [entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry] + [places.library]

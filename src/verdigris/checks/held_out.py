@@ -14,7 +14,7 @@ from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
 from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
-from verdigris.core.report import Ended, Status, merge_reports
+from verdigris.core.report import RunEnd, Status, merge_reports
 from verdigris.core.value import value
 from verdigris.execution.room.layers import Layer
 from verdigris.execution.room.rooms import beside, possible
@@ -80,7 +80,7 @@ def held_out_reds(
     passing = sum(r.status is Status.PASS for r in report.results)
     failed = [r for r in report.results if r.status is not Status.PASS]
     otherwise = sum(r.failure is None or not r.failure.assertion for r in failed)
-    unloaded = bool(report.errors) or report.ended is not Ended.FINISHED
+    unloaded = bool(report.errors) or report.ended is not RunEnd.FINISHED
     return HeldOutReds(len(report.results), passing, otherwise, unloaded)
 
 
@@ -96,7 +96,7 @@ class _HeldRuns:
         report = self.report(tree, edited)
         passing = frozenset(r.native_id for r in report.results if r.status is Status.PASS)
         whole = bool(report.results) and len(passing) == len(report.results)
-        return None if whole and report.ended is Ended.FINISHED and not report.errors else passing
+        return None if whole and report.ended is RunEnd.FINISHED and not report.errors else passing
 
     def report(self, tree: str, edited: Sequence[str]) -> TestReport:
         return self._apart(tree, edited) if possible(self.project).ok else self._in_place(tree, edited)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import Red, WorktreeState
     from verdigris.execution.room.layers import Layer
     from verdigris.storage.project import Project
-    from verdigris.storage.snapshots.head_moves import Move
+    from verdigris.storage.snapshots.head_moves import HeadMove
 
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC, PathClass.SWITCH})
 
@@ -152,7 +152,7 @@ def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
     return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
 
 
-def brought_by(project: Project, state: WorktreeState, move: Move) -> frozenset[str]:
+def brought_by(project: Project, state: WorktreeState, move: HeadMove) -> frozenset[str]:
     """What is new ground of a move: nothing that was committed here and never earned."""
     from verdigris.storage.snapshots import head_moves
 

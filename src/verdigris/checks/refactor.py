@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.verdict_checks import NO_SANDBOX
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.execution.room.layers import Layer
@@ -123,7 +123,7 @@ def _compare_answers(
 
 
 def _whole(report: TestReport) -> bool:
-    return report.ended is Ended.FINISHED and bool(report.results)
+    return report.ended is RunEnd.FINISHED and bool(report.results)
 
 
 def _describe_difference(
@@ -226,7 +226,7 @@ def _is_noticed(mutant: Mutant, report: TestReport, passing: Collection[str]) ->
     """None where it was never run."""
     if not is_loaded_singly(mutant.path) and not report.results:
         return None
-    if report.ended is not Ended.FINISHED:
+    if report.ended is not RunEnd.FINISHED:
         return True
     still = {result.native_id for result in report.results if result.status is Status.PASS}
     return not still.issuperset(passing)

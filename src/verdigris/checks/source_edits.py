@@ -126,7 +126,7 @@ def _lines(file: Path) -> Iterable[str]:
 
 
 @value
-class _Files:
+class _ImportTargets:
     """The files of the tree that an import could lead to, with their classes."""
 
     classes: Mapping[str, PathClass]
@@ -173,7 +173,7 @@ def more_than_stubs(
     return None
 
 
-def _files(project: Project, tree: str, language: Language) -> _Files:
+def _files(project: Project, tree: str, language: Language) -> _ImportTargets:
     paths = (entry.path for entry in project.workspace.files(tree))
     classes = {path: project.classify(path) for path in paths if language.is_importable(path)}
     source = (path for path, cls in classes.items() if cls is PathClass.SOURCE)
@@ -182,7 +182,7 @@ def _files(project: Project, tree: str, language: Language) -> _Files:
         folder, slash, name = path.rpartition("/")
         stem = folder + slash + name.partition(".")[0]
         stems[stem] = (*stems.get(stem, ()), path)
-    return _Files(classes, tuple(dict.fromkeys(("", *import_roots(source)))), stems)
+    return _ImportTargets(classes, tuple(dict.fromkeys(("", *import_roots(source)))), stems)
 
 
 def at(project: Project, tree: str) -> Read:

@@ -109,7 +109,7 @@ class SharedAnswers:
     """Source in which assertions of the claimed tests stand: they are tried like those of the tests."""
 
 
-class _Texts(Mapping[str, str]):
+class _TreeTexts(Mapping[str, str]):
     """Files of a tree, read when they are asked for."""
 
     def __init__(self, project: Project, tree: str, paths: Iterable[str]) -> None:
@@ -179,11 +179,11 @@ def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | N
     return idle_assertions(sources, shared, ran)
 
 
-def _sides(project: Project, tree: str) -> tuple[_Texts, _Texts]:
+def _sides(project: Project, tree: str) -> tuple[_TreeTexts, _TreeTexts]:
     files = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
     classes = {path: project.classify(path) for path in files}
     tests, sources = (
-        _Texts(project, tree, [path for path in files if classes[path] is kind])
+        _TreeTexts(project, tree, [path for path in files if classes[path] is kind])
         for kind in (PathClass.TEST, PathClass.SOURCE)
     )
     return tests, sources

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.gates.cycle_files import CycleFiles
     from verdigris.setup.initialisation import Initialised, InitPlan, Removed
     from verdigris.setup.scaffold import Scaffold
-    from verdigris.setup.scaffold_files import ScaffoldResult, Undone
+    from verdigris.setup.scaffold_files import RemovedScaffold, ScaffoldResult
 
 
 _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
@@ -297,7 +297,7 @@ def _moves(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
     yield "`tdd run`"
 
 
-def undone_lines(undone: Undone) -> list[Line]:
+def undone_lines(undone: RemovedScaffold) -> list[Line]:
     match undone.scaffold:
         case "removed":
             return [Line(f"removed what `tdd init` wrote: {' '.join(undone.paths)}")]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Record
     from verdigris.core.state import State
-    from verdigris.setup.doctor_checks import Finding, Level
+    from verdigris.setup.doctor_checks import DoctorFinding, Level
     from verdigris.storage.log import Log
     from verdigris.storage.log.log import Repaired
     from verdigris.storage.log.verification import Verification
@@ -52,7 +52,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
 _FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
-def finding_lines(findings: Sequence[Finding]) -> list[Line]:
+def finding_lines(findings: Sequence[DoctorFinding]) -> list[Line]:
     found: list[Line] = []
     for finding in findings:
         found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
@@ -62,14 +62,14 @@ def finding_lines(findings: Sequence[Finding]) -> list[Line]:
     return found
 
 
-def finding_document(findings: Sequence[Finding]) -> dict[str, Any]:
+def finding_document(findings: Sequence[DoctorFinding]) -> dict[str, Any]:
     return {
         "ok": all(f.level != "fail" for f in findings),
         "findings": [_as_data(finding) for finding in findings],
     }
 
 
-def _as_data(finding: Finding) -> dict[str, Any]:
+def _as_data(finding: DoctorFinding) -> dict[str, Any]:
     return {
         "name": finding.name,
         "level": finding.level,

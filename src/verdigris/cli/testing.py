@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verdigris.cli.context import here, live, project, show, show_json
 from verdigris.core.errors import TimedOut
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.verdict import first_line, reasons_against_run
 from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error
@@ -57,7 +57,7 @@ def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> i
     else:
         source = partial(_source_line, opened)
         show(report_lines(tested, quiet=quiet, detailed=verbose or failed == 1, source=source))
-    if tested.report is not None and tested.report.ended is Ended.TIMEOUT:
+    if tested.report is not None and tested.report.ended is RunEnd.TIMEOUT:
         return TimedOut.exit_code
     return 0 if tested.passed else 1
 
@@ -218,7 +218,7 @@ def _unfinished_lines(report: TestReport) -> list[Line]:
     found: list[Line] = []
     for error in report.errors:
         found += _not_loaded(error)
-    if report.ended is Ended.FINISHED:
+    if report.ended is RunEnd.FINISHED:
         return found
     for result in report.results:
         if result.status is Status.ERROR and result.output:

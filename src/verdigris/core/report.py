@@ -36,7 +36,7 @@ class RunPhase(StrEnum):
     TEARDOWN = "teardown"
 
 
-class Ended(StrEnum):
+class RunEnd(StrEnum):
     """How the run itself ended, whatever its tests did."""
 
     FINISHED = "finished"
@@ -150,7 +150,7 @@ class TestReport:
 
     command: str
     """The command as a person would type it: also the key of the red cache."""
-    ended: Ended
+    ended: RunEnd
     exit_code: int | None
     duration_ms: int
     results: tuple[TestResult, ...] = ()
@@ -191,7 +191,7 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
-_WORST = (Ended.TIMEOUT, Ended.DIED, Ended.EARLY_EXIT, Ended.NO_START, Ended.FINISHED)
+_WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 
 
 def merge_reports(reports: Iterable[TestReport]) -> TestReport:

@@ -12,7 +12,7 @@ from verdigris.drivers.edits import Bad, join_reasons
 from verdigris.drivers.happenings import Attempted, Refused
 from verdigris.models.roles import conversation
 from verdigris.models.roles.answer import RefusedAnswer
-from verdigris.models.roles.check import Stop
+from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.context import shrunk
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Attempts:
     scrub: Scrubber
 
     def make(
-        self, material: Material, task: Task, carry_out: Callable[[EditPlan | Stop, int], Done | Bad]
+        self, material: Material, task: Task, carry_out: Callable[[EditPlan | RoleStop, int], Done | Bad]
     ) -> Done | Exhausted:
         """`carry_out`: does what an answer says, given the attempt's number, or says why it cannot be."""
         talk = conversation.begin(material, task)
@@ -64,7 +64,7 @@ class Attempts:
             self.watch(Attempted(task.step, task.role.name, attempt))
             talk, got = self._ask(talk)
             if attempt == 1:
-                self.log.plan(talk.plan or (got.reason if isinstance(got, Stop) else ""))
+                self.log.plan(talk.plan or (got.reason if isinstance(got, RoleStop) else ""))
             if isinstance(got, RefusedAnswer):
                 last = got.reasons
                 self.log.attempt(attempt, reasons=last)
@@ -81,7 +81,7 @@ class Attempts:
         self.log.ended(outcome="blocked", why=join_reasons(last))
         return Exhausted(join_reasons(self.shorten(last)), tuple(tried))
 
-    def _ask(self, talk: Talk) -> tuple[Talk, EditPlan | Stop | RefusedAnswer]:
+    def _ask(self, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
         """With less of the project where the model's context is too small for it."""
         while True:
             try:

@@ -9,7 +9,7 @@ from verdigris.core.settings import HUMAN
 from verdigris.models.providers import endpoint_of
 from verdigris.models.recording import Recording
 from verdigris.models.remote import check
-from verdigris.setup.doctor_checks import Finding, failure
+from verdigris.setup.doctor_checks import DoctorFinding, failure
 from verdigris.storage.config import load_drivers
 from verdigris.storage.repository import find_repository
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.storage.config.drivers import AnySection
 
 
-def check_players(start: Path) -> tuple[Finding, ...]:
+def check_players(start: Path) -> tuple[DoctorFinding, ...]:
     """Each player is asked once, whichever roles it has, in whichever drivers.
 
     Nothing where no role is configured, or the configuration cannot be read: that is found elsewhere.
@@ -32,7 +32,7 @@ def check_players(start: Path) -> tuple[Finding, ...]:
     except VerdigrisError:
         return ()
     roles: dict[Player, list[str]] = {}
-    missing: list[Finding] = []
+    missing: list[DoctorFinding] = []
     for section, settings in drivers:
         for role, player in settings.roles.items():
             if player.model and role not in roles.setdefault(player, []):
@@ -42,7 +42,7 @@ def check_players(start: Path) -> tuple[Finding, ...]:
     return (*(check_player(", ".join(roles[player]), player, llm, root) for player in roles), *missing)
 
 
-def _find_missing(section: AnySection, settings: DriverSettings) -> Iterator[Finding]:
+def _find_missing(section: AnySection, settings: DriverSettings) -> Iterator[DoctorFinding]:
     """A role without a player, where others that it works with have one."""
     for team in section.teams or (tuple(section.roles),):
         lacking = [role for role in team if not settings.player(role).model]
@@ -51,16 +51,16 @@ def _find_missing(section: AnySection, settings: DriverSettings) -> Iterator[Fin
             yield failure(f"model ({', '.join(lacking)})", "tdd.yaml names no model", fix)
 
 
-def check_player(roles: str, player: Player, llm: ModelSettings, root: Path) -> Finding:
+def check_player(roles: str, player: Player, llm: ModelSettings, root: Path) -> DoctorFinding:
     """Whether whoever is configured answers."""
     name = f"model ({roles})"
     if player.model == HUMAN:
-        return Finding(name, "ok", "a person")
+        return DoctorFinding(name, "ok", "a person")
     try:
         if player.replayed is not None:
             places = Recording(root / player.replayed).places
-            return Finding(name, "ok", f"a recording of {len(places)} steps: {player.replayed}")
+            return DoctorFinding(name, "ok", f"a recording of {len(places)} steps: {player.replayed}")
         found = check(endpoint_of(player.model, player.served, llm))
     except VerdigrisError as error:
         return failure(name, error.message, error.hint)
-    return Finding(name, "ok", found.words) if found.answers else failure(name, found.words, found.hint)
+    return DoctorFinding(name, "ok", found.words) if found.answers else failure(name, found.words, found.hint)

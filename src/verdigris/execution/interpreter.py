@@ -36,7 +36,7 @@ _REMEMBERED = 20
 
 
 @value
-class Places:
+class InterpreterPlaces:
     """Where an interpreter takes its code from."""
 
     prefix: str
@@ -53,7 +53,7 @@ class Interpreter:
     path: Path
     """Not resolved: an environment is known by the link's own place."""
     how: How
-    places: Places | None = None
+    places: InterpreterPlaces | None = None
     """None when it executes and does not say."""
 
 
@@ -65,7 +65,7 @@ def find_interpreter(
     cache: Path | None = None,
 ) -> Interpreter:
     """`cache` is a file that remembers which interpreters were seen to execute."""
-    probe = _Probe(worktree_root, env, cache)
+    probe = _InterpreterQuery(worktree_root, env, cache)
     if configured is not None:
         return _use_configured(stack_root / configured, probe)
     for path, how in _candidates(stack_root, worktree_root, env):
@@ -78,7 +78,7 @@ def find_interpreter(
     )
 
 
-def _use_configured(path: Path, probe: _Probe) -> Interpreter:
+def _use_configured(path: Path, probe: _InterpreterQuery) -> Interpreter:
     seen = probe.seen(path)
     if seen is not None:
         return Interpreter(path, "configured", seen.places)
@@ -105,33 +105,33 @@ def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -
 
 
 @value
-class _Seen:
+class _InterpreterFacts:
     """What an interpreter that executes said of itself."""
 
-    places: Places | None = None
+    places: InterpreterPlaces | None = None
 
 
 @value
-class _Probe:
+class _InterpreterQuery:
     """What it executes an agent could have put there, start-up files of an environment too: it runs apart."""
 
     root: Path
     env: Mapping[str, str]
     cache: Path | None
 
-    def seen(self, path: Path) -> _Seen | None:
+    def seen(self, path: Path) -> _InterpreterFacts | None:
         """None when there is no Python that executes."""
         key = _identity(path)
         if key is None:
             return None
         known = self._read()
         if key in known:
-            return _Seen(_places(known[key]))
+            return _InterpreterFacts(_places(known[key]))
         told = self._executes(path)
         if told is None:
             return None
         self._write(dict([*known.items(), (key, told)][-_REMEMBERED:]))
-        return _Seen(_places(told))
+        return _InterpreterFacts(_places(told))
 
     def _executes(self, path: Path) -> str | None:
         argv = (str(path), "-I", "-c", _PROBE)
@@ -164,10 +164,10 @@ class _Probe:
             return
 
 
-def _places(told: str) -> Places | None:
+def _places(told: str) -> InterpreterPlaces | None:
     """From the last line: start-up files may print what they like before it."""
     try:
-        return from_json(Places, json.loads(told.strip().splitlines()[-1]))
+        return from_json(InterpreterPlaces, json.loads(told.strip().splitlines()[-1]))
     except (IndexError, ValueError, TypeError, AttributeError):
         return None
 

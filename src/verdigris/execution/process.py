@@ -132,7 +132,7 @@ def run(
     output, channel = _Ends(kept), _Whole() if on_line is None else _Lines(on_line)
     started = started or _start(command)
     try:
-        conversation = _Conversation(started, command.hello, output, channel)
+        conversation = _RunningProcess(started, command.hello, output, channel)
         timed_out = conversation.until(begun + timeout)
     finally:
         started.end()
@@ -169,7 +169,7 @@ def _missing(command: Command, error: OSError) -> ToolMissing:
 
 
 @mutable
-class _Conversation:
+class _RunningProcess:
     """With a process that runs: its greeting, its output, its channel."""
 
     started: Started

@@ -35,7 +35,7 @@ LATE = 4
 
 
 @value
-class _Job:
+class _PythonCall:
     """One call, but for the room it is made in."""
 
     call: TestCall
@@ -81,9 +81,9 @@ def call_interpreter(call: TestCall) -> TestReport:
     if request.command:
         from verdigris.runners.registry import fill_command
 
-        job = _Job(call, runner, fill_command(request.command, words))
+        job = _PythonCall(call, runner, fill_command(request.command, words))
         return _bare(job) if call.bare else _in_a_room(job)
-    job = _Job(call, runner, (runner.interpreter, *words))
+    job = _PythonCall(call, runner, (runner.interpreter, *words))
     if call.bare:
         return _bare(job)
     if call.feedback and interpreter.places and not request.runs:
@@ -91,7 +91,7 @@ def call_interpreter(call: TestCall) -> TestReport:
     return _early(job) or _warm(job) or _in_a_room(job)
 
 
-def _early(job: _Job) -> TestReport | None:
+def _early(job: _PythonCall) -> TestReport | None:
     """Runs in the process that had a head start, unless it began with the wrong modules.
 
     Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
@@ -109,7 +109,7 @@ def _early(job: _Job) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
-def _warm(job: _Job) -> TestReport | None:
+def _warm(job: _PythonCall) -> TestReport | None:
     """Runs in a process of the stack's resident, where there is one that is in no doubt."""
     if not job.feedback:
         return None
@@ -124,7 +124,7 @@ def _warm(job: _Job) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
-def _in_a_room(job: _Job) -> TestReport:
+def _in_a_room(job: _PythonCall) -> TestReport:
     def attempt() -> TestReport | str:
         with room(job.project, job.argv, layer=job.call.layer) as made:
             return _carried_out(job, made)
@@ -132,7 +132,7 @@ def _in_a_room(job: _Job) -> TestReport:
     return insist(job.project, attempt)
 
 
-def _bare(job: _Job) -> TestReport:
+def _bare(job: _PythonCall) -> TestReport:
     made = Room(terms_of(job.project).unconfined(), job.argv)
     with closing(made):
         made.env = dict(os.environ)
@@ -142,7 +142,7 @@ def _bare(job: _Job) -> TestReport:
     return report
 
 
-def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestReport | str:
+def _carried_out(job: _PythonCall, made: Room, started: Started | None = None) -> TestReport | str:
     """The report; or why nothing of the project was run."""
     call = job.runner_call(made.folders, disposable=made.confine is not None)
     if call.channel is None:
@@ -177,7 +177,7 @@ def _carried_out(job: _Job, made: Room, started: Started | None = None) -> TestR
 
 
 def _learn(
-    job: _Job, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
+    job: _PythonCall, made: Room, installed: Mapping[str, Any] | None, declined: Mapping[str, Any] | None
 ) -> None:
     if declined is None and not (installed or {}).get("names"):
         return

@@ -50,7 +50,7 @@ class Manner(StrEnum):
 
 
 @value
-class Call:
+class HookCall:
     moment: Moment
     actor: Actor = Actor("agent", "", "")
     session: str = ""

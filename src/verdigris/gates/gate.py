@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.value import replace
-from verdigris.gates.calls import PASS, Call, HookAnswer, Moment, Reply
+from verdigris.gates.calls import PASS, HookAnswer, HookCall, Moment, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def answer(
 
     `project`: the one that the call is about, where it is open already.
     """
-    call = Call(Moment.JUNK)
+    call = HookCall(Moment.JUNK)
     try:
         given = os.environ if environment is None else environment
         call = client.parse(raw, given)
@@ -43,7 +43,9 @@ def answer(
         return client.fault(call, what, "`tdd doctor`, and report it")
 
 
-def _decide(client: Client, call: Call, environment: Mapping[str, str], opened: Project | None) -> HookAnswer:
+def _decide(
+    client: Client, call: HookCall, environment: Mapping[str, str], opened: Project | None
+) -> HookAnswer:
     from verdigris.gates.agent_shell.launcher import add_import_paths
 
     add_import_paths(environment)
@@ -58,12 +60,12 @@ def _decide(client: Client, call: Call, environment: Mapping[str, str], opened: 
     return client.render(call, _reply(client, project, call))
 
 
-def _start(client: Client, call: Call, environment: Mapping[str, str]) -> Path:
+def _start(client: Client, call: HookCall, environment: Mapping[str, str]) -> Path:
     named = client.start(call, environment)
     return Path(named) if named and "\0" not in named else Path.cwd()
 
 
-def _reply(client: Client, project: Project, call: Call) -> Reply:
+def _reply(client: Client, project: Project, call: HookCall) -> Reply:
     match call.moment:
         case Moment.BEFORE:
             from verdigris.gates.tool_use import before

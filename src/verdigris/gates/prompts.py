@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from verdigris.core.state import WorktreeState
-    from verdigris.gates.calls import Call
+    from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
 
 
@@ -156,7 +156,7 @@ MAYBE_NOBODY = (
 UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes is put back after the call."
 
 
-def start(project: Project, call: Call) -> Reply:
+def start(project: Project, call: HookCall) -> Reply:
     """What was changed before the session is a person's: the first call is compared with it."""
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
@@ -166,7 +166,7 @@ def start(project: Project, call: Call) -> Reply:
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 
-def subagent_start(project: Project, call: Call) -> Reply:
+def subagent_start(project: Project, call: HookCall) -> Reply:
     """Tells a subagent the laws: what its session was told at the start does not reach it."""
     return Reply(text=f"{_laws(project.state())}\n{standing(project, session=call.session)}")
 
@@ -189,7 +189,7 @@ def _left_open(state: WorktreeState) -> list[str]:
     return [f"[tdd] a turn is open from before: {', '.join(state.claims)}. Its edits are still in the tree."]
 
 
-def prompt(project: Project, call: Call) -> Reply:
+def prompt(project: Project, call: HookCall) -> Reply:
     """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
     words = words_of(call.prompt)
     if words is None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import WorktreeState
-    from verdigris.gates.calls import Call
+    from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
     from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
@@ -38,7 +38,7 @@ MANY = 20
 """Unclaimed edits that are told one by one."""
 
 
-def stop(project: Project, call: Call) -> Reply:
+def stop(project: Project, call: HookCall) -> Reply:
     """Settles edits, ends a refactor, and tells what is left: nothing stays open unseen.
 
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
@@ -63,7 +63,7 @@ def stop(project: Project, call: Call) -> Reply:
     return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *reports, *bugs))))
 
 
-def subagent_stop(project: Project, call: Call) -> Reply:
+def subagent_stop(project: Project, call: HookCall) -> Reply:
     """Its own claims are settled; where others' are open in the same turn, they all wait for the last."""
     private = str(project.repo.private)
     before_call(project, agent_alive=alive(private))
@@ -76,7 +76,7 @@ def subagent_stop(project: Project, call: Call) -> Reply:
     return _reply_to_verdict(project, call, settle(project)) if has_edits(project, state) else PASS
 
 
-def _is_its_turn(project: Project, call: Call, state: WorktreeState) -> bool:
+def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool:
     """In a cycle freezing claims, for whoever codes: there it is the turn of who wrote."""
     if state.open_cycle is None:
         return {claim.by for claim in state.claims.values()} == {call.actor.context}
@@ -88,7 +88,7 @@ def _is_its_turn(project: Project, call: Call, state: WorktreeState) -> bool:
     return False
 
 
-def _reported_bug(project: Project, call: Call, state: WorktreeState) -> Reply | None:
+def _reported_bug(project: Project, call: HookCall, state: WorktreeState) -> Reply | None:
     """A line `TEST_BUG: FILE:LINE — WHY` in the coder's last words is as good as the verb."""
     cycle = state.open_cycle
     found = _TEST_BUG.search(call.said)
@@ -116,7 +116,7 @@ def _has_restructured(project: Project, state: WorktreeState) -> bool:
     return bool(since.protected)
 
 
-def _left_open(project: Project, call: Call, state: WorktreeState) -> Reply:
+def _left_open(project: Project, call: HookCall, state: WorktreeState) -> Reply:
     """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
     what = tuple(describe_unfinished(project, state))
     if not what:
@@ -160,7 +160,7 @@ def _unproven(project: Project) -> tuple[str, ...]:
     return (*describe(memory.unproven), f"to mend HEAD: {remedy(memory.unproven)}")
 
 
-def _reply_to_verdict(project: Project, call: Call, judged: Settlement | RefactorResult | Deny) -> Reply:
+def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | RefactorResult | Deny) -> Reply:
     match judged:
         case Deny() as no:
             return _sent_back(project, call, "\n".join(no.lines()))
@@ -181,7 +181,7 @@ def _describe_verdict(judged: Settlement | RefactorResult) -> str:
     return "\n".join(lines)
 
 
-def _sent_back(project: Project, call: Call, text: str) -> Reply:
+def _sent_back(project: Project, call: HookCall, text: str) -> Reply:
     nth = project.state().sent_back + 1 if call.again else 1
     if nth >= call.most_refusals:
         return Reply(note=f"{text}\nThe agent was sent back {nth - 1} times; the turn stays open.")

@@ -17,7 +17,7 @@ from verdigris.gates.calls import (
     NO_PRIVILEGES,
     PASS,
     SIGNS,
-    Call,
+    HookCall,
     Manner,
     Moment,
     Reply,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from verdigris.turns.write import Rewrite
 
 
-def before(project: Project, call: Call) -> Reply:
+def before(project: Project, call: HookCall) -> Reply:
     match call.manner:
         case Manner.WRITES:
             return _writes(project, call)
@@ -50,17 +50,17 @@ def before(project: Project, call: Call) -> Reply:
             return _foreign(project, call)
 
 
-def _writes(project: Project, call: Call) -> Reply:
+def _writes(project: Project, call: HookCall) -> Reply:
     if call.writes is None:
         return _no(project, call, _unreadable(call))
     return _decide_writes(project, call, call.writes)
 
 
-def _unreadable(call: Call) -> Deny:
+def _unreadable(call: HookCall) -> Deny:
     return Deny("unreadable-call", f"this {call.tool} call does not say what it writes.", "name one file")
 
 
-def _decide_writes(project: Project, call: Call, writes: Mapping[str, Rewrite | None]) -> Reply:
+def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrite | None]) -> Reply:
     """Every reading of every spelling, each in the worktree where it lies."""
     from verdigris.turns.write import decide_writes
 
@@ -100,7 +100,7 @@ def _describe_claim(test_id: str) -> str:
     )
 
 
-def _reads(project: Project, call: Call) -> Reply:
+def _reads(project: Project, call: HookCall) -> Reply:
     cwd = _cwd(project, call)
     for text in call.strings or ():
         if any(is_control(project, name, cwd) for name in readings(text)):
@@ -113,7 +113,7 @@ def _reads(project: Project, call: Call) -> Reply:
     return PASS
 
 
-def _shell(project: Project, call: Call) -> Reply:
+def _shell(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import before_call
 
     private = str(project.repo.private)
@@ -130,7 +130,7 @@ def _shell(project: Project, call: Call) -> Reply:
     return _no(project, call, denial)
 
 
-def _own(project: Project, call: Call) -> Reply:
+def _own(project: Project, call: HookCall) -> Reply:
     """A prompt that the agent leaves for itself must not speak as a person."""
     from verdigris.gates.prompts import is_a_persons
 
@@ -142,7 +142,7 @@ def _own(project: Project, call: Call) -> Reply:
     return PASS
 
 
-def _foreign(project: Project, call: Call) -> Reply:
+def _foreign(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import before_call
 
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
@@ -161,7 +161,7 @@ def _foreign(project: Project, call: Call) -> Reply:
     )
 
 
-def _unknown(call: Call) -> Deny:
+def _unknown(call: HookCall) -> Deny:
     return Deny(
         "unknown-tool",
         f"{call.tool} is a tool that Verdigris does not know, and no person is here to allow it.",
@@ -169,7 +169,7 @@ def _unknown(call: Call) -> Deny:
     )
 
 
-def _protected_names(project: Project, call: Call, strings: Iterable[str]) -> list[str]:
+def _protected_names(project: Project, call: HookCall, strings: Iterable[str]) -> list[str]:
     cwd = _cwd(project, call)
     return [
         name
@@ -187,11 +187,11 @@ def _class(project: Project, name: str, cwd: Path) -> PathClass:
     return class_of(where.root, f"{name}/x" if folder else name, where.classes, cwd=cwd)[0]
 
 
-def _cwd(project: Project, call: Call) -> Path:
+def _cwd(project: Project, call: HookCall) -> Path:
     return Path(call.cwd) if call.cwd.startswith("/") and "\0" not in call.cwd else project.root
 
 
-def _no(project: Project, call: Call, denial: Deny) -> Reply:
+def _no(project: Project, call: HookCall, denial: Deny) -> Reply:
     project.record(denial_event(denial, call.tool))
     return _denial(denial)
 
@@ -211,7 +211,7 @@ def mentioned_paths(text: str) -> tuple[str, ...]:
     return (text, *_PATCH.findall(text)) if "\n" in text else (text,)
 
 
-def after(project: Project, call: Call) -> Reply:
+def after(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import after_call  # not needed by a denial before the call
 
     living = alive(str(project.repo.private))
@@ -231,7 +231,7 @@ def _explain(project: Project, sign: str) -> str:
     return f"stage {state.open_cycle.stage} keeps that path as it is. next: {next_step(state.open_cycle)}"
 
 
-def _could_write(project: Project, call: Call) -> tuple[str, ...] | None:
+def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
     """What the tool could write; other changes are a person's. None where nobody knows what it writes."""
     match call.manner:
         case Manner.READS | Manner.OWN:
@@ -244,7 +244,7 @@ def _could_write(project: Project, call: Call) -> tuple[str, ...] | None:
             return None
 
 
-def _remember(project: Project, call: Call) -> None:
+def _remember(project: Project, call: HookCall) -> None:
     """It came this far, so a person was asked and said yes."""
     state = project.state()
     if call.source not in state.tools and state.phase is not Phase.OFF:

@@ -66,7 +66,7 @@ def skip_of(name: str, marks: Iterable[Mark]) -> str:
     return next((mark.what for mark in marks if mark.kind in kinds and holds(mark.scope, name)), "")
 
 
-class Change(StrEnum):
+class AssertionChange(StrEnum):
     SAME = "same"
     STRONGER = "stronger"
     WEAKER = "weaker"
@@ -128,7 +128,7 @@ class PlainFact:
     def names(self) -> set[str]:
         return {word.text for word in self._spoken() if word.name}
 
-    def against(self, other: PlainFact) -> Change:
+    def against(self, other: PlainFact) -> AssertionChange:
         was, is_ = self.check, other.check
         if ROW in {was.kind, is_.kind}:
             return _row(was, is_)
@@ -138,34 +138,34 @@ class PlainFact:
             _text(is_.expected),
             is_.slack,
         ):
-            return Change.SAME
+            return AssertionChange.SAME
         if is_.rank == 0:
-            return Change.WEAKER if was.rank else Change.SAME
+            return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
         if not self.names() & other.names():
-            return Change.UNRELATED
+            return AssertionChange.UNRELATED
         if was.rank != is_.rank:
             if is_.rank < was.rank:
-                return Change.WEAKER
-            return Change.STRONGER if self.names() <= other.names() else Change.CHANGED
+                return AssertionChange.WEAKER
+            return AssertionChange.STRONGER if self.names() <= other.names() else AssertionChange.CHANGED
         return _alike(was, is_)
 
 
-def _row(was: Check, is_: Check) -> Change:
+def _row(was: Check, is_: Check) -> AssertionChange:
     if was.kind != is_.kind:
-        return Change.UNRELATED
-    return Change.SAME if _text(was.subject) == _text(is_.subject) else Change.UNRELATED
+        return AssertionChange.UNRELATED
+    return AssertionChange.SAME if _text(was.subject) == _text(is_.subject) else AssertionChange.UNRELATED
 
 
-def _alike(was: Check, is_: Check) -> Change:
+def _alike(was: Check, is_: Check) -> AssertionChange:
     one, two = _text(was.subject), _text(is_.subject)
     if was.slack != is_.slack and one == two:
-        return Change.WEAKER if is_.slack > was.slack else Change.STRONGER
+        return AssertionChange.WEAKER if is_.slack > was.slack else AssertionChange.STRONGER
     if _text(was.expected) == _text(is_.expected) and was.kind == is_.kind:
         if _is_call_on(two, one):
-            return Change.WEAKER
+            return AssertionChange.WEAKER
         if _is_call_on(one, two):
-            return Change.STRONGER
-    return Change.CHANGED
+            return AssertionChange.STRONGER
+    return AssertionChange.CHANGED
 
 
 def _is_call_on(outer: str, inner: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, value
-from verdigris.languages.probes import Edit
+from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,7 +181,7 @@ class TestText:
 
 
 @value
-class Answer:
+class StubAnswer:
     """A constant that a stub may return in place of its own."""
 
     text: str
@@ -207,10 +207,10 @@ class StubBody:
     end: int
     form: str
     """The new body, with `%s` where the answer stands."""
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[StubAnswer, ...] = ()
 
-    def edit(self, answer: Answer) -> Edit:
-        return Edit(self.start, self.end, self.form.replace("%s", answer.text, 1))
+    def edit(self, answer: StubAnswer) -> ByteEdit:
+        return ByteEdit(self.start, self.end, self.form.replace("%s", answer.text, 1))
 
 
 def draw_word(dice: Chance) -> str:

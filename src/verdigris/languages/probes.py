@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Edit:
+class ByteEdit:
     start: int
     """In bytes."""
     end: int
@@ -20,8 +20,8 @@ class Edit:
 
 
 @value
-class Change:
-    edits: tuple[Edit, ...]
+class ProbeChange:
+    edits: tuple[ByteEdit, ...]
     plausible: bool = True
     """Not where values are compared, and it is only the opposite that is asserted."""
 
@@ -33,12 +33,12 @@ class Probe:
     path: str
     line: int
     what: str
-    changes: tuple[Change, ...]
+    changes: tuple[ProbeChange, ...]
     names: frozenset[str]
     """Tests, by their names without the file, that surely come to it and must fail."""
     maybe: frozenset[str] = frozenset()
     """Those that a condition or a callback may keep from it."""
-    opposite: Change | None = None
+    opposite: ProbeChange | None = None
     """What surely builds where another value may not."""
 
     @property
@@ -51,7 +51,7 @@ class Try:
     """One assertion as one text has it."""
 
     probe: Probe
-    change: Change
+    change: ProbeChange
 
 
 def draw_members(found: Sequence[Probe], dice: Random, most: int, least: int) -> list[tuple[Try, ...]]:
@@ -105,7 +105,7 @@ def _overlap(one: Try, other: Try) -> bool:
     )
 
 
-def apply_edits(data: bytes, edits: Iterable[Edit]) -> bytes:
+def apply_edits(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
     for edit in sorted(set(edits), key=lambda one: one.start, reverse=True):
         data = data[: edit.start] + edit.text.encode("utf-8", "surrogateescape") + data[edit.end :]
     return data

@@ -113,7 +113,7 @@ class Cheat:
 
 
 @value
-class Program:
+class RequiredTool:
     """A tool without which the play cannot be given."""
 
     name: str
@@ -153,7 +153,7 @@ class Script:
     good: str
     cheat: Cheat | None = None
     """What follows the acceptance, where the play has a second act."""
-    needs: Program | None = None
+    needs: RequiredTool | None = None
 
 
 class Scaffolder(Protocol):

@@ -9,7 +9,7 @@ from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.settings import AS_USUAL
 from verdigris.models.providers import Scrubber, endpoint_of, key_variables
 from verdigris.models.recording import Recorded, Recorder, Recording
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -48,7 +48,7 @@ class Casting(AbstractContextManager["Casting"]):
         opened = {name: Recording(root / name) for name in replays.values()}
         self.recordings: Mapping[str, Recording] = {role: opened[name] for role, name in replays.items()}
         self._recorder = None if record is None else Recorder(record, self.scrub)
-        self._remotes: dict[Endpoint, Remote] = {}
+        self._remotes: dict[Endpoint, RemoteModel] = {}
         self._remote = remote
         self._models: dict[str, Model] = {}
 
@@ -75,7 +75,7 @@ class Casting(AbstractContextManager["Casting"]):
             model = self.recordings[role].at(place)
         else:
             endpoint = self.endpoints[role]
-            model = self._remotes.setdefault(endpoint, Remote(endpoint, **self._remote))
+            model = self._remotes.setdefault(endpoint, RemoteModel(endpoint, **self._remote))
         return model if self._recorder is None else Recorded(model, self._recorder, place)
 
 

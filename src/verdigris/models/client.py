@@ -33,7 +33,7 @@ class Endless(Exception):
     """A server that sends signs of life, or bytes, without end."""
 
 
-class Client:
+class ModelClient:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         timeout = endpoint.timeout

@@ -18,12 +18,12 @@ from verdigris.models.request import Abilities, Counter, estimate_ask, request_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from verdigris.models.client import AnswerStream, Client
+    from verdigris.models.client import AnswerStream, ModelClient
     from verdigris.models.protocol import ModelReply
     from verdigris.models.providers import Endpoint
 
 
-class Remote(AbstractContextManager["Remote"]):
+class RemoteModel(AbstractContextManager["RemoteModel"]):
     def __init__(  # noqa: PLR0913 - each by its name
         self,
         endpoint: Endpoint,
@@ -44,7 +44,7 @@ class Remote(AbstractContextManager["Remote"]):
         self._scrub = Scrubber((*key_variables(), endpoint.api_key_env), self._environ)
         self._hear = None if hear is None else lambda text: hear(self._scrub(text))
         self._abilities: dict[bool, Abilities] = {}
-        self._client: Client | None = None
+        self._client: ModelClient | None = None
 
     @property
     def name(self) -> str:
@@ -87,11 +87,11 @@ class Remote(AbstractContextManager["Remote"]):
             self._abilities[both] = abilities.without(heard.feature)
         return heard
 
-    def _open_client(self) -> Client:
+    def _open_client(self) -> ModelClient:
         if self._client is None:
-            from verdigris.models.client import Client
+            from verdigris.models.client import ModelClient
 
-            self._client = Client(self.endpoint)
+            self._client = ModelClient(self.endpoint)
         return self._client
 
     def _give_up(self, failure: ModelFailure, tried: int) -> NoReturn:
@@ -156,10 +156,10 @@ def check(
 
 
 def _check(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
-    from verdigris.models.client import Client
+    from verdigris.models.client import ModelClient
 
     key = key_of(endpoint, environ)
-    client = Client(endpoint)
+    client = ModelClient(endpoint)
     try:
         listed = client.models(key)
     finally:
@@ -189,7 +189,7 @@ def _check_listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
 
 def _check_by_asking(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
     """Not every server can list its models: one token is asked for, and a refusal tells what is wrong."""
-    with Remote(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model:
+    with RemoteModel(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model:
         try:
             model.ask(_ONE_TOKEN)
         except ModelMisused as error:

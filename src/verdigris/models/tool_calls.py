@@ -35,7 +35,7 @@ class BadArguments:
     """To the model: what is wrong, and what the tool takes."""
 
 
-class _Fault(ValueError):
+class _BadValue(ValueError):
     pass
 
 
@@ -46,10 +46,10 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
     if isinstance(found, str):  # some servers write the object as a text once more
         found = _parse(found)
     if found is None and finish == LENGTH:
-        found = _Fault(
+        found = _BadValue(
             f"its arguments were cut off after {len(call.arguments)} characters: make smaller calls"
         )
-    if isinstance(found, _Fault):
+    if isinstance(found, _BadValue):
         return BadArguments(f"{call.name} was not called: {found}. {_usage(tool)}")
     if not isinstance(found, dict):
         return BadArguments(f"{call.name} was not called: its arguments are no JSON object. {_usage(tool)}")
@@ -62,11 +62,11 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
 def _parse(text: str) -> Any:
     """The document, None where there is none, or a fault that leaves it in doubt."""
     if not text.strip():
-        return _Fault("its arguments are empty")
+        return _BadValue("its arguments are empty")
     try:
         # Not strict: a line break that stands in a text as it is leaves no doubt.
         return json.loads(text, strict=False, object_pairs_hook=_once)
-    except _Fault as fault:
+    except _BadValue as fault:
         return fault
     except (ValueError, RecursionError):
         return repair_json(text.strip())
@@ -76,7 +76,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise _Fault(f"{next(name for name in names if names.count(name) > 1)!r} is given twice")
+        raise _BadValue(f"{next(name for name in names if names.count(name) > 1)!r} is given twice")
     return found
 
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import CollectError, Ended, TestReport
+from verdigris.core.report import CollectError, RunEnd, TestReport
 from verdigris.core.value import value
 from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
 from verdigris.runners.protocol import (
@@ -99,7 +99,7 @@ class CargoRunner:
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         parts = [_doc_part(request, a) if "--doc" in a.call.argv else _test_part(request, a) for a in answers]
-        ended = next((e for e in _WORST_FIRST if any(part.ended is e for part in parts)), Ended.FINISHED)
+        ended = next((e for e in _WORST_FIRST if any(part.ended is e for part in parts)), RunEnd.FINISHED)
         codes = [answer.exit_code for answer in answers]
         return TestReport(
             command=" && ".join(answer.call.command for answer in answers),
@@ -115,7 +115,7 @@ class CargoRunner:
         )
 
 
-_WORST_FIRST = (Ended.TIMEOUT, Ended.DIED, Ended.NO_START, Ended.EARLY_EXIT)
+_WORST_FIRST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
 
 
 def _merge_doubles(results: list[TestResult]) -> tuple[TestResult, ...]:
@@ -129,20 +129,20 @@ def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     binaries = list(_binaries(answer.reports))
     ended = ended_by(answer, started=bool(binaries or build.errors))
     heard = [
-        hear(b, request.worktree, Ended.EARLY_EXIT if ended is Ended.FINISHED else ended) for b in binaries
+        hear(b, request.worktree, RunEnd.EARLY_EXIT if ended is RunEnd.FINISHED else ended) for b in binaries
     ]
-    if ended is Ended.FINISHED and not all(part.whole for part in heard):
-        ended = Ended.EARLY_EXIT
+    if ended is RunEnd.FINISHED and not all(part.whole for part in heard):
+        ended = RunEnd.EARLY_EXIT
     errors = build.errors
-    if not errors and len(build.binaries) > len(binaries) and ended is Ended.FINISHED:
+    if not errors and len(build.binaries) > len(binaries) and ended is RunEnd.FINISHED:
         message = "a test binary ran without our wrapper: does .cargo/config.toml name a runner of its own?"
-        ended, errors = Ended.NO_START, (CollectError("", "NoReport", message),)
+        ended, errors = RunEnd.NO_START, (CollectError("", "NoReport", message),)
     return _part(answer, ended, heard, binaries, errors, build.text)
 
 
 def _part(
     answer: RunnerAnswer,
-    ended: Ended,
+    ended: RunEnd,
     heard: list[Heard],
     binaries: list[Binary],
     errors: tuple[CollectError, ...],
@@ -173,7 +173,7 @@ def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     results, others, whole = doc_results(text, names, ended=ended, **where)
     return TestReport(
         command=answer.call.command,
-        ended=ended if whole or ended is not Ended.FINISHED else Ended.EARLY_EXIT,
+        ended=ended if whole or ended is not RunEnd.FINISHED else RunEnd.EARLY_EXIT,
         exit_code=answer.exit_code,
         duration_ms=answer.duration_ms,
         results=tuple(results),

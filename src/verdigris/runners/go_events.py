@@ -39,7 +39,7 @@ class GoTestOutput:
 
 
 @dataclass(slots=True)
-class Package:
+class GoPackage:
     end: str = ""
     said: list[str] = field(default_factory=list)
     tests: dict[str, GoTestOutput] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Package:
 
 @dataclass(slots=True)
 class Events:
-    packages: dict[str, Package] = field(default_factory=dict)
+    packages: dict[str, GoPackage] = field(default_factory=dict)
     builds: dict[str, list[str]] = field(default_factory=dict)
     """What the compiler said, by import path."""
     plain: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ def read_events(output: bytes) -> Events:
             case {"Action": "build-fail", "ImportPath": str(path)}:
                 events.builds.setdefault(path, [])
             case {"Action": str(action), "Package": str(name)}:
-                _take(events.packages.setdefault(name, Package()), action, event)
+                _take(events.packages.setdefault(name, GoPackage()), action, event)
             case _ if line:
                 events.plain.append(line)
     return events
@@ -85,7 +85,7 @@ def _event(line: str) -> Mapping[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def _take(package: Package, action: str, event: Mapping[str, Any]) -> None:
+def _take(package: GoPackage, action: str, event: Mapping[str, Any]) -> None:
     test = event.get("Test")
     told = package.tests.setdefault(test, GoTestOutput()) if test else None
     if action == "output":

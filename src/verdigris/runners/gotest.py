@@ -9,12 +9,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import Failure, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
 from verdigris.runners.go_events import (
     Events,
+    GoPackage,
     GoTestOutput,
-    Package,
     build_errors,
     frames_of_test,
     go_failure,
@@ -93,14 +93,14 @@ class GoRunner:
         records = {record["package"]: record for record in _records(answer.reports, ".go")}
         stops = {record["package"]: record for record in _records(answer.reports, ".stops")}
         parts = [
-            _Part(name, package, records.get(name), request, stops.get(name))
+            _PackageRun(name, package, records.get(name), request, stops.get(name))
             for name, package in events.packages.items()
         ]
         built = any(package.end and not package.unbuilt for package in events.packages.values())
         started = bool(records) or built or any(error.path for error in errors)
         ended = ended_by(answer, started=started)
-        if ended is Ended.FINISHED and not request.collect_only and not all(part.whole() for part in parts):
-            ended = Ended.EARLY_EXIT
+        if ended is RunEnd.FINISHED and not request.collect_only and not all(part.whole() for part in parts):
+            ended = RunEnd.EARLY_EXIT
         results = [result for part in parts for result in part.results(ended)]
         listed = [_id(record, name) for record in records.values() for name in record["tests"]]
         asked = [i for i in listed if _is_asked(i, request.names)]
@@ -111,20 +111,20 @@ class GoRunner:
             exit_code=answer.exit_code,
             duration_ms=answer.duration_ms,
             results=tuple(results),
-            collected=tuple(dict.fromkeys(run if ended is Ended.FINISHED and run else [*run, *asked])),
+            collected=tuple(dict.fromkeys(run if ended is RunEnd.FINISHED and run else [*run, *asked])),
             others=tuple(i for i in listed if i not in asked and i not in run),
             errors=errors,
             tail=_printed_output(events) or tail(answers),
         )
 
 
-class _Part:
+class _PackageRun:
     """One package."""
 
     def __init__(
         self,
         name: str,
-        package: Package,
+        package: GoPackage,
         record: Mapping[str, Any] | None,
         request: TestRequest,
         stops: Mapping[str, Any] | None = None,
@@ -152,7 +152,7 @@ class _Part:
             return not due or _NOTHING_TO_RUN in package.output or chosen == []
         return not _has_died(package) or due <= package.tests.keys()
 
-    def results(self, ended: Ended) -> Iterator[TestResult]:
+    def results(self, ended: RunEnd) -> Iterator[TestResult]:
         failed = any("fail" in told.ends for told in self.package.tests.values())
         unexplained = self.failed and not failed
         for name, told in self.package.tests.items():
@@ -210,7 +210,7 @@ class _Part:
         )
 
 
-def _has_died(package: Package) -> bool:
+def _has_died(package: GoPackage) -> bool:
     """Whether the binary itself did not come to the end: then Go prints no closing word of its own."""
     return package.end == "fail" and "FAIL\n" not in package.said
 

@@ -8,9 +8,9 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import CollectError, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.junit_xml import Case, JUnitDocument, UnreadableReport, junit_failure, read_junit
+from verdigris.runners.junit_xml import JunitCase, JUnitDocument, UnreadableReport, junit_failure, read_junit
 from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
@@ -164,7 +164,7 @@ class JUnitRunner:
             path = relative(found["path"], request.worktree, request.stack_root)
             yield CollectError(path, "build", f"{path}:{found['line']}: {found['message']}")
 
-    def _id(self, case: Case, request: TestRequest) -> str | None:
+    def _id(self, case: JunitCase, request: TestRequest) -> str | None:
         classname, name = case.attributes.get("classname", ""), case.attributes.get("name", "")
         file = case.attributes.get("file", "")
         if not file:
@@ -176,7 +176,7 @@ class JUnitRunner:
         path = relative(file, request.worktree, request.stack_root)
         return f"{path}::{classname}::{name}" if classname or "::" in name else f"{path}::{name}"
 
-    def _result(self, case: Case, test_id: str, worktree: str) -> TestResult:
+    def _result(self, case: JunitCase, test_id: str, worktree: str) -> TestResult:
         path, classname, _ = _parts(test_id)
         bad = next((o for o in case.outcomes if o.tag in {"failure", "error"}), None)
         skipped = next((o for o in case.outcomes if o.tag == "skipped"), None)
@@ -217,12 +217,12 @@ def _find_miscounts(documents: Sequence[JUnitDocument]) -> Iterator[CollectError
             yield CollectError("", "Miscounted", message)
 
 
-def _end_of(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> Ended:
+def _end_of(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> RunEnd:
     if answer.timed_out:
-        return Ended.TIMEOUT
+        return RunEnd.TIMEOUT
     if answer.exit_code is None or unreadable:
-        return Ended.DIED
-    return Ended.FINISHED if started else Ended.NO_START
+        return RunEnd.DIED
+    return RunEnd.FINISHED if started else RunEnd.NO_START
 
 
 def _parts(test_id: str) -> tuple[str, str, str]:

@@ -32,7 +32,7 @@ class CaseOutcome:
 
 
 @dataclass(slots=True)
-class Case:
+class JunitCase:
     attributes: dict[str, str]
     suites: tuple[str, ...]
     """Names of the suites around it, outermost first."""
@@ -42,7 +42,7 @@ class Case:
 
 @dataclass(slots=True)
 class JUnitDocument:
-    cases: list[Case] = field(default_factory=list)
+    cases: list[JunitCase] = field(default_factory=list)
     declared: int | None = None
     """How many tests the outermost suites say that they have."""
     skipped: int = 0
@@ -50,7 +50,7 @@ class JUnitDocument:
 
 def read_junit(xml: bytes) -> JUnitDocument:
     """Raises UnreadableReport."""
-    reading = _Reading()
+    reading = _XmlReading()
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartDoctypeDeclHandler = _refuse
@@ -73,13 +73,13 @@ def _refuse(*_: object) -> NoReturn:
     raise UnreadableReport("it declares a document type or entities, which no test tool needs")
 
 
-class _Reading:
+class _XmlReading:
     def __init__(self) -> None:
         self.document = JUnitDocument()
         self.root = ""
         self._tags: list[str] = []
         self._suites: list[str] = []
-        self._case: Case | None = None
+        self._case: JunitCase | None = None
 
     def begin(self, tag: str, attributes: dict[str, str]) -> None:
         self.root = self.root or tag
@@ -90,7 +90,7 @@ class _Reading:
                 self.document.declared = (self.document.declared or 0) + int(attributes["tests"])
             self._suites.append(attributes.get("name", ""))
         elif tag == "testcase":
-            self._case = Case(attributes, tuple(self._suites))
+            self._case = JunitCase(attributes, tuple(self._suites))
             self.document.cases.append(self._case)
         elif self._case and tag in _OUTCOMES:
             told = CaseOutcome(tag, attributes.get("type", ""), attributes.get("message", ""))

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestResult
 from verdigris.core.value import field, replace, value
 from verdigris.runners.protocol import (
     CONTRADICTION,
@@ -65,7 +65,7 @@ class Heard:
     strays: int = 0
 
 
-def hear(binary: Binary, worktree: str, ended: Ended) -> Heard:
+def hear(binary: Binary, worktree: str, ended: RunEnd) -> Heard:
     """`ended` is for the tests whose end was not seen."""
     if binary.out is None:
         return Heard()
@@ -86,7 +86,7 @@ def _stopped_result(binary: Binary, name: str, worktree: str) -> TestResult:
     return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, round(seconds * 1000), failure)
 
 
-def _hear_alone(binary: Binary, ended: Ended) -> Heard:
+def _hear_alone(binary: Binary, ended: RunEnd) -> Heard:
     [test_id] = binary.ids.values()
     output = (binary.out or b"").decode("utf-8", "replace")[-OUTPUT:]
     if binary.code is None or binary.code < 0:
@@ -98,7 +98,7 @@ def _hear_alone(binary: Binary, ended: Ended) -> Heard:
     return Heard((TestResult(test_id, test_id, "native", status, RunPhase.CALL, 0, failure, output),))
 
 
-def _hear_events(binary: Binary, worktree: str, ended: Ended) -> Heard:
+def _hear_events(binary: Binary, worktree: str, ended: RunEnd) -> Heard:
     started: Counter[str] = Counter()
     over: dict[str, list[Mapping[str, Any]]] = {}
     suites: list[Mapping[str, Any]] = []
@@ -277,7 +277,7 @@ def doc_listed(output: str, worktree: str, folder: str) -> list[str]:
 
 
 def doc_results(
-    output: str, names: Sequence[str], *, worktree: str, folder: str, ended: Ended
+    output: str, names: Sequence[str], *, worktree: str, folder: str, ended: RunEnd
 ) -> tuple[list[TestResult], list[str], bool]:
     """The results asked for, every id that ran, and whether each group came to its end."""
     results: list[TestResult] = []

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     Place,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -50,7 +50,7 @@ _Test = tuple[str, tuple[str, ...]]
 
 
 @value
-class Stop:
+class StoppedRun:
     """What our watcher says of a run in which nothing more was reported."""
 
     seconds: float
@@ -61,7 +61,7 @@ class Stop:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ReportedRun:
     """What the report of one call says."""
 
     request: TestRequest
@@ -78,7 +78,7 @@ class _Run:
     errors: list[CollectError] = field(default_factory=list)
     early: bool = False
     strays: int = 0
-    stop: Stop | None = None
+    stop: StoppedRun | None = None
 
     def located(self, path: str) -> str:
         for root in self.roots:
@@ -118,11 +118,11 @@ def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport
     )
 
 
-_WORSE = (Ended.FINISHED, Ended.EARLY_EXIT, Ended.NO_START, Ended.DIED, Ended.TIMEOUT)
+_WORSE = (RunEnd.FINISHED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.DIED, RunEnd.TIMEOUT)
 
 
-def _read(request: TestRequest, answer: RunnerAnswer) -> _Run:
-    run = _Run(request, (posixpath.normpath(request.worktree),))
+def _read(request: TestRequest, answer: RunnerAnswer) -> _ReportedRun:
+    run = _ReportedRun(request, (posixpath.normpath(request.worktree),))
     name = posixpath.relpath(answer.call.env[REPORT], request.report_folder)
     lines = answer.reports.get(name, b"").split(b"\n")
     for number, line in enumerate(lines):
@@ -139,17 +139,17 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _Run:
     return run
 
 
-def _read_stop(run: _Run, told: Mapping[str, Any]) -> Stop:
+def _read_stop(run: _ReportedRun, told: Mapping[str, Any]) -> StoppedRun:
     places = [Place(run.located(path), int(line)) for path, line in told["frames"]]
     own = (place for place in places if not place.path.startswith("/") and not _PACKAGE.search(place.path))
-    return Stop(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
+    return StoppedRun(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
 
 
-def _failure_of_stop(stop: Stop) -> Failure:
+def _failure_of_stop(stop: StoppedRun) -> Failure:
     return stopped_failure(stop.seconds, stop.frames)
 
 
-def _stopped_test(run: _Run) -> _Test | None:
+def _stopped_test(run: _ReportedRun) -> _Test | None:
     """By what the tool knew of it, else the only one that can be meant."""
     stop = run.stop
     if stop is None:
@@ -164,7 +164,7 @@ def _stopped_test(run: _Run) -> _Test | None:
     return begun[0] if len(begun) == 1 else asked[0] if len(asked) == 1 else None
 
 
-def _take(run: _Run, number: int, message: Mapping[str, Any]) -> None:
+def _take(run: _ReportedRun, number: int, message: Mapping[str, Any]) -> None:
     kind = message["kind"]
     if message["n"] != number or run.ended or run.started is (kind == "start"):
         raise ValueError(kind)
@@ -181,7 +181,7 @@ def _take(run: _Run, number: int, message: Mapping[str, Any]) -> None:
             _take_file(run, kind, path, message)
 
 
-def _take_test(run: _Run, kind: str, test: _Test, message: Mapping[str, Any]) -> None:
+def _take_test(run: _ReportedRun, kind: str, test: _Test, message: Mapping[str, Any]) -> None:
     match kind:
         case "started":
             run.begun[test] = None
@@ -191,7 +191,7 @@ def _take_test(run: _Run, kind: str, test: _Test, message: Mapping[str, Any]) ->
             run.told.setdefault(test, []).append(_result(run, test, message))
 
 
-def _take_file(run: _Run, kind: str, path: str, message: Mapping[str, Any]) -> None:
+def _take_file(run: _ReportedRun, kind: str, path: str, message: Mapping[str, Any]) -> None:
     match kind:
         case "listed":
             run.listed.append(path)
@@ -221,7 +221,7 @@ def _seen_root(request: TestRequest, cwd: str) -> tuple[str, ...]:
     return (cwd.removesuffix(f"/{below}"),) if cwd.endswith(f"/{below}") else ()
 
 
-def _result(run: _Run, test: _Test, message: Mapping[str, Any]) -> TestResult | None:
+def _result(run: _ReportedRun, test: _Test, message: Mapping[str, Any]) -> TestResult | None:
     path, names = test
     state, errors = message["state"], message.get("errors") or []
     if state == "none":
@@ -261,7 +261,7 @@ def _read_note(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]
     ) or ""
 
 
-def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
+def _results(run: _ReportedRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
     """In the order of collection; None for what never began."""
     found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
     for test in _open(run) or _cut_off(run, ended):
@@ -279,41 +279,41 @@ def _results(run: _Run, ended: Ended) -> Mapping[_Test, TestResult | None]:
     return found
 
 
-def _result_of_stop(test_id: str, stop: Stop) -> TestResult:
+def _result_of_stop(test_id: str, stop: StoppedRun) -> TestResult:
     milliseconds = round(stop.seconds * 1000)
     failure = _failure_of_stop(stop)
     return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure)
 
 
-def _open(run: _Run) -> Iterable[_Test]:
+def _open(run: _ReportedRun) -> Iterable[_Test]:
     """Begun and not ended. What other tests are inside of is a suite, which node does not always say."""
     known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
     return [test for test in run.begun if test not in run.told and test not in known]
 
 
-def _cut_off(run: _Run, ended: Ended) -> Iterable[_Test]:
+def _cut_off(run: _ReportedRun, ended: RunEnd) -> Iterable[_Test]:
     """Finds a test that never yields: vitest cannot tell that it began; our watcher can, if it stopped it."""
-    return () if ended is Ended.FINISHED or run.stop else [test for test in run.due if test not in run.told]
+    return () if ended is RunEnd.FINISHED or run.stop else [test for test in run.due if test not in run.told]
 
 
-def _end_of(run: _Run, answer: RunnerAnswer) -> Ended:
+def _end_of(run: _ReportedRun, answer: RunnerAnswer) -> RunEnd:
     if answer.timed_out:
-        return Ended.TIMEOUT
+        return RunEnd.TIMEOUT
     if answer.exit_code is None:
-        return Ended.DIED
+        return RunEnd.DIED
     if run.stop is not None:
-        return Ended.EARLY_EXIT
+        return RunEnd.EARLY_EXIT
     if not (run.due or run.told or run.errors) and _NO_FILES.search(answer.output):
-        return Ended.FINISHED
+        return RunEnd.FINISHED
     if not run.started:
-        return Ended.NO_START
+        return RunEnd.NO_START
     lost = any(None in told for told in run.told.values()) or any(test not in run.told for test in run.due)
     if run.ended:
-        return Ended.EARLY_EXIT if run.early or lost else Ended.FINISHED
-    return Ended.EARLY_EXIT if answer.exit_code == 0 or lost or _open(run) else Ended.DIED
+        return RunEnd.EARLY_EXIT if run.early or lost else RunEnd.FINISHED
+    return RunEnd.EARLY_EXIT if answer.exit_code == 0 or lost or _open(run) else RunEnd.DIED
 
 
-def _errors(run: _Run, answer: RunnerAnswer) -> Iterable[CollectError]:
+def _errors(run: _ReportedRun, answer: RunnerAnswer) -> Iterable[CollectError]:
     yield from run.errors
     results = [result for told in run.told.values() for result in told]
     clean = run.ended and results and not run.errors and not run.early

@@ -6,7 +6,7 @@ import json
 import posixpath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from verdigris.core.report import Ended, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestResult
 from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Progress(Protocol):
 
 
 @value
-class Runs:
+class RequestedRuns:
     """A set of runs as it is asked for: nothing in it says which has the true text."""
 
     texts: tuple[Mapping[str, str], ...]
@@ -64,7 +64,7 @@ class TestRequest:
     """Test files that code of the project is not to read: emptied as soon as they are compiled."""
     trace: tuple[str, ...] = ()
     """Files whose executed lines are to be told."""
-    runs: Runs | None = None
+    runs: RequestedRuns | None = None
     """Instead of one run a set of them, each in a process that has loaded nothing of the project; their texts
     are written into the tree. What is traced is traced in one more run."""
     sources: tuple[str, ...] | None = None
@@ -193,17 +193,17 @@ def read_record(data: bytes) -> Mapping[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def ended_by(answer: RunnerAnswer, *, started: bool) -> Ended:
+def ended_by(answer: RunnerAnswer, *, started: bool) -> RunEnd:
     """How a tool ended that builds first; `started`: whether a test binary was."""
     if answer.timed_out:
-        return Ended.TIMEOUT
+        return RunEnd.TIMEOUT
     if answer.exit_code is None:
-        return Ended.DIED
-    return Ended.FINISHED if started or answer.exit_code == 0 else Ended.NO_START
+        return RunEnd.DIED
+    return RunEnd.FINISHED if started or answer.exit_code == 0 else RunEnd.NO_START
 
 
-def unfinished_failure(ended: Ended) -> Failure:
-    kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
+def unfinished_failure(ended: RunEnd) -> Failure:
+    kind = "Timeout" if ended is RunEnd.TIMEOUT else "Crash"
     return Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     FileUse,
     Place,
     Property,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -32,7 +32,7 @@ _USAGE_ERROR = 4
 
 
 @mutable
-class _Test:
+class _ReportedTest:
     """What is known of one test so far: its latest attempt."""
 
     ms: float = 0.0
@@ -45,7 +45,7 @@ class _Test:
 
 
 @mutable
-class _Run:
+class _ReportedRun:
     """What is known of the run so far."""
 
     start: Mapping[str, Any] | None = None
@@ -53,7 +53,7 @@ class _Run:
     collected: list[str] | None = None
     others: list[str] = field(default_factory=list)
     errors: dict[str, CollectError] = field(default_factory=dict)
-    tests: dict[str, _Test] = field(default_factory=dict)
+    tests: dict[str, _ReportedTest] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
     variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
@@ -91,7 +91,7 @@ def read_line(line: bytes, nonce: str) -> Mapping[str, Any] | None:
 def parse(answer: RunnerAnswer) -> TestReport:
     nonce = "" if answer.call.channel is None else answer.call.channel.nonce
     exit_code = answer.exit_code
-    run = _Run()
+    run = _ReportedRun()
     for line in filter(None, answer.lines):
         try:
             _take(run, read_line(line, nonce) or {})
@@ -120,7 +120,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
     )
 
 
-def _take(run: _Run, message: Mapping[str, Any]) -> None:
+def _take(run: _ReportedRun, message: Mapping[str, Any]) -> None:
     match message["kind"]:
         case "start":
             run.start = message
@@ -140,7 +140,7 @@ def _take(run: _Run, message: Mapping[str, Any]) -> None:
             _take_finding(run, message)
 
 
-def _take_finding(run: _Run, message: Mapping[str, Any]) -> None:
+def _take_finding(run: _ReportedRun, message: Mapping[str, Any]) -> None:
     match message["kind"]:
         case "no-pytest":
             run.errors[""] = CollectError("", "NoPytest", message["message"])
@@ -148,10 +148,10 @@ def _take_finding(run: _Run, message: Mapping[str, Any]) -> None:
             path = message["path"]
             run.errors.setdefault(path, CollectError(path, message["error"], message["message"]))
         case "started":
-            run.tests[message["id"]] = _Test()
+            run.tests[message["id"]] = _ReportedTest()
             run.starts[message["id"]] += 1
         case "test":
-            _take_phase(run.tests.setdefault(message["id"], _Test()), message)
+            _take_phase(run.tests.setdefault(message["id"], _ReportedTest()), message)
             run.ends[message["id"]] += _is_last(message)
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
@@ -164,7 +164,7 @@ def _take_finding(run: _Run, message: Mapping[str, Any]) -> None:
             raise ValueError(unknown)
 
 
-def _take_variant(run: _Run, index: int, message: Mapping[str, Any]) -> None:
+def _take_variant(run: _ReportedRun, index: int, message: Mapping[str, Any]) -> None:
     if index in run.variants:
         run.variants[index] = VariantOutcome(index, why="it was reported twice")
         raise ValueError(index)
@@ -179,7 +179,7 @@ def _take_variant(run: _Run, index: int, message: Mapping[str, Any]) -> None:
 _RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
 
 
-def _take_phase(test: _Test, message: Mapping[str, Any]) -> None:
+def _take_phase(test: _ReportedTest, message: Mapping[str, Any]) -> None:
     if message["outcome"] == "rerun":
         test.ms, test.facts, test.status, test.note = 0.0, {}, Status.PASS, ""
         return
@@ -219,10 +219,10 @@ def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
 _TWICE = Failure("ReportedTwice", assertion=False, message="it was reported twice: one of them is forged")
 
 
-def _result(test_id: str, test: _Test, ended: Ended, *, twice: bool) -> TestResult:
+def _result(test_id: str, test: _ReportedTest, ended: RunEnd, *, twice: bool) -> TestResult:
     failure = _TWICE if twice else _failure(test.facts)
     if not test.complete:
-        kind = "Timeout" if ended is Ended.TIMEOUT else "Crash"
+        kind = "Timeout" if ended is RunEnd.TIMEOUT else "Crash"
         failure = failure or Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
     return TestResult(
         id=test_id,
@@ -261,19 +261,19 @@ def _failure(facts: Mapping[str, Any]) -> Failure | None:
     )
 
 
-def _end_of(run: _Run, exit_code: int | None, *, timed_out: bool) -> Ended:
+def _end_of(run: _ReportedRun, exit_code: int | None, *, timed_out: bool) -> RunEnd:
     if timed_out:
-        return Ended.TIMEOUT
+        return RunEnd.TIMEOUT
     if exit_code is None:
-        return Ended.DIED
+        return RunEnd.DIED
     if run.start is None:
-        return Ended.NO_START
+        return RunEnd.NO_START
     if run.end is None:
-        return Ended.EARLY_EXIT if exit_code == 0 or run.unreported() else Ended.DIED
+        return RunEnd.EARLY_EXIT if exit_code == 0 or run.unreported() else RunEnd.DIED
     if run.end == _USAGE_ERROR:
-        return Ended.NO_START
+        return RunEnd.NO_START
     if run.collected is None:
-        return Ended.FINISHED if run.errors and run.end <= _INTERRUPTED else Ended.NO_START
+        return RunEnd.FINISHED if run.errors and run.end <= _INTERRUPTED else RunEnd.NO_START
     if run.unreported() and not run.start["collect_only"]:
-        return Ended.EARLY_EXIT
-    return Ended.FINISHED
+        return RunEnd.EARLY_EXIT
+    return RunEnd.FINISHED

@@ -45,11 +45,11 @@ class _Int(_SimpleCData):  # type: ignore[type-arg]  # nothing in it is generic 
     _type_ = "i"
 
 
-class _Word(_SimpleCData):  # type: ignore[type-arg]  # same
+class _CWord(_SimpleCData):  # type: ignore[type-arg]  # same
     _type_ = "L"
 
 
-class _Function(CFuncPtr):
+class _CFunction(CFuncPtr):
     _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
     _restype_ = _Int
 
@@ -64,7 +64,7 @@ def join(namespace: int, kind: int) -> None:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    words = (_bytes(source), _bytes(target), _bytes(kind), _Word(flags), _bytes(data))
+    words = (_bytes(source), _bytes(target), _bytes(kind), _CWord(flags), _bytes(data))
     _call("mount", *words, path=target)
 
 
@@ -72,7 +72,7 @@ def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: b
     """ENOSYS before Linux 5.12."""
     attributes = b"".join(number.to_bytes(8, sys.byteorder) for number in (put, take, 0, 0))
     flags = _AT_RECURSIVE if recursive else 0
-    at = (_AT_FDCWD, os.fsencode(path), flags, attributes, _Word(len(attributes)))
+    at = (_AT_FDCWD, os.fsencode(path), flags, attributes, _CWord(len(attributes)))
     _call("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
 
 
@@ -88,7 +88,7 @@ def attach_mount(copied: int, path: str) -> None:
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
-    _call("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
+    _call("prctl", option, _CWord(first), _CWord(second), _CWord(0), _CWord(0))
 
 
 def set_capabilities(kept: int) -> None:
@@ -123,7 +123,7 @@ def _call(name: str, *words: Any, path: str | None = None) -> None:
 def _call_for_value(name: str, *words: Any, path: str | None = None) -> int:
     """Found when first called: other systems lack some of them."""
     if name not in _found:
-        _found[name] = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+        _found[name] = _CFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
     answer = int(_found[name](*words))
     if answer < 0:
         number = get_errno() or errno.EINVAL

@@ -13,7 +13,14 @@ from verdigris.core.records import from_json
 from verdigris.core.settings import Settings
 from verdigris.execution.resident.resident import running
 from verdigris.setup.detection import detect
-from verdigris.setup.doctor_checks import Finding, check_git, check_room, check_sandbox, check_stack, failure
+from verdigris.setup.doctor_checks import (
+    DoctorFinding,
+    check_git,
+    check_room,
+    check_sandbox,
+    check_stack,
+    failure,
+)
 from verdigris.setup.initialisation import has_tests
 from verdigris.storage.config import load
 from verdigris.storage.project import CONFIG, Project, open_log
@@ -34,12 +41,12 @@ UNCOVERED = "write a first test; for code without tests a person may say `tdd re
 
 def examine(
     start: Path, actor: Actor, *, room: bool = False, progress: Progress | None = None
-) -> tuple[Finding, ...]:
+) -> tuple[DoctorFinding, ...]:
     """`room` also runs the suite, once in the room and once as the user's shell would."""
     return tuple(_examine(start, actor, room=room, progress=progress))
 
 
-def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None) -> Iterator[Finding]:
+def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None) -> Iterator[DoctorFinding]:
     yield check_git(start)
     yield check_sandbox()
     try:
@@ -52,7 +59,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     yield _disk(repo)
     log = open_log(repo)
     broken = _log(log)
-    yield broken or Finding("log", "ok", "log intact")
+    yield broken or DoctorFinding("log", "ok", "log intact")
     settings, finding = _configuration(repo, None if broken else log)
     yield finding
     for stack in settings.stacks:
@@ -64,24 +71,24 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
         yield from (check_room(project, progress),) if project and room else ()
 
 
-def _repository(repo: Repository, branch: str | None) -> Finding:
+def _repository(repo: Repository, branch: str | None) -> DoctorFinding:
     where = f"worktree {repo.worktree}, {f'branch {branch}' if branch else 'detached HEAD'}"
     if unfinished := in_progress(repo):
         fix = f"`git {unfinished} --continue` or `git {unfinished} --abort`"
-        return Finding(
+        return DoctorFinding(
             "repository", "warn", f"{where}; a {unfinished} is in progress: nothing can be claimed", fix
         )
-    return Finding("repository", "ok", where)
+    return DoctorFinding("repository", "ok", where)
 
 
-def _warm(repo: Repository) -> Iterator[Finding]:
+def _warm(repo: Repository) -> Iterator[DoctorFinding]:
     if names := running(str(repo.private)):
-        yield Finding(
+        yield DoctorFinding(
             "warm", "ok", f"loaded for the next `tdd test`: {', '.join(names)}; `tdd off` ends that"
         )
 
 
-def _disk(repo: Repository) -> Finding:
+def _disk(repo: Repository) -> DoctorFinding:
     """Tries to write where the log and the store live (or will)."""
     folder = repo.control if repo.control.is_dir() else repo.common_dir
     try:
@@ -90,10 +97,10 @@ def _disk(repo: Repository) -> Finding:
     except OSError as error:
         what = f"{folder} cannot be written: {error.strerror}"
         return failure("disk", what, "make it writable; until then only what reads works")
-    return Finding("disk", "ok", "the repository's git folder is writable")
+    return DoctorFinding("disk", "ok", "the repository's git folder is writable")
 
 
-def _log(log: Log[State]) -> Finding | None:
+def _log(log: Log[State]) -> DoctorFinding | None:
     """What is wrong with it."""
     try:
         found = log.verify()
@@ -109,14 +116,14 @@ def _log(log: Log[State]) -> Finding | None:
     )
 
 
-def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, Finding]:
+def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, DoctorFinding]:
     """What the stacks are, as far as that can be known, and how the file and the log agree."""
     recorded = log.state().of(repo.worktree).configuration if log is not None else None
     path = repo.root / CONFIG
     if not path.exists():
         if recorded is not None:
             what = "tdd.yaml is gone; the configuration recorded in the log holds"
-            return from_json(Settings, recorded.settings), Finding(
+            return from_json(Settings, recorded.settings), DoctorFinding(
                 "configuration", "warn", what, "`tdd init`"
             )
         what = "Verdigris is not set up here: there is no tdd.yaml"
@@ -127,13 +134,15 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
         return Settings(stacks=()), failure("configuration", error.message, error.hint)
     if recorded is None:
         what = "tdd.yaml is there, and not recorded yet"
-        return settings, Finding("configuration", "warn", what, "`tdd init` adopts it")
+        return settings, DoctorFinding("configuration", "warn", what, "`tdd init` adopts it")
     if hashlib.sha256(path.read_bytes()).hexdigest() != recorded.tdd_yaml:
         what = "tdd.yaml changed since it was recorded"
         if log is not None and log.state().of(repo.worktree).turn is None:
-            return settings, Finding("configuration", "ok", f"{what}; the next command takes it in")
-        return settings, Finding("configuration", "warn", what, "the old one holds until the turn is settled")
-    return settings, Finding("configuration", "ok", "tdd.yaml is as recorded")
+            return settings, DoctorFinding("configuration", "ok", f"{what}; the next command takes it in")
+        return settings, DoctorFinding(
+            "configuration", "warn", what, "the old one holds until the turn is settled"
+        )
+    return settings, DoctorFinding("configuration", "ok", "tdd.yaml is as recorded")
 
 
 def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings) -> Project | None:
@@ -144,14 +153,14 @@ def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings
     return Project(repo, log, actor, settings, Classes.from_json(recorded.classes))
 
 
-def _tests(project: Project) -> Iterator[Finding]:
+def _tests(project: Project) -> Iterator[DoctorFinding]:
     try:
         present = has_tests(project)
     except VerdigrisError as error:
         yield failure("tests", f"the tree cannot be looked at: {error.message}", error.hint)
         return
     yield (
-        Finding("tests", "ok", "there are tests")
+        DoctorFinding("tests", "ok", "there are tests")
         if present
-        else Finding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)
+        else DoctorFinding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)
     )

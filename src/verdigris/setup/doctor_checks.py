@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris import sandbox
 from verdigris.core.confinement.needs import needs, write_keys
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.report import Ended, differences, merge_reports, only, suite_of
+from verdigris.core.report import RunEnd, differences, merge_reports, only, suite_of
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 from verdigris.execution.interpreter import find_interpreter
@@ -38,7 +38,7 @@ Level = Literal["ok", "warn", "fail"]
 
 
 @value
-class Finding:
+class DoctorFinding:
     name: str
     level: Level
     what: str
@@ -47,8 +47,8 @@ class Finding:
     details: tuple[str, ...] = ()
 
 
-def failure(name: str, what: str, fix: str | None) -> Finding:
-    return Finding(name, "fail", what, fix or "see `tdd doctor --json`")
+def failure(name: str, what: str, fix: str | None) -> DoctorFinding:
+    return DoctorFinding(name, "fail", what, fix or "see `tdd doctor --json`")
 
 
 _SECONDS = 30.0
@@ -87,7 +87,7 @@ MOST = 20
 _LOOK = "`room: {env: […]}` gives variables, `room: {network: host}` servers that no test starts itself"
 
 
-def check_room(project: Project, progress: Progress | None = None) -> Finding:
+def check_room(project: Project, progress: Progress | None = None) -> DoctorFinding:
     """The run outside is not confined and has the caller's whole environment: a person's to ask for."""
     if project.actor.role != "person":
         return failure("room", "only a person may ask for a run outside the room", "tell a person")
@@ -118,13 +118,15 @@ def _run_unstable_again(project: Project, outside: TestReport, inside: TestRepor
     return replace(inside, results=tuple(again.get(result.native_id, result) for result in inside.results))
 
 
-def _judge_difference(project: Project, outside: TestReport, inside: TestReport) -> Finding:
-    if outside.ended is not Ended.FINISHED:
+def _judge_difference(project: Project, outside: TestReport, inside: TestReport) -> DoctorFinding:
+    if outside.ended is not RunEnd.FINISHED:
         what = f"the suite does not finish outside the room ({outside.ended})"
-        return Finding("room", "warn", what, f"`{outside.command}` shows why", _last(outside))
+        return DoctorFinding("room", "warn", what, f"`{outside.command}` shows why", _last(outside))
     differing = differences(outside, inside)
-    if not differing and inside.ended is Ended.FINISHED:
-        return Finding("room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same")
+    if not differing and inside.ended is RunEnd.FINISHED:
+        return DoctorFinding(
+            "room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same"
+        )
     lacking = needs(
         only(inside, differing), os.environ, project.settings, installed=installed_plugins(project)
     )
@@ -132,11 +134,11 @@ def _judge_difference(project: Project, outside: TestReport, inside: TestReport)
     fix = (
         f"in tdd.yaml: {keys}" if keys else f"give the run what it lacks: {_LOOK} (`tdd help configuration`)"
     )
-    if inside.ended is not Ended.FINISHED:
+    if inside.ended is not RunEnd.FINISHED:
         what = f"the suite finishes outside the room, and not in it ({inside.ended})"
-        return Finding("room", "warn", what, fix, _last(inside))
+        return DoctorFinding("room", "warn", what, fix, _last(inside))
     what = f"tests that end differently in the room: {len(differing)} of {len(outside.results)}"
-    return Finding("room", "warn", what, fix, _list_differences(differing))
+    return DoctorFinding("room", "warn", what, fix, _list_differences(differing))
 
 
 def _list_differences(differing: tuple[RoomDifference, ...]) -> tuple[str, ...]:
@@ -160,10 +162,10 @@ def _ending(number: int) -> str:
 _ALLOW = "allow unprivileged user namespaces (sysctl, AppArmor, the container's profile), or live with it"
 
 
-def check_sandbox() -> Finding:
+def check_sandbox() -> DoctorFinding:
     found = sandbox.available()
     if not found.ok:
-        return Finding(
+        return DoctorFinding(
             "sandbox",
             "warn",
             f"no process can be confined here ({found.why}): tests run with your rights, and what they or an"
@@ -173,21 +175,21 @@ def check_sandbox() -> Finding:
             _ALLOW,
         )
     if not found.network:
-        return Finding(
+        return DoctorFinding(
             "sandbox",
             "warn",
             f"a confined process has no network of its own here ({found.why}): runs reach the machine's",
             f"{_ALLOW}; `room: {{network: host}}` says that it is meant",
         )
     if found.way == "plain":
-        return Finding(
+        return DoctorFinding(
             "sandbox",
             "warn",
             "a process can be confined, but without a user namespace: as root it may look into other"
             " processes of root by ptrace and /proc",
             f"work as a plain user; {_ALLOW}",
         )
-    return Finding(
+    return DoctorFinding(
         "sandbox", "ok", "what a run writes has no effect outside; mounts, ids and network of its own"
     )
 
@@ -207,7 +209,7 @@ print(json.dumps([list(sys.version_info[:3]), found]))
 """
 
 
-def check_git(here: Path) -> Finding:
+def check_git(here: Path) -> DoctorFinding:
     try:
         done = run(Command((program(os.environ), "--version"), here, dict(os.environ)), timeout=SECONDS)
     except VerdigrisError as error:
@@ -215,10 +217,10 @@ def check_git(here: Path) -> Finding:
     text = done.output.decode("utf-8", "replace").strip()
     if done.exit_code != 0 or version(text) < OLDEST_GIT:
         return failure("git", f"needs 2.34 or newer, found: {text}", "install a newer git")
-    return Finding("git", "ok", text)
+    return DoctorFinding("git", "ok", text)
 
 
-def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Finding]:
+def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[DoctorFinding]:
     if not is_in_interpreter(stack.runner):
         yield from check_tool(root, stack)
         return
@@ -245,7 +247,7 @@ def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[Findin
             name, f"{shown}: too old", "use Python 3.8 or newer: `python:` of the stack in tdd.yaml"
         )
     else:
-        yield Finding(name, "ok", shown)
+        yield DoctorFinding(name, "ok", shown)
     if kind_of(stack.runner).is_package:
         yield _pytest(name.replace("interpreter", "pytest"), str(found.path), pytest)
 
@@ -259,12 +261,12 @@ def _answer(output: bytes) -> tuple[tuple[int, ...], str | None] | None:
         return None
 
 
-def _pytest(name: str, python: str, found: str | None) -> Finding:
+def _pytest(name: str, python: str, found: str | None) -> DoctorFinding:
     if found is None:
         return failure(name, f"{python} cannot import pytest", f"`{python} -m pip install pytest`")
     if version(found) < OLDEST_PYTEST:
         return failure(name, f"{found} is too old", f"`{python} -m pip install 'pytest>=7'`")
-    return Finding(name, "ok", found)
+    return DoctorFinding(name, "ok", found)
 
 
 TOOL_SECONDS = 30.0
@@ -274,7 +276,7 @@ _ASKED = {"go": "version"}
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def check_tool(root: Path, stack: Stack) -> Iterator[Finding]:
+def check_tool(root: Path, stack: Stack) -> Iterator[DoctorFinding]:
     """One finding for the program, and one for the package that it runs."""
     where = "" if stack.root in {".", ""} else f" of {stack.root}"
     try:
@@ -306,15 +308,15 @@ def _tool_answer(root: Path, stack: Stack, tools: Toolset) -> str:
     return next((line.strip() for line in lines if version(line)), "")
 
 
-def _judge_tool(name: str, tool: str, path: str, answer: str) -> Finding:
+def _judge_tool(name: str, tool: str, path: str, answer: str) -> DoctorFinding:
     oldest = OLDEST.get(tool, ())
     if version(answer) < oldest:
         wanted = ".".join(map(str, oldest))
         return failure(name, f"{path}: {answer} is too old", f"install {tool} {wanted} or newer")
-    return Finding(name, "ok", f"{path}, {answer}" if answer else path)
+    return DoctorFinding(name, "ok", f"{path}, {answer}" if answer else path)
 
 
-def _package(name: str, runner: str, script: Path, node: str, home: Path, root: Path) -> Finding:
+def _package(name: str, runner: str, script: Path, node: str, home: Path, root: Path) -> DoctorFinding:
     described = next(p for p in script.parents if p.parent.name == "node_modules") / "package.json"
     try:
         said = json.loads(described.read_bytes())
@@ -326,4 +328,4 @@ def _package(name: str, runner: str, script: Path, node: str, home: Path, root: 
         return failure(name, f"{found} is too old", f"install {runner} {newest} or newer")
     if not fits(version(node), wanted):
         return failure(name, f"{found} needs node {wanted}, and {node} is there", "install a newer Node.js")
-    return Finding(name, "ok", found)
+    return DoctorFinding(name, "ok", found)

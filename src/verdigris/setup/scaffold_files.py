@@ -124,7 +124,7 @@ def _changed_paths(root: Path) -> tuple[str, ...]:
 
 
 @value
-class Undone:
+class RemovedScaffold:
     scaffold: Literal["none", "removed", "kept"] = "none"
     worked: str = ""
     """Where it was kept: a file that shows work."""
@@ -132,7 +132,7 @@ class Undone:
     """Where it was removed."""
 
 
-def undo(start: Path) -> Undone:
+def undo(start: Path) -> RemovedScaffold:
     """Before the configuration goes, which names the kata."""
     repo = find_repository(start)
     written = _read_scaffolded(repo)
@@ -140,10 +140,10 @@ def undo(start: Path) -> Undone:
     same = [path for path, d in there.items() if digest(read_plain(repo.root / path)) == d]
     worked = _find_work(repo.root, there, same) if written.project else []
     if worked and there:
-        return Undone("kept", worked[0])
+        return RemovedScaffold("kept", worked[0])
     for path in same:
         _remove(repo.root, path)
-    return Undone("removed" if same else "none", paths=tuple(same))
+    return RemovedScaffold("removed" if same else "none", paths=tuple(same))
 
 
 def _find_work(root: Path, there: Collection[str], same: Collection[str]) -> list[str]:

@@ -287,7 +287,7 @@ _REDIRECTING = REDIRECTING | {"GIT_REFLOG_ACTION", "GIT_ALTERNATE_OBJECT_DIRECTO
 
 
 @value
-class Said:
+class GitAnswer:
     code: int
     out: str
     err: str
@@ -309,7 +309,7 @@ def git(
     env: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     held: int | None = None,
-) -> Said:
+) -> GitAnswer:
     """`hidden` variables are not handed on; `held` is a lock that git goes on holding if we are killed."""
     kept = {
         name: text for name, text in os.environ.items() if name not in _REDIRECTING and name not in hidden
@@ -329,7 +329,7 @@ def git(
         )
     except FileNotFoundError:
         raise not_started(root) from None
-    return Said(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
+    return GitAnswer(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
 
 def ask_users_git(root: Path, *arguments: str) -> str:

@@ -34,7 +34,7 @@ CONFIG = "tdd.yaml"
 
 
 @value
-class View:
+class TreeView:
     """A tree that stands for the worktree's: runs and readers find its files, not those that lie there."""
 
     tree: str
@@ -50,7 +50,7 @@ class Project:
     settings: Settings
     configured: Classes
     """What the configuration says alone; `classes` is what counts."""
-    view: View | None = None
+    view: TreeView | None = None
     """None: the worktree as it stands."""
 
     @property

@@ -11,7 +11,7 @@ from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event,
 from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.core.events import Formatted, Formatting
 from verdigris.core.paths import EXECUTABLE, FILE
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
@@ -82,7 +82,7 @@ def _try_in_room(
     rewritten = rewritten_oracle(project, report)
     trial = Trial(tree, report, drift=during.oracle, moved=moved, rewritten=rewritten, seqs=seqs)
     passed = {r.native_id for r in report.results if r.status is Status.PASS}
-    untrusted = report.ended is not Ended.FINISHED or moved or during.oracle or rewritten
+    untrusted = report.ended is not RunEnd.FINISHED or moved or during.oracle or rewritten
     if untrusted or not passed.issuperset(claimed):
         return trial
     candidate = None if state.turn is None else Candidate(project, state.turn.tree, tree, edits, room)

@@ -105,12 +105,12 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     if links := links_out(project, tree):
         return _led_out(project, state, tree, edits, links)
     if below := judge_foundation(project, turn, tree):
-        return _settlement(project, state, _Outcome(below, _paths(edits)))
+        return _settlement(project, state, _SettlementOutcome(below, _paths(edits)))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
     edits = difference(project, turn.tree, tree)
     trial = try_candidate(project, state, tree, edits, progress)
     if below := judge_foundation(project, turn, tree, trial.report.below):
-        return _settlement(project, state, _Outcome(below, _paths(edits), trial=trial))
+        return _settlement(project, state, _SettlementOutcome(below, _paths(edits), trial=trial))
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
     scrutiny = trial.answers.scrutiny
@@ -147,13 +147,13 @@ def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: T
         project.record(settled)
         put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
         back = "it was put back, `tdd displaced` has what lay there: `tdd settle` again"
-        return _settlement(project, state, _Outcome(verdict, _paths(edits), following=back))
+        return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=back))
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
     cycle = state.open_cycle
     if cycle is not None and edits.oracle[0] == cycle.spec_path:
         bug = f"put {cycle.spec_path} back: {supersede_steps(cycle)}"
-    return _settlement(project, state, _Outcome(verdict, _paths(edits), following=bug))
+    return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=bug))
 
 
 def _led_out(
@@ -161,7 +161,7 @@ def _led_out(
 ) -> Settlement:
     verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
     project.record(Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons))
-    return _settlement(project, state, _Outcome(verdict, _paths(edits), following=remedy(links[0])))
+    return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=remedy(links[0])))
 
 
 def _accept(
@@ -173,7 +173,7 @@ def _accept(
     suite = () if trial.suite is None else (trial.suite,)
     project.record(settled, *suite, *triples, sync=True)
     return _settlement(
-        project, state, _Outcome(verdict, _paths(edits), trial=trial, accepted=tuple(state.claims))
+        project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial, accepted=tuple(state.claims))
     )
 
 
@@ -191,19 +191,19 @@ def _refuse(
     settled = settled_event(state, turn, verdict, trial.tree, edited=edited)
     if not struck_out(state, settled, project.settings.strikes):
         project.record(settled, sync=True)
-        return _settlement(project, state, _Outcome(verdict, _paths(edits), trial=trial))
-    return _lay_aside(project, state, _Judged(trial, verdict, edits), settled, progress)
+        return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial))
+    return _lay_aside(project, state, _JudgedTrial(trial, verdict, edits), settled, progress)
 
 
 @value
-class _Judged:
+class _JudgedTrial:
     trial: Trial
     verdict: Verdict
     edits: TreeDifference
 
 
 def _lay_aside(
-    project: Project, state: WorktreeState, judged: _Judged, settled: Settled, progress: Progress | None
+    project: Project, state: WorktreeState, judged: _JudgedTrial, settled: Settled, progress: Progress | None
 ) -> Settlement:
     """The last strike: what belongs to the failing claims goes; the others are settled on their own."""
     trial, verdict, edits = judged.trial, judged.verdict, judged.edits
@@ -226,13 +226,17 @@ def _lay_aside(
     aside.carry_out(project, intent)
     rest = project.state()
     if alone is None or rest.turn is None:
-        return _settlement(project, state, _Outcome(verdict, _paths(edits), trial=trial, laid=intent.aside))
+        return _settlement(
+            project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial, laid=intent.aside)
+        )
     other = _settle(project, rest, progress)
     if other.verdict.accepted:
         return _settlement(
             project,
             state,
-            _Outcome(verdict, _paths(edits), trial=trial, laid=intent.aside, accepted=other.accepted),
+            _SettlementOutcome(
+                verdict, _paths(edits), trial=trial, laid=intent.aside, accepted=other.accepted
+            ),
         )
     return _all_aside(project, other, verdict, trial, intent.aside)
 
@@ -254,11 +258,11 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
         )
         project.record(Repair(why=why, test_ids=intent.test_ids, aside=intent.aside), intent, sync=True)
         aside.carry_out(project, intent)
-    return _settlement(project, state, _Outcome(verdict, other.paths, trial=trial, laid=first))
+    return _settlement(project, state, _SettlementOutcome(verdict, other.paths, trial=trial, laid=first))
 
 
 @value
-class _Outcome:
+class _SettlementOutcome:
     """What a settlement came to."""
 
     verdict: Verdict
@@ -269,7 +273,7 @@ class _Outcome:
     following: str | None = None
 
 
-def _settlement(project: Project, state: WorktreeState, outcome: _Outcome) -> Settlement:
+def _settlement(project: Project, state: WorktreeState, outcome: _SettlementOutcome) -> Settlement:
     verdict, paths, trial, laid = outcome.verdict, outcome.paths, outcome.trial, outcome.laid
     after = project.state()
     following = outcome.following or (

@@ -41,7 +41,7 @@ BLOCKED = "blocked: "
 
 
 @value
-class Skipped:
+class SkippedTests:
     tests: tuple[str, ...]
     """Those that are marked; their reds ended."""
     paths: tuple[str, ...]
@@ -49,7 +49,7 @@ class Skipped:
     """Those that stay red, with the reason."""
 
 
-def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> Skipped | Deny:
+def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> SkippedTests | Deny:
     """Each test is marked, or named as one that cannot be; all must be red, and none may ever have passed.
 
     Safe to repeat: what is skipped already counts as marked.
@@ -60,7 +60,7 @@ def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> Skipped
         known = tuple(one for one in dict.fromkeys(test_ids) if one in state.blocked)
         wanted = tuple(one for one in dict.fromkeys(test_ids) if one not in state.blocked)
         if not wanted:
-            return Skipped(known, (), {})
+            return SkippedTests(known, (), {})
         tree = project.workspace.snapshot()
         passed = _read_passed(project, state)
         decision = _decide(project, state, tree, wanted, passed)
@@ -75,7 +75,7 @@ def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> Skipped
             intent = marking.intent(why)
             project.record(intent, sync=True)
             carry_out(project, intent)
-        return Skipped((*known, *marking.marked), tuple(marking.texts), marking.unmarked)
+        return SkippedTests((*known, *marking.marked), tuple(marking.texts), marking.unmarked)
 
 
 def carry_out(project: Project, intent: BlockingTests) -> None:

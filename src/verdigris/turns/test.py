@@ -13,7 +13,7 @@ from verdigris.core.events import Event, LayingAside, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import covers_test, ended_reds
-from verdigris.core.report import Ended, Status, TestReport, holds_tests, unseen_files
+from verdigris.core.report import RunEnd, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, shell_words, split_id
 from verdigris.core.value import field, replace, value
@@ -60,7 +60,7 @@ class Tested:
     @property
     def passed(self) -> bool:
         """A run that did not end properly, or in which nothing passed, has not passed."""
-        ended = self.report is None or (self.report.ended is Ended.FINISHED and not self.report.errors)
+        ended = self.report is None or (self.report.ended is RunEnd.FINISHED and not self.report.errors)
         statuses = {run.status for run in self.tests}
         return ended and Status.PASS in statuses and statuses <= {Status.PASS, Status.SKIP}
 
@@ -93,7 +93,7 @@ def run_tests(
             report = execute_suite(project, progress=progress)
             asked = suite_names(project)
         events = _record_runs(
-            project, state, _Seen(report, tree, asked, whole=not natives, steady=is_steady())
+            project, state, _ObservedRun(report, tree, asked, whole=not natives, steady=is_steady())
         )
         _all_known(natives and asked, report)
         after = project.state()
@@ -120,7 +120,7 @@ def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
 
 def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
     passed = all(result.status is Status.PASS for result in report.results)
-    if passed and report.ended is Ended.FINISHED and not report.errors:
+    if passed and report.ended is RunEnd.FINISHED and not report.errors:
         return ()
     from verdigris.core.confinement.needs import needs
 
@@ -130,7 +130,7 @@ def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
 def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
     """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
     stacks = [stack for stack in project.settings.stacks if is_in_interpreter(stack.runner)]
-    if report.ended is not Ended.FINISHED or not stacks:
+    if report.ended is not RunEnd.FINISHED or not stacks:
         return {}
     paths = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
     tests = [path for path in paths if project.classify(path) is PathClass.TEST]
@@ -175,7 +175,7 @@ def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tu
 
 
 @value
-class _Seen:
+class _ObservedRun:
     """A run, and what is known of it."""
 
     report: TestReport
@@ -187,7 +187,7 @@ class _Seen:
     """Nothing was touched meanwhile."""
 
 
-def _record_runs(project: Project, state: WorktreeState, seen: _Seen) -> tuple[TestRun, ...]:
+def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> tuple[TestRun, ...]:
     report, tree = seen.report, seen.tree
     runs = test_events(project, report, tree)
     if any(run.red for run in runs) and not _tree_stood_still(project, seen):
@@ -211,7 +211,7 @@ def _record_runs(project: Project, state: WorktreeState, seen: _Seen) -> tuple[T
     return runs
 
 
-def _tree_stood_still(project: Project, seen: _Seen) -> bool:
+def _tree_stood_still(project: Project, seen: _ObservedRun) -> bool:
     """Asked for reds only, since a look at the tree takes a tenth of a short run."""
     return seen.steady and not difference(project, seen.tree, project.workspace.snapshot()).protected
 
@@ -241,7 +241,7 @@ def _members(name: str, others: Sequence[str]) -> list[str]:
 
 def _all_known(natives: Sequence[str], report: TestReport) -> None:
     """An id that was asked for and not collected does not exist, unless its file failed to load."""
-    if report.ended is not Ended.FINISHED:
+    if report.ended is not RunEnd.FINISHED:
         return
     broken = {error.path for error in report.errors}
     for native in natives:
@@ -280,7 +280,7 @@ def _resume(
     paths = tuple(c.path for c in (*edits.source, *edits.other))
     files = {entry.path for entry in project.workspace.files(turn.tree)}
     natives = tuple(c.native_id for c in state.claims.values() if split_id(c.native_id).path in files)
-    report = TestReport("", Ended.FINISHED, 0, 0)
+    report = TestReport("", RunEnd.FINISHED, 0, 0)
     runs: tuple[TestRun, ...] = ()
     if natives:
         with on_start_tree(project, start=turn.tree, edited=tree, paths=paths) as layer:

@@ -10,22 +10,22 @@ from verdigris.checks.liveness.grammar_judgement import Member, TriedTests, judg
 from verdigris.checks.liveness.judgement import unseen
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     Place,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
     TestResult,
 )
-from verdigris.languages.probes import Change, Probe, Try
+from verdigris.languages.probes import Probe, ProbeChange, Try
 
 pytestmark = pytest.mark.quick
 
 PATH, NAME = "a.test.js", "adds"
 TEST = f"{PATH}::{NAME}"
 ASKED = TriedTests((TEST,))
-SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (Change(()),), frozenset({NAME}))
+SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (ProbeChange(()),), frozenset({NAME}))
 UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({NAME}))
 AT_TEST = Failure("AssertionError", assertion=True, message="3 is not 4", place=Place(PATH, 3))
 IN_SOURCE = Failure("RangeError", assertion=False, message="no", place=Place("src/f.js", 9))
@@ -34,7 +34,7 @@ IN_SOURCE = Failure("RangeError", assertion=False, message="no", place=Place("sr
 def report(
     status: Status | None = Status.PASS,
     failure: Failure | None = None,
-    ended: Ended = Ended.FINISHED,
+    ended: RunEnd = RunEnd.FINISHED,
     native: str = TEST,
 ) -> TestReport:
     results: tuple[TestResult, ...] = ()
@@ -67,7 +67,7 @@ def test_one_changed_text_that_passes_is_enough() -> None:
 
 @pytest.mark.parametrize(
     ("run", "why"),
-    [(FAILS, "3 is not 4"), (report(None), "it was not run"), (report(None, ended=Ended.DIED), "died")],
+    [(FAILS, "3 is not 4"), (report(None), "it was not run"), (report(None, ended=RunEnd.DIED), "died")],
 )
 def test_the_true_text_must_pass_too(run: TestReport, why: str) -> None:
     judged = judge_set(ASKED, [SURE], run, [changed(SURE, FAILS)], 1)
@@ -92,9 +92,9 @@ def test_a_failure_of_the_source_is_no_failure_of_the_assertion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "why"), [(Ended.TIMEOUT, "no time was left"), (Ended.EARLY_EXIT, "the run ended early")]
+    ("ended", "why"), [(RunEnd.TIMEOUT, "no time was left"), (RunEnd.EARLY_EXIT, "the run ended early")]
 )
-def test_a_test_of_which_no_try_ended_is_in_doubt(ended: Ended, why: str) -> None:
+def test_a_test_of_which_no_try_ended_is_in_doubt(ended: RunEnd, why: str) -> None:
     judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(None, ended=ended))], 1)
     assert judged.doubts == (f"{TEST}: no run with a changed assertion finished: {why}",)
 
@@ -112,7 +112,7 @@ def test_how_many_were_tried_is_told_when_time_was_short() -> None:
 
 
 def test_a_test_that_only_has_an_opposite_is_named() -> None:
-    opposite = replace(SURE, changes=(Change((), plausible=False),))
+    opposite = replace(SURE, changes=(ProbeChange((), plausible=False),))
     judged = judge_set(ASKED, [opposite], report(), [changed(opposite, FAILS)], 1)
     assert judged.unreached == (
         f"{TEST}: no other expected value was found for it; only the opposite was tried",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.confinement.needs import Need, fetching, needs, write_keys
-from verdigris.core.report import CollectError, Ended, Failure, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import CollectError, Failure, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 
 SET = {"DATABASE_URL": "pg://secret", "PORTAL": "x", "PATH": "/bin", "EDITOR": "vi", "HOME": "/home/ada"}
@@ -23,7 +23,7 @@ def skipped(note: str) -> TestResult:
 
 
 def report(*results: TestResult, errors: tuple[CollectError, ...] = (), tail: str = "") -> TestReport:
-    ended = Ended.NO_START if tail else Ended.FINISHED
+    ended = RunEnd.NO_START if tail else RunEnd.FINISHED
     return TestReport("python -m pytest", ended, 1, 1, results, errors=errors, tail=tail)
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from verdigris.core.policy.reds import ended_reds, newest, without_parents
-from verdigris.core.report import CollectError, Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import CollectError, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.state import Red
 
 
@@ -13,7 +13,7 @@ def red(native: str, *, seq: int = 1, tree: str = "t1", why: str = "valid") -> R
 
 def report(*ids: str, status: Status = Status.FAIL, **more: Any) -> TestReport:
     results = tuple(TestResult(i, i, "native", status, RunPhase.CALL, 1) for i in ids)
-    return TestReport("pytest", more.pop("ended", Ended.FINISHED), 1, 1, results, collected=ids, **more)
+    return TestReport("pytest", more.pop("ended", RunEnd.FINISHED), 1, 1, results, collected=ids, **more)
 
 
 REDS = {name: red(name) for name in ("tests/a.py::test_x", "tests/a.py::test_y[1]", "tests/sub/b.py::test_z")}
@@ -47,7 +47,7 @@ def test_a_run_of_a_function_looks_for_its_cases() -> None:
 def test_a_file_that_did_not_load_and_a_run_that_did_not_end_prove_nothing() -> None:
     broken = CollectError("tests/a.py", "SyntaxError", "x")
     assert ended_reds(REDS, report("tests/sub/b.py::test_z", errors=(broken,)), ()) == ()
-    assert ended_reds(REDS, report(ended=Ended.TIMEOUT), ()) == ()
+    assert ended_reds(REDS, report(ended=RunEnd.TIMEOUT), ()) == ()
 
 
 def test_where_all_is_built_at_once_one_broken_file_proves_nothing_about_the_others() -> None:

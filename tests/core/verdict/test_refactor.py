@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, LostAssertion, Restructured, Tool, judge_refactor
 
 BEFORE = {"t.py::a": Status.PASS, "t.py::b": Status.PASS, "t.py::known": Status.FAIL}
@@ -8,7 +8,7 @@ BEFORE = {"t.py::a": Status.PASS, "t.py::b": Status.PASS, "t.py::known": Status.
 
 def report(statuses: dict[str, Status], lines: dict[str, frozenset[int]] | None = None) -> TestReport:
     results = tuple(TestResult(t, t, "native", s, RunPhase.CALL, 1) for t, s in statuses.items())
-    return TestReport("pytest", Ended.FINISHED, 0, 1, results, tuple(statuses), lines=lines or {})
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, results, tuple(statuses), lines=lines or {})
 
 
 def test_the_same_suite_is_accepted_with_its_known_failures() -> None:
@@ -57,5 +57,5 @@ def test_frozen_paths_and_failing_verify() -> None:
 
 
 def test_a_run_that_died_is_broken() -> None:
-    died = TestReport("pytest", Ended.DIED, None, 1)
+    died = TestReport("pytest", RunEnd.DIED, None, 1)
     assert judge_refactor(Restructured(BEFORE, died)).kind is Kind.BROKEN

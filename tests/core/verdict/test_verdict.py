@@ -4,9 +4,9 @@ import pytest
 
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     Place,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -21,7 +21,7 @@ def result(native: str, status: Status = Status.PASS, failure: Failure | None = 
     return TestResult(native, native, "native", status, RunPhase.CALL, 1, failure)
 
 
-def report(*results: TestResult, ended: Ended = Ended.FINISHED, **more: object) -> TestReport:
+def report(*results: TestResult, ended: RunEnd = RunEnd.FINISHED, **more: object) -> TestReport:
     return TestReport("pytest", ended, 0, 1, results, tuple(r.native_id for r in results), **more)  # type: ignore[arg-type]
 
 
@@ -90,8 +90,8 @@ def test_drift_is_tampered_whatever_the_tests_say() -> None:
     )
 
 
-@pytest.mark.parametrize("ended", [e for e in Ended if e is not Ended.FINISHED])
-def test_a_run_that_did_not_end_properly_is_broken(ended: Ended) -> None:
+@pytest.mark.parametrize("ended", [e for e in RunEnd if e is not RunEnd.FINISHED])
+def test_a_run_that_did_not_end_properly_is_broken(ended: RunEnd) -> None:
     assert judge(TrialFacts(CLAIMED, Before({}), report(result("t.py::a"), ended=ended))).kind is Kind.BROKEN
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.report import Ended, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.drivers.judges.tester import names_source, new_functions
 
 PYTHON = {"src/rover/__init__.py": "class Rover:\n    def execute(self, commands):\n        return ''\n"}
@@ -14,7 +14,7 @@ def result(native: str, line: int = 0) -> TestResult:
 
 
 def report(*results: TestResult) -> TestReport:
-    return TestReport("run", Ended.FINISHED, 1, 1, results)
+    return TestReport("run", RunEnd.FINISHED, 1, 1, results)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import Noted, StepBegan
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.run import Run
+from verdigris.drivers.loop.run import LoopRun
 from verdigris.drivers.loop.state_file.text import read_machine_state
 from verdigris.drivers.loop.survey import pause_program, resume_program, stop_runs
 from verdigris.storage.project import open_project
@@ -46,7 +46,7 @@ def run_with(world: PlayedLoop, at_first_step: Callable[[], object], iterations:
             at_first_step()
 
     with open_program(world.root, NAME, watch) as opened:
-        return Run(opened, Limits(iterations)).make()
+        return LoopRun(opened, Limits(iterations)).make()
 
 
 def test_a_pause_is_on_record_and_in_the_state_file_and_ends_the_next_run(tmp_path: Path) -> None:

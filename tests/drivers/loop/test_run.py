@@ -42,7 +42,7 @@ from verdigris.drivers.happenings import (
 )
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.run import Run
+from verdigris.drivers.loop.run import LoopRun
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -396,7 +396,7 @@ PRICED = "code: {prices: {input: 1000.0, cached: 0.0, output: 0.0}}\n"
 def test_money_is_counted_by_the_prices_of_tdd_yaml_and_limits_a_run(tmp_path: Path) -> None:
     world = make_loop(tmp_path / "project", PRICED)
     with open_program(world.root, NAME, world.happenings.append) as opened:
-        ended = Run(opened, Limits(money=0.1)).make()
+        ended = LoopRun(opened, Limits(money=0.1)).make()
     assert (ended.outcome, ended.why, ended.steps) == ("limit", "0.12 is spent, and the limit is 0.1", 1)
     assert ended.cost == pytest.approx(0.12)
     assert [round(one.cost, 2) for one in world.of(Asked)] == [0.04, 0.08, 0.12]
@@ -405,7 +405,7 @@ def test_money_is_counted_by_the_prices_of_tdd_yaml_and_limits_a_run(tmp_path: P
 def test_a_limit_of_money_without_prices_is_told(tmp_path: Path) -> None:
     world = make_loop(tmp_path / "project")
     with open_program(world.root, NAME, world.happenings.append) as opened:
-        ended = Run(opened, Limits(1, money=0.1)).make()
+        ended = LoopRun(opened, Limits(1, money=0.1)).make()
     assert ended.cost is None
     assert "money is unknown" in world.of(Noted)[0].text
     assert "`llm.prices`" in world.of(Noted)[0].text

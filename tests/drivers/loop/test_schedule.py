@@ -8,15 +8,15 @@ import pytest
 
 from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.programs.program import read_program
-from verdigris.drivers.loop.schedule import Candidate, choose_due, due_document
+from verdigris.drivers.loop.schedule import WaitingProgram, choose_due, due_document
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 
 
-def candidate(name: str, faults: int = 0, schedule: str = "every 6h", **state: str) -> Candidate:
+def candidate(name: str, faults: int = 0, schedule: str = "every 6h", **state: str) -> WaitingProgram:
     text = f"---\nschedule: {schedule}\n---\n"
     rows = {key.replace("_", " "): said for key, said in state.items()}
-    return Candidate(FoundProgram(read_program(name, text), f"{name}.md", text, {}), rows, faults=faults)
+    return WaitingProgram(FoundProgram(read_program(name, text), f"{name}.md", text, {}), rows, faults=faults)
 
 
 def test_the_one_that_waited_longest_is_chosen_and_one_that_never_ran_first() -> None:
@@ -38,7 +38,7 @@ def test_the_one_that_waited_longest_is_chosen_and_one_that_never_ran_first() ->
         (candidate("a", faults=2), "unconfigured: 2 findings"),
     ],
 )
-def test_a_program_that_is_not_chosen_says_why(one: Candidate, reason: str) -> None:
+def test_a_program_that_is_not_chosen_says_why(one: WaitingProgram, reason: str) -> None:
     found = choose_due([one], NOW)
     assert found.selected is None
     assert found.skipped[0].reason.startswith(reason)

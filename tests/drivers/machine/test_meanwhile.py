@@ -12,7 +12,7 @@ from support.machines import make_kata, nobody
 from verdigris.core.errors import UserError
 from verdigris.drivers.happenings import Asked, Noted, StepEnded
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.run import Run
+from verdigris.drivers.machine.run import MachineRun
 from verdigris.drivers.machine.worktree import place
 from verdigris.storage.repository import find_repository
 
@@ -40,7 +40,7 @@ def run_while(kata: Kata, steps: int | None, at: int, meanwhile: Callable[[], ob
             left.pop()()
 
     with open_machine(kata.root, watch) as machine:
-        return Run(machine, nobody).make(steps)
+        return MachineRun(machine, nobody).make(steps)
 
 
 def notes(kata: Kata) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.drivers.specs.spec import read_spec
-from verdigris.drivers.specs.spec_lint import Fault, base_path, lint_spec
+from verdigris.drivers.specs.spec_lint import SpecFault, base_path, lint_spec
 
 BASE = """\
 # Sessions
@@ -37,7 +37,7 @@ DELTA = """\
 """
 
 
-def lint(text: str, base: str | None = None) -> tuple[Fault, ...]:
+def lint(text: str, base: str | None = None) -> tuple[SpecFault, ...]:
     found = None if base is None else read_spec("openspec/specs/s/spec.md", base.encode())
     return lint_spec(read_spec("x.md", text.encode()), text, found, base or "")
 

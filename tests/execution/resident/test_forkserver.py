@@ -17,7 +17,7 @@ import pytest
 from support.turns import CALC, CONFIG, SUB, TEST_SUB, World, make_world
 from support.warming import Warmth, ended, folders, ready, until
 from verdigris import sandbox
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.execution.resident import borrowed_child, headstart, resident
 from verdigris.execution.room.rooms import terms_of
 from verdigris.execution.test_run import run_request
@@ -420,15 +420,15 @@ def test_warm_and_cold_agree(tmp_path: Path, warmth: Warmth) -> None:
 @pytest.mark.parametrize(
     ("body", "end"),
     [
-        ("import os\nos._exit(3)", Ended.EARLY_EXIT),
-        ("import os\nos._exit(0)", Ended.EARLY_EXIT),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", Ended.DIED),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", Ended.DIED),
+        ("import os\nos._exit(3)", RunEnd.EARLY_EXIT),
+        ("import os\nos._exit(0)", RunEnd.EARLY_EXIT),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", RunEnd.DIED),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", RunEnd.DIED),
         ("import pytest\npytest.exit('enough', 7)", None),
         ("raise KeyboardInterrupt", None),
     ],
 )
-def test_bad_ends_are_told_as_they_are(warm: World, warmth: Warmth, body: str, end: Ended | None) -> None:
+def test_bad_ends_are_told_as_they_are(warm: World, warmth: Warmth, body: str, end: RunEnd | None) -> None:
     report = tried(warm, warmth, body)
     assert end in {None, report.ended}
     assert warm.test("tests/test_add.py").passed
@@ -445,7 +445,7 @@ def test_a_run_that_takes_too_long_is_killed_with_all_that_it_started(warm: Worl
     warm.write("pytest.ini", "[pytest]\naddopts = -s\n")
     warm.write("tests/test_it.py", "def test_it():\n" + textwrap.indent(textwrap.dedent(body), "    "))
     report = called(warm, "tests/test_it.py", timeout=1.0)
-    assert (report.ended, warmth.taken) == (Ended.TIMEOUT, [True])
+    assert (report.ended, warmth.taken) == (RunEnd.TIMEOUT, [True])
     words = report.tail.split()
     pids = [int(word) for word in words[words.index("PIDS") + 1 :][:2]]
     for pid in pids:
@@ -580,7 +580,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
             os.kill(int((folder / "lock").read_text()), signal.SIGKILL)
             until(lambda: not resident.is_running(str(folder)), "it goes on")
             time.sleep(0.05)
-            assert called(world, "tests/test_add.py").ended is Ended.FINISHED
+            assert called(world, "tests/test_add.py").ended is RunEnd.FINISHED
             ready(world)
         until(lambda: not list(place.glob(f"{PREFIX}*")), "a room is left")
         assert str(place) not in Path("/proc/self/mountinfo").read_text()

@@ -14,7 +14,7 @@ from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from support.tools import skip_where_maven_cannot, why_not
 from support.turns import CALC, TEST_SUB, make_world
 from verdigris.core.errors import ToolMissing
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.settings import JUnit, Stack
 from verdigris.execution.test_run import collect, execute
 from verdigris.execution.tools.call import find_tool, hidden_paths
@@ -63,7 +63,7 @@ def test_the_room_of_a_tool(tmp_path: Path) -> None:
         "pkg/test/a.test.js::fails": Status.FAIL,
         "pkg/test/a.test.js::writes": Status.PASS,
     }
-    assert (report.sandbox, report.ended) == ("overlay", Ended.FINISHED)
+    assert (report.sandbox, report.ended) == ("overlay", RunEnd.FINISHED)
     assert "pkg/test/a.test.js" in report.wrote
     assert world.read("pkg/test/a.test.js") == NODE_TEST_FILE
     assert collect(world.project) == set(statuses(report))
@@ -75,7 +75,7 @@ def test_a_run_that_does_not_end(tmp_path: Path) -> None:
     text = 'require("node:test")("hangs", () => { for (;;); });\n'
     world = make_tool_world(tmp_path / "demo", config, {"package.json": "{}", "test/a.test.js": text})
     report = execute(world.project, TestRequest((), timeout=1.5))
-    assert report.ended is Ended.TIMEOUT
+    assert report.ended is RunEnd.TIMEOUT
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from support.node_tools import RECORDED, installed, node_22, present
 from support.tool_worlds import NODE_CONFIG, make_tool_world
 from support.warming import ended, folders, until
 from verdigris import sandbox
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.test_run import run_request
 from verdigris.execution.tools import warm_vitest
@@ -281,7 +281,7 @@ def test_a_run_that_hangs_or_ends_its_host(world: World, warmth: Warmth) -> None
     hang = "import { it } from 'vitest';\nit('adds', () => { for (;;); }, 60000);\n"
     world.write("test/add.test.ts", hang)
     report = called(world, ADDS, timeout=3)
-    assert (report.ended, warmth.taken[-1]) == (Ended.TIMEOUT, True)
+    assert (report.ended, warmth.taken[-1]) == (RunEnd.TIMEOUT, True)
     (folder,) = folders(world)
     until(lambda: not resident.is_running(str(folder)), "it is still there")
     world.write("tdd.yaml", (world.root / "tdd.yaml").read_text() + "room: {test_timeout: 4}\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.calls import PASS, Call, Manner, Moment, Reply
+from verdigris.gates.calls import PASS, HookCall, Manner, Moment, Reply
 from verdigris.gates.clients import registry
 from verdigris.gates.clients.registry import Client, Surroundings
 from verdigris.gates.gate import answer
@@ -57,7 +57,7 @@ def test_a_tool_that_nobody_knows_is_foreign(client: Client) -> None:
 
 
 def test_replies_differ_and_hold_what_is_said(client: Client) -> None:
-    call = Call(Moment.BEFORE, tool="x", manner=Manner.WRITES)
+    call = HookCall(Moment.BEFORE, tool="x", manner=Manner.WRITES)
     yes, no, ask = (client.render(call, reply) for reply in (PASS, Reply("deny", "WHY"), Reply("ask", "WHY")))
     assert len({yes.stdout, no.stdout, ask.stdout}) == 3
     for given in (no, ask):
@@ -66,8 +66,8 @@ def test_replies_differ_and_hold_what_is_said(client: Client) -> None:
 
 @pytest.mark.parametrize("moment", [Moment.STOP, Moment.START, Moment.PROMPT])
 def test_a_fault_of_ours_locks_no_person_out(client: Client, moment: Moment) -> None:
-    assert client.fault(Call(moment), "WHAT", "HINT").exit_code == 0
-    refused = client.fault(Call(Moment.BEFORE), "WHAT", "HINT")
+    assert client.fault(HookCall(moment), "WHAT", "HINT").exit_code == 0
+    refused = client.fault(HookCall(Moment.BEFORE), "WHAT", "HINT")
     assert refused.exit_code == 2
     assert "WHAT" in refused.stdout + refused.stderr
 

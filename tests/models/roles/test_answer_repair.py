@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verdigris.models.roles.answer import Answer, RefusedAnswer, read_answer
+from verdigris.models.roles.answer import RefusedAnswer, RoleAnswer, read_answer
 
 EDIT: dict[str, Any] = {"path": "a.py", "action": "upsert", "content": "x = 'it\\'s, ]'\n"}
 SAID: dict[str, Any] = {"verdict": "edit", "rationale": "why", "subject": "add it", "edits": [EDIT]}
@@ -15,7 +15,7 @@ SAID: dict[str, Any] = {"verdict": "edit", "rationale": "why", "subject": "add i
 
 def content_of(text: str) -> str | None:
     answer = read_answer(text)
-    assert isinstance(answer, Answer), answer
+    assert isinstance(answer, RoleAnswer), answer
     return answer.edits[0].content
 
 
@@ -42,7 +42,7 @@ def test_a_slip_costs_nothing(text: str) -> None:
 
 def test_an_edit_that_names_a_new_place_is_a_move() -> None:
     answer = read_answer(json.dumps({**SAID, "edits": [{"path": "a.py", "to": "b.py"}]}))
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, RoleAnswer)
     assert answer.edits[0].action == "move"
 
 

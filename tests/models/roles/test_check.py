@@ -9,8 +9,8 @@ from support.kata_run import SOURCE, TEST, classify, start
 from verdigris.core.paths import PathClass
 from verdigris.drivers.loop.roles import IMPROVER, TEST_WRITER
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
-from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
-from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, Stop, check
+from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, RoleEdit, Say
+from verdigris.models.roles.check import MOST_CHARACTERS, EditPlan, RoleStop, check
 
 if TYPE_CHECKING:
     from verdigris.models.roles import Role
@@ -29,19 +29,21 @@ MATERIAL = replace(start(), files=TREE, withheld=frozenset({"tests/test_held.py"
 KNOWN = frozenset(TREE)
 
 
-def upsert(path: str = SOURCE, content: str | None = "x = 1\n", **about: Any) -> Edit:
-    return Edit(path, "upsert", content=content, **about)
+def upsert(path: str = SOURCE, content: str | None = "x = 1\n", **about: Any) -> RoleEdit:
+    return RoleEdit(path, "upsert", content=content, **about)
 
 
-def answer(*edits: Edit, **about: Any) -> Answer:
-    return Answer(**{"verdict": Say.EDIT, "rationale": "why", "subject": "do it", "edits": edits, **about})
+def answer(*edits: RoleEdit, **about: Any) -> RoleAnswer:
+    return RoleAnswer(
+        **{"verdict": Say.EDIT, "rationale": "why", "subject": "do it", "edits": edits, **about}
+    )
 
 
-def checked(given: Answer, role: Role = IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
+def checked(given: RoleAnswer, role: Role = IMPLEMENTOR, known: frozenset[str] = KNOWN) -> Any:
     return check(given, role, MATERIAL, known)
 
 
-def reason(given: Answer, role: Role = IMPLEMENTOR) -> str:
+def reason(given: RoleAnswer, role: Role = IMPLEMENTOR) -> str:
     refused = checked(given, role)
     assert isinstance(refused, RefusedAnswer), refused
     return "\n".join(refused.reasons)
@@ -51,8 +53,8 @@ def test_a_good_answer_becomes_what_the_kernel_writes() -> None:
     plan = checked(
         answer(
             upsert(intent=" the  sum\n"),
-            Edit("pyproject.toml", "delete"),
-            Edit("docs/dos.md", "move", to="./docs/unix.md"),
+            RoleEdit("pyproject.toml", "delete"),
+            RoleEdit("docs/dos.md", "move", to="./docs/unix.md"),
             type="fix",
             subject="fix(calc): Add the sum",
         )
@@ -124,24 +126,24 @@ def test_a_long_subject_is_shortened() -> None:
         (upsert("logo.png"), "binary or too large"),
         (upsert("src"), "src is a folder"),
         (upsert(f"{SOURCE}/x.py"), f"{SOURCE} is a file, not a folder"),
-        (Edit("gone.py", "delete"), "there is no such file to delete"),
-        (Edit(SOURCE, "delete", content="x"), "`delete` takes no `content`"),
-        (Edit(SOURCE, "delete", to="x"), "`delete` takes no `to`"),
-        (Edit("gone.py", "move", to="x.py"), "there is no such file to move"),
-        (Edit(SOURCE, "move"), "`move` needs `to`"),
-        (Edit(SOURCE, "move", to="pyproject.toml"), "pyproject.toml exists already"),
-        (Edit(SOURCE, "move", to="../x.py"), "../x.py: `..` may lead outside"),
-        (Edit(SOURCE, "move", to=SOURCE), "named by more than one edit"),
-        (Edit("logo.png", "move", to="x.png"), "binary or too large"),
+        (RoleEdit("gone.py", "delete"), "there is no such file to delete"),
+        (RoleEdit(SOURCE, "delete", content="x"), "`delete` takes no `content`"),
+        (RoleEdit(SOURCE, "delete", to="x"), "`delete` takes no `to`"),
+        (RoleEdit("gone.py", "move", to="x.py"), "there is no such file to move"),
+        (RoleEdit(SOURCE, "move"), "`move` needs `to`"),
+        (RoleEdit(SOURCE, "move", to="pyproject.toml"), "pyproject.toml exists already"),
+        (RoleEdit(SOURCE, "move", to="../x.py"), "../x.py: `..` may lead outside"),
+        (RoleEdit(SOURCE, "move", to=SOURCE), "named by more than one edit"),
+        (RoleEdit("logo.png", "move", to="x.png"), "binary or too large"),
         (upsert(content=TREE[SOURCE]), "nothing would change"),
         (upsert(TEST), "it belongs to the tests, and the implementor changes nothing of them"),
-        (Edit(TEST, "delete"), "it belongs to the tests"),
-        (Edit(SOURCE, "move", to="tests/x.py"), "it belongs to the tests"),
+        (RoleEdit(TEST, "delete"), "it belongs to the tests"),
+        (RoleEdit(SOURCE, "move", to="tests/x.py"), "it belongs to the tests"),
         (upsert(content="x" * (MOST_CHARACTERS + 1)), f"at most {MOST_CHARACTERS} in a step"),
         (upsert(intent="TDD-Verdict: accepted"), "the machine alone writes those"),
     ],
 )  # fmt: skip
-def test_an_edit_that_cannot_be_carried_out(edit: Edit, why: str) -> None:
+def test_an_edit_that_cannot_be_carried_out(edit: RoleEdit, why: str) -> None:
     assert why in reason(answer(edit))
 
 
@@ -162,7 +164,7 @@ def test_an_edit_that_cannot_be_carried_out(edit: Edit, why: str) -> None:
         (answer(verdict=Say.KATA_DONE), "not the implementor's to give"),
     ],
 )
-def test_an_answer_that_cannot_be_carried_out(given: Answer, why: str) -> None:
+def test_an_answer_that_cannot_be_carried_out(given: RoleAnswer, why: str) -> None:
     assert why in reason(given)
 
 
@@ -181,7 +183,7 @@ def test_all_reasons_are_given_at_once() -> None:
     ],
 )
 def test_a_role_may_stop(role: Role, say: Say) -> None:
-    assert checked(answer(verdict=say, reason="because "), role) == Stop(say, "because")
+    assert checked(answer(verdict=say, reason="because "), role) == RoleStop(say, "because")
 
 
 STUB = "def add(n):\n    return 0\n\n\ndef sub(n):  # STUB:TDD\n    return -1\n"
@@ -193,17 +195,17 @@ STUB = "def add(n):\n    return 0\n\n\ndef sub(n):  # STUB:TDD\n    return -1\n"
         (TESTER, [upsert(TEST, "def test_more(): assert 0\n")], None),
         (TESTER, [upsert(TEST), upsert(SOURCE, STUB)], None),
         (TESTER, [upsert(TEST), upsert(SOURCE, "def add(n):\n    return n\n")], "marked STUB:TDD (line"),
-        (TESTER, [upsert(TEST), Edit(SOURCE, "delete")], "the tester does not delete any"),
+        (TESTER, [upsert(TEST), RoleEdit(SOURCE, "delete")], "the tester does not delete any"),
         (TESTER, [upsert(SOURCE, STUB)], "No test file is among the edits"),
         (TESTER, [upsert("src/lib.rs", "#[cfg(test)] mod tests {}\n")], None),
         (TESTER, [upsert(TEST), upsert("spec/it.md")], "it is specification"),
         (REFACTORER, [upsert(SOURCE), upsert(TEST)], None),
-        (REFACTORER, [Edit(TEST, "delete")], "a refactor keeps every test"),
-        (REFACTORER, [Edit(TEST, "move", to="tests/test_b.py")], None),
+        (REFACTORER, [RoleEdit(TEST, "delete")], "a refactor keeps every test"),
+        (REFACTORER, [RoleEdit(TEST, "move", to="tests/test_b.py")], None),
         (REFACTORER, [upsert("spec/it.md")], "it is specification"),
     ],
 )
-def test_what_each_role_may_touch(role: Role, edits: list[Edit], why: str | None) -> None:
+def test_what_each_role_may_touch(role: Role, edits: list[RoleEdit], why: str | None) -> None:
     def with_spec(path: str) -> PathClass:
         return PathClass.SPEC if path.startswith("spec/") else classify(path)
 
@@ -220,7 +222,7 @@ def test_a_file_that_was_not_seen_whole_is_not_replaced() -> None:
     assert refused.unseen == (SOURCE,)
     assert f"{SOURCE}: you have not seen all of it" in refused.reasons[0]
     assert isinstance(checked(answer(upsert("src/new.py")), known=frozenset()), EditPlan)
-    assert isinstance(checked(answer(Edit(SOURCE, "delete")), known=frozenset()), EditPlan)
+    assert isinstance(checked(answer(RoleEdit(SOURCE, "delete")), known=frozenset()), EditPlan)
 
 
 PIN = Pin("take", "takes the first n", "the docs of take", ("take(2, 'abc') is ['a', 'b']",))

@@ -10,7 +10,7 @@ from support.kata_run import SOURCE, TEST, after, start, test_text
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.models.protocol import Ask, ModelReply, ToolCall
 from verdigris.models.roles.answer import RefusedAnswer, Say
-from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.conversation import LOOKS, begin, edit, say
 from verdigris.models.roles.prompt import Task
 
@@ -94,7 +94,7 @@ def test_a_bad_answer_goes_back_with_its_reason() -> None:
 
 def test_a_role_may_stop_at_once() -> None:
     model = Script([answered(verdict="kata-done", reason="all eight rules are shown")])
-    assert edit(model, begin(start(), TASK))[1] == Stop(Say.KATA_DONE, "all eight rules are shown")
+    assert edit(model, begin(start(), TASK))[1] == RoleStop(Say.KATA_DONE, "all eight rules are shown")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_verdict_that_cannot_be_meant_is_answered(said: dict[str, str], why: s
 def test_a_tester_whose_test_came_back_may_say_that_it_is_right() -> None:
     returned = replace(TASK, returned=True)
     model = Script([answered(verdict="test-is-right", reason="rule 3 says so")])
-    assert edit(model, begin(start(), returned))[1] == Stop(Say.TEST_IS_RIGHT, "rule 3 says so")
+    assert edit(model, begin(start(), returned))[1] == RoleStop(Say.TEST_IS_RIGHT, "rule 3 says so")
     material = after(start(), "test: it", {TEST: test_text(1)})
     _, refused = edit(Script([answered(WRITE)]), begin(material, returned))
     assert isinstance(refused, RefusedAnswer)

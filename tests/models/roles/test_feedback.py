@@ -10,9 +10,9 @@ from verdigris.core.actions import Deny
 from verdigris.core.events import TestRun
 from verdigris.core.report import (
     CollectError,
-    Ended,
     Failure,
     Place,
+    RunEnd,
     RunPhase,
     Status,
     TestReport,
@@ -49,7 +49,7 @@ def run(
 
 
 def report(*results: TestResult, **about: Any) -> TestReport:
-    return replace(TestReport("pytest", Ended.FINISHED, 1, 1, results), **about)
+    return replace(TestReport("pytest", RunEnd.FINISHED, 1, 1, results), **about)
 
 
 def test_a_refused_answer_goes_back_with_every_reason_and_the_files_it_had_not_seen() -> None:
@@ -93,7 +93,7 @@ def test_nothing_red_at_all_is_told() -> None:
     ("tests", "seen", "why"),
     [
         ([], report(), "no test was run"),
-        ([], report(ended=Ended.NO_START, tail="usage: pytest\n"), "did not end as it should (no-start)"),
+        ([], report(ended=RunEnd.NO_START, tail="usage: pytest\n"), "did not end as it should (no-start)"),
     ],
 )
 def test_a_run_that_shows_nothing_is_told(tests: list[TestRun], seen: TestReport, why: str) -> None:
@@ -161,7 +161,7 @@ def test_many_failures_are_not_all_told() -> None:
 
 def test_a_run_that_died_is_told_by_its_last_lines() -> None:
     said = feedback.describe_verdict(
-        Verdict(Kind.BROKEN), report(ended=Ended.NO_START, tail="no module named x\n")
+        Verdict(Kind.BROKEN), report(ended=RunEnd.NO_START, tail="no module named x\n")
     )
     assert "no module named x" in said
 
@@ -170,7 +170,7 @@ def test_a_run_that_died_is_told_by_its_last_lines() -> None:
 def test_nothing_of_a_held_out_test_is_told(kind: Kind) -> None:
     held = result(f"{HELD}::test_secret", message="assert 'hush' == 1")
     error = CollectError(HELD, "SyntaxError", "hush")
-    seen = report(held, errors=(error,), ended=Ended.DIED, tail=f"{HELD}: hush")
+    seen = report(held, errors=(error,), ended=RunEnd.DIED, tail=f"{HELD}: hush")
     verdict = Verdict(kind, (f"{HELD}::test_secret: hush",))
     withheld = frozenset({HELD})
     said = feedback.describe_verdict(verdict, seen, withheld=withheld)

@@ -11,7 +11,7 @@ from support.openai_server import Answer, Call, Server, serving
 from verdigris.core.errors import ContextOverflow
 from verdigris.drivers.machine.roles import TESTER
 from verdigris.models.providers import Endpoint
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import EditPlan
 from verdigris.models.roles.context import shrunk
@@ -28,8 +28,8 @@ EDITS = [{"path": TEST, "action": "upsert", "content": test_text(1)}]
 EDITED = json.dumps({"verdict": "edit", "rationale": "why", "subject": "a test", "edits": EDITS})
 
 
-def remote(server: Server) -> Remote:
-    return Remote(Endpoint("scripted", "scripted", server.url), environ={}, sleep=lambda _: None)
+def remote(server: Server) -> RemoteModel:
+    return RemoteModel(Endpoint("scripted", "scripted", server.url), environ={}, sleep=lambda _: None)
 
 
 def test_a_step_that_reads_blunders_and_succeeds() -> None:

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.models.roles.answer import PARTS, Answer, Edit, Pin, RefusedAnswer, Say, read_answer, schema
+from verdigris.models.roles.answer import (
+    PARTS,
+    Pin,
+    RefusedAnswer,
+    RoleAnswer,
+    RoleEdit,
+    Say,
+    read_answer,
+    schema,
+)
 
 EDIT = {"path": "a.py", "action": "upsert", "intent": "it", "content": "x\n", "to": None}
 GOOD: dict[str, Any] = {
@@ -26,8 +35,8 @@ def changed(**about: Any) -> str:
 
 
 def test_an_answer_is_read() -> None:
-    assert read_answer(TEXT) == Answer(
-        Say.EDIT, "why", type="feat", subject="add it", edits=(Edit("a.py", "upsert", "it", "x\n"),)
+    assert read_answer(TEXT) == RoleAnswer(
+        Say.EDIT, "why", type="feat", subject="add it", edits=(RoleEdit("a.py", "upsert", "it", "x\n"),)
     )
 
 
@@ -45,7 +54,7 @@ def test_an_answer_is_read() -> None:
     ],
 )
 def test_what_does_no_harm_around_it(text: str) -> None:
-    assert isinstance(read_answer(text), Answer)
+    assert isinstance(read_answer(text), RoleAnswer)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +112,7 @@ def test_the_schema_is_as_strict_servers_want_it_and_agrees_with_the_reading() -
     for each in (whole, edit, pin):
         assert each["required"] == list(each["properties"])
         assert each["additionalProperties"] is False
-    assert set(whole["properties"]) == set(Answer.__struct_fields__)
-    assert set(edit["properties"]) == set(Edit.__struct_fields__)
+    assert set(whole["properties"]) == set(RoleAnswer.__struct_fields__)
+    assert set(edit["properties"]) == set(RoleEdit.__struct_fields__)
     assert set(pin["properties"]) == set(Pin.__struct_fields__)
     assert whole["properties"]["verdict"]["enum"] == [say.value for say in Say]

@@ -8,7 +8,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import FILE, Entry
 from verdigris.storage.repository import Head, find_repository, head
-from verdigris.storage.snapshots.head_moves import Move, before_own_commits, held_alike, move_since
+from verdigris.storage.snapshots.head_moves import HeadMove, before_own_commits, held_alike, move_since
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ def here(repo: GitRepo) -> Head:
     return head(find_repository(repo.root))
 
 
-def since(repo: GitRepo, old: Head) -> Move:
+def since(repo: GitRepo, old: Head) -> HeadMove:
     """The answer, which must leave the user's git folder as it was."""
     users = repo.fingerprint()
     move = move_since(find_repository(repo.root), old)
@@ -31,8 +31,8 @@ def since(repo: GitRepo, old: Head) -> Move:
     return move
 
 
-def moved(*paths: str) -> Move:
-    return Move("moved", frozenset(paths))
+def moved(*paths: str) -> HeadMove:
+    return HeadMove("moved", frozenset(paths))
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def forked(repo: GitRepo) -> GitRepo:
 
 
 def test_nothing_happened(forked: GitRepo) -> None:
-    assert since(forked, here(forked)) == Move("none")
+    assert since(forked, here(forked)) == HeadMove("none")
 
 
 def test_a_new_branch_at_the_same_commit_is_nothing(forked: GitRepo) -> None:
     old = here(forked)
     forked.git("switch", "--quiet", "--create", "another")
-    assert since(forked, old) == Move("none")
+    assert since(forked, old) == HeadMove("none")
 
 
 def test_commits_and_amendments_made_here_are_plain(forked: GitRepo) -> None:
@@ -63,13 +63,13 @@ def test_commits_and_amendments_made_here_are_plain(forked: GitRepo) -> None:
     save(forked, "newer.py", "newer", message="subject: with a colon")
     forked.write("newer.py", "amended")
     forked.git("commit", "--quiet", "--all", "--amend", "--no-edit")
-    assert since(forked, old) == Move("commit")
+    assert since(forked, old) == HeadMove("commit")
 
 
 def test_the_first_commit_is_plain(repo: GitRepo) -> None:
     old = here(repo)
     save(repo, "a.py", "a")
-    assert since(repo, old) == Move("commit")
+    assert since(repo, old) == HeadMove("commit")
 
 
 def test_a_switch_brings_what_differs(forked: GitRepo) -> None:
@@ -82,9 +82,9 @@ def test_switching_there_and_back_is_nothing(forked: GitRepo) -> None:
     old = here(forked)
     forked.git("switch", "--quiet", "side")
     forked.git("switch", "--quiet", "main")
-    assert since(forked, old) == Move("none")
+    assert since(forked, old) == HeadMove("none")
     save(forked, "a.py", "a")
-    assert since(forked, old) == Move("commit")
+    assert since(forked, old) == HeadMove("commit")
 
 
 def test_a_merge_brings_the_other_side_only(forked: GitRepo) -> None:
@@ -161,18 +161,18 @@ def test_a_stash_does_not_move_head(forked: GitRepo) -> None:
     old = here(forked)
     forked.write("base.py", "stashed")
     forked.git("stash", "push", "--quiet")
-    assert since(forked, old) == Move("none")
+    assert since(forked, old) == HeadMove("none")
     forked.git("stash", "pop", "--quiet")
-    assert since(forked, old) == Move("none")
+    assert since(forked, old) == HeadMove("none")
 
 
 def test_a_detached_head_moves_like_any_other(forked: GitRepo) -> None:
     forked.git("switch", "--quiet", "--detach", "side")
     old = here(forked)
     save(forked, "loose.py", "loose")
-    assert since(forked, old) == Move("commit")
+    assert since(forked, old) == HeadMove("commit")
     forked.git("checkout", "--quiet", "HEAD~1")
-    assert since(forked, old) == Move("none")
+    assert since(forked, old) == HeadMove("none")
     forked.git("checkout", "--quiet", "HEAD~1")
     assert since(forked, old) == moved("base.py", "theirs.py")
 
@@ -276,7 +276,7 @@ def test_a_linked_worktree_has_a_head_of_its_own(forked: GitRepo, tmp_path: Path
     linked = GitRepo(tmp_path / "linked", forked.home)
     old = here(linked)
     save(forked, "a.py", "a")
-    assert since(linked, old) == Move("none")
+    assert since(linked, old) == HeadMove("none")
     linked.git("merge", "--quiet", "--no-edit", "side")
     assert since(linked, old) == moved("base.py", "theirs.py")
 

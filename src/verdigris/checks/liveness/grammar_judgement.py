@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.judgement import Liveness, unseen
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import Probe, Try
 
 _FORGED = frozenset({"Contradiction", "ReportedTwice"})
-_EARLY = frozenset({Ended.EARLY_EXIT, Ended.DIED})
+_EARLY = frozenset({RunEnd.EARLY_EXIT, RunEnd.DIED})
 _ENDED_EARLY = "the run ended early"
 _UNREAD = "no assertion that can be changed was found in it"
 _ONLY_OPPOSITE = "no other expected value was found for it; only the opposite was tried"
@@ -40,7 +40,7 @@ class TriedTests:
 
 
 @dataclass(slots=True)
-class _Found:
+class _SetFindings:
     hollow: dict[str, None] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     """Tests that failed at a changed assertion."""
@@ -59,7 +59,7 @@ def judge_set(
     """`drawn`: how many changed texts there were to try."""
     tried = frozenset((*asked.claimed, *asked.others))
     named = frozenset(result.native_id for result in true.results)
-    found = _Found()
+    found = _SetFindings()
     for member in changed:
         _take_in(found, tried, member, named)
     doubts = [*_unlike(asked, true)] or [*_tests_without_end(asked, found, known)]
@@ -82,7 +82,7 @@ def was_not_built(report: TestReport) -> bool:
     return bool(report.errors) and not report.results
 
 
-def _take_in(found: _Found, tried: frozenset[str], member: Member, named: frozenset[str]) -> None:
+def _take_in(found: _SetFindings, tried: frozenset[str], member: Member, named: frozenset[str]) -> None:
     """Where rows of a table name their tests, those of changed rows have names that were not there before."""
     report = member.report
     results = {result.native_id: result for result in report.results}
@@ -98,7 +98,7 @@ def _take_in(found: _Found, tried: frozenset[str], member: Member, named: frozen
 
 
 def _judge(
-    found: _Found, one: Try, native: str, result: TestResult | None, report: TestReport, *, sure: bool
+    found: _SetFindings, one: Try, native: str, result: TestResult | None, report: TestReport, *, sure: bool
 ) -> None:
     if result is not None and result.status is Status.PASS:
         if sure:
@@ -124,7 +124,7 @@ def _judge(
 
 
 def _why(report: TestReport) -> str:
-    if report.ended is Ended.TIMEOUT:
+    if report.ended is RunEnd.TIMEOUT:
         return "no time was left"
     if report.errors:
         return f"what it was changed to does not build: {report.errors[0].message.splitlines()[0][:120]}"
@@ -139,12 +139,12 @@ def _unlike(asked: TriedTests, true: TestReport) -> Iterator[str]:
         if result is None or result.status is not Status.PASS:
             failure = "" if result is None or result.failure is None else result.failure.message[:200]
             why = failure or (
-                "it was not run" if true.ended is Ended.FINISHED else f"the run ended: {true.ended}"
+                "it was not run" if true.ended is RunEnd.FINISHED else f"the run ended: {true.ended}"
             )
             yield f"{native} passes in the suite, but not when only its own file is run: {why}"
 
 
-def _unseen(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+def _unseen(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
     sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
@@ -152,7 +152,7 @@ def _unseen(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterato
             yield unseen(native)
 
 
-def _tests_without_end(asked: TriedTests, found: _Found, known: Sequence[Probe]) -> Iterator[str]:
+def _tests_without_end(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
     sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
         if native in found.seen | found.passed:

@@ -101,7 +101,7 @@ def oppose(
     asked = TriedTests(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
-    return _Runs(project, stack, tests, texts, room, dice).judged(asked, known, members)
+    return _SetRuns(project, stack, tests, texts, room, dice).judged(asked, known, members)
 
 
 def affected_tests(
@@ -143,7 +143,7 @@ def affected_tests(
     return tuple(dice.sample(natives, min(_SAMPLE, len(natives))))
 
 
-class _Runs:
+class _SetRuns:
     """The runs of one set."""
 
     def __init__(

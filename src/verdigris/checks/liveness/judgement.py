@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import Place
-    from verdigris.languages.python.liveness.probes import Probe, RunSet
+    from verdigris.languages.python.liveness.probes import PythonProbe, RunSet
 
 SPENT = "no time was left"
 _UNTRIED = "it was not tried"
@@ -40,7 +40,7 @@ class LivenessFindings:
     """Cases of tests in which an assertion was seen to run: changed, it failed in its place."""
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
-    suspects: tuple[Probe, ...] = ()
+    suspects: tuple[PythonProbe, ...] = ()
     """Passed, and perhaps rightly: not reached, or caught; each with the cases of tests that did."""
     unlike: tuple[str, ...] = ()
     """Of the asked tests: those that do not pass with the true text."""
@@ -53,7 +53,7 @@ class LivenessFindings:
 
 
 @value
-class _Case:
+class _CaseEnd:
     """How one case of a test ended in a run."""
 
     name: str
@@ -69,14 +69,14 @@ class _Book:
         self.hollow: dict[str, dict[str, None]] = {}
         self.seen: set[str] = set()
         self.lines: set[tuple[str, int]] = set()
-        self.suspects: dict[Probe, None] = {}
+        self.suspects: dict[PythonProbe, None] = {}
         self.unreached: dict[str, dict[str, None]] = {}
         self.whys: dict[str, list[str]] = {}
         self.tried: dict[str, int] = {}
         self.named: dict[str, tuple[str, ...]] = {}
-        self.joint: dict[tuple[int, str], list[tuple[Probe, frozenset[int], str | None]]] = {}
+        self.joint: dict[tuple[int, str], list[tuple[PythonProbe, frozenset[int], str | None]]] = {}
 
-    def take(self, probe: Probe, function: str, outcome: VariantOutcome, right: list[_Case]) -> None:
+    def take(self, probe: PythonProbe, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
         """`right`: the cases of the function with the true text."""
         cases = _cases(function, outcome, right)
         passing = _passing(cases, right)
@@ -92,7 +92,7 @@ class _Book:
         else:
             self.judge(probe, function, why, tuple(cases[number].name for number in sorted(passing)))
 
-    def judge(self, probe: Probe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
+    def judge(self, probe: PythonProbe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
         """`passed`: the cases of the function that did."""
         told = f"{probe.path}:{probe.line}: {probe.what}"
         if passed and function not in probe.guarded:
@@ -158,7 +158,7 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
 
 
 def find_unnoticed(
-    suspects: Iterable[Probe], heard: frozenset[tuple[str, int, str]]
+    suspects: Iterable[PythonProbe], heard: frozenset[tuple[str, int, str]]
 ) -> dict[str, tuple[str, ...]]:
     """By test: assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
@@ -183,7 +183,7 @@ def unseen_case(case: str) -> str:
     return f"{case}: no assertion ran in this case of it"
 
 
-def _passing(cases: list[_Case], right: list[_Case]) -> frozenset[int]:
+def _passing(cases: list[_CaseEnd], right: list[_CaseEnd]) -> frozenset[int]:
     """The cases that pass, by number; of those that fail with the true text too, nothing is known."""
     alike = len(cases) == len(right)
     sound = all(case.status != "failed" for case in right)
@@ -205,7 +205,7 @@ def _all_pass(test_id: str, right: VariantOutcome) -> bool:
     return bool(cases) and all(status == "passed" for status in cases)
 
 
-def _why_unreached(probe: Probe, cases: list[_Case], outcome: VariantOutcome) -> str | None:
+def _why_unreached(probe: PythonProbe, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
     if any(_failed_at(probe, case) for case in cases):
         return None
     if any(case.status == "failed" for case in cases):
@@ -215,17 +215,17 @@ def _why_unreached(probe: Probe, cases: list[_Case], outcome: VariantOutcome) ->
     return "the test was skipped or ended in its setup" if cases else outcome.why or "the test did not run"
 
 
-def _failed_at(probe: Probe, case: _Case) -> bool:
+def _failed_at(probe: PythonProbe, case: _CaseEnd) -> bool:
     first, last = probe.lines
     places = case.places if case.status == "failed" else ()
     return any(place.path == probe.path and first <= place.line <= last for place in places)
 
 
-def _cases(function: str, outcome: VariantOutcome, right: Sequence[_Case] = ()) -> list[_Case]:
+def _cases(function: str, outcome: VariantOutcome, right: Sequence[_CaseEnd] = ()) -> list[_CaseEnd]:
     """`right`: the same cases with the true text, in the same order; they give the names."""
     ids = [i for i in outcome.outcomes if i == function or i.startswith(f"{function}[")]
     names = [case.name for case in right] if len(right) == len(ids) else ids
     return [
-        _Case(name, outcome.outcomes[i], outcome.places.get(i, ()))
+        _CaseEnd(name, outcome.outcomes[i], outcome.places.get(i, ()))
         for name, i in zip(names, ids, strict=True)
     ]

@@ -22,7 +22,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
 from verdigris.languages.python.liveness.probes import ProbePlan, RunSet, plan, reaching, shuffle_runs
-from verdigris.runners.protocol import Runs, TestRequest
+from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ class LivenessRequest:
 
 
 @dataclass(slots=True)
-class _Found:
+class _StackFindings:
     hollow: list[str] = field(default_factory=list)
     noted: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -96,7 +96,7 @@ class LiveRuns:
         self.seconds = float(project.settings.liveness_seconds)
         self.took = _durations(asked.suite)
         self.watched: list[TestReport] = []
-        self._found = _Found()
+        self._found = _StackFindings()
 
     def try_all(self) -> Liveness:
         """The claimed tests and the others in one set; what is then unclear, in others of its own."""
@@ -243,7 +243,7 @@ class LiveRuns:
         extra: Sequence[str] = (),
     ) -> TestReport:
         each = max(_PATIENCE, 5 * self._estimate(names) + 5)
-        asked = Runs(
+        asked = RequestedRuns(
             tuple(member.texts for member in runs.members),
             seconds=self.seconds,
             each=min(each, self.seconds),

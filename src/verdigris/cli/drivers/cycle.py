@@ -62,14 +62,14 @@ def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
     it may not start, 69 no model answers, 130 interrupted.
     """
     from verdigris.cli.drivers.machine import SUCCEEDED, reporting_ends, watching
-    from verdigris.drivers.cycle.run import Run
+    from verdigris.drivers.cycle.run import CycleRun
     from verdigris.drivers.cycle.stage_play import open_run
 
     if denial := persons_only("cycle run"):
         return deny(denial, as_json=as_json)
     with reporting_ends("`tdd cycle run` goes on with the open stage", as_json=as_json) as failed:
         with watching(as_json=as_json) as watch, open_run(project(), watch, record=record) as opened:
-            ended = Run(opened).make(spec, cwd=here())
+            ended = CycleRun(opened).make(spec, cwd=here())
         if isinstance(ended, Deny):
             return deny(ended, as_json=as_json)
         return 0 if ended.outcome in SUCCEEDED else 1

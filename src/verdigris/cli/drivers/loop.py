@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.drivers.loop.programs.discovery import FoundProgram, ProgramFault
-    from verdigris.drivers.loop.schedule import Candidate
+    from verdigris.drivers.loop.schedule import WaitingProgram
 
 NOTHING_DUE = 1
 
@@ -113,9 +113,9 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
 
     from verdigris.cli.drivers.machine import reporting_ends, watching
     from verdigris.drivers.happenings import RunEnded
-    from verdigris.drivers.loop.iteration.phases import EXIT_CODES, End
+    from verdigris.drivers.loop.iteration.phases import EXIT_CODES, LoopOutcome
     from verdigris.drivers.loop.open_program import open_program
-    from verdigris.drivers.loop.run import Run
+    from verdigris.drivers.loop.run import LoopRun
 
     if denial := persons_only("loop run"):
         return deny(denial, as_json=as_json)
@@ -123,8 +123,8 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     chosen = name or _choose(root)
     if not chosen:
         with watching(as_json=as_json) as watch:
-            watch(RunEnded(str(End.NOTHING_DUE), following="`tdd loop due` says why"))
-        return EXIT_CODES[End.NOTHING_DUE]
+            watch(RunEnded(str(LoopOutcome.NOTHING_DUE), following="`tdd loop due` says why"))
+        return EXIT_CODES[LoopOutcome.NOTHING_DUE]
     with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
         with (
             _ending_when_terminated(),
@@ -134,8 +134,8 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
             limits = opened.found.program.limits
             if iterations is not None:
                 limits = replace(limits, rounds=iterations)
-            ended = Run(opened, limits).make()
-        return EXIT_CODES[End(ended.outcome)]
+            ended = LoopRun(opened, limits).make()
+        return EXIT_CODES[LoopOutcome(ended.outcome)]
     return failed[0]
 
 
@@ -307,7 +307,7 @@ def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
     return (find_program(root, name),) if name else find_programs(root)
 
 
-def _candidates(root: Path, name: str) -> tuple[Candidate, ...]:
+def _candidates(root: Path, name: str) -> tuple[WaitingProgram, ...]:
     from verdigris.drivers.loop.settings import load_loop
     from verdigris.drivers.loop.survey import gather_candidates
 

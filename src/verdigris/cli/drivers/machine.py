@@ -29,11 +29,11 @@ def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     if (no := persons_only("run")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.machine.open_machine import open_machine
-    from verdigris.drivers.machine.run import Run
+    from verdigris.drivers.machine.run import MachineRun
 
     with reporting_ends("`tdd run` goes on with the open step", as_json=as_json) as failed:
         with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
-            ended = Run(machine, _person(watch, as_json=as_json)).make(steps)
+            ended = MachineRun(machine, _person(watch, as_json=as_json)).make(steps)
         return 0 if ended.outcome in SUCCEEDED else 1
     return failed[0]
 

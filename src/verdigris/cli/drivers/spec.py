@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.specs.spec import Spec
     from verdigris.drivers.specs.spec_files import SpecFiles, Succession
-    from verdigris.drivers.specs.spec_lint import Fault
+    from verdigris.drivers.specs.spec_lint import SpecFault
 
 _FORMATS = ("openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature")
 
@@ -166,7 +166,7 @@ def _read(spelling: str) -> tuple[Spec, str]:
     return read_spec(_relative(file), data), data.decode("utf-8", "replace")
 
 
-def _lint_plan(plan: str, specs: Sequence[Spec]) -> tuple[Spec, tuple[Fault, ...]]:
+def _lint_plan(plan: str, specs: Sequence[Spec]) -> tuple[Spec, tuple[SpecFault, ...]]:
     from verdigris.drivers.cycle.pages import lint_plan
 
     if len(specs) != 1:
@@ -197,7 +197,7 @@ def _inside(spelling: str) -> str:
     return _relative(file)
 
 
-def _faults(spec: Spec, text: str) -> tuple[Fault, ...]:
+def _faults(spec: Spec, text: str) -> tuple[SpecFault, ...]:
     from verdigris.drivers.specs.spec_lint import base_path, lint_spec
 
     base = base_path(spec)
@@ -236,7 +236,7 @@ def _spec_document(spec: Spec) -> dict[str, Any]:
     }
 
 
-def _lint_lines(spec: Spec, faults: Sequence[Fault]) -> list[Line]:
+def _lint_lines(spec: Spec, faults: Sequence[SpecFault]) -> list[Line]:
     if not faults:
         return [Line(f"{visible(spec.path)}: {count_of(len(spec.scenarios), 'scenario')}, no fault", "green")]
     lines = []
@@ -248,7 +248,7 @@ def _lint_lines(spec: Spec, faults: Sequence[Fault]) -> list[Line]:
     return lines
 
 
-def _lint_document(spec: Spec, faults: Sequence[Fault]) -> dict[str, Any]:
+def _lint_document(spec: Spec, faults: Sequence[SpecFault]) -> dict[str, Any]:
     return {
         "path": spec.path,
         "spec_id": spec.id,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.environment import surroundings
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
 
@@ -46,7 +46,7 @@ _ROOM = "room."
 
 
 @value
-class _Said:
+class _FailureText:
     where: str
     kind: str
     text: str
@@ -94,16 +94,16 @@ def needs(
     return tuple(found.values())
 
 
-def _sayings(report: TestReport) -> Iterator[_Said]:
+def _sayings(report: TestReport) -> Iterator[_FailureText]:
     for result in report.results:
         if result.failure is not None:
-            yield _Said(result.id, result.failure.kind, result.failure.message)
+            yield _FailureText(result.id, result.failure.kind, result.failure.message)
         elif result.status is Status.SKIP:
-            yield _Said(result.id, "", result.note)
+            yield _FailureText(result.id, "", result.note)
     for error in report.errors:
-        yield _Said(error.path, error.kind, error.message)
-    if report.ended is Ended.NO_START:
-        yield _Said("the run", "", report.tail)
+        yield _FailureText(error.path, error.kind, error.message)
+    if report.ended is RunEnd.NO_START:
+        yield _FailureText("the run", "", report.tail)
 
 
 def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:
@@ -113,7 +113,7 @@ def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> froze
 
 
 def _find_needs(
-    said: _Said,
+    said: _FailureText,
     lost: frozenset[str],
     environ: Mapping[str, str],
     settings: Settings,
@@ -141,7 +141,7 @@ def _find_needs(
             yield "room.plugins", plugin
 
 
-def _variables(said: _Said, lost: frozenset[str]) -> Iterator[str]:
+def _variables(said: _FailureText, lost: frozenset[str]) -> Iterator[str]:
     if said.kind == "KeyError":
         name = said.text.strip("'\"")
         yield from {name} & lost

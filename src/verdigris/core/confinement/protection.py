@@ -54,7 +54,7 @@ def mounts(
     folder of `roomy` is never read-only as a whole: tools make folders of their own there (`src/x.egg-info`).
     """
     few = sum(cls in protected for cls in files.values()) <= FEW
-    top = _Folder("", few=few)
+    top = _MountFolder("", few=few)
     for path, cls in files.items():
         top.put(path, protected=cls in protected)
     found: dict[str, bool] = {}
@@ -74,13 +74,13 @@ def above(path: str) -> Iterable[str]:
         yield path
 
 
-class _Folder:
+class _MountFolder:
     """A folder of any depth: nothing here recurses per level."""
 
     def __init__(self, path: str, *, few: bool) -> None:
         self.path = path
         self.few = few
-        self.folders: dict[str, _Folder] = {}
+        self.folders: dict[str, _MountFolder] = {}
         self.kept: list[str] = []
         self.free: list[str] = []
         self.code = False
@@ -90,7 +90,7 @@ class _Folder:
         home = self
         for depth, folder in enumerate(folders, start=1):
             if folder not in home.folders:
-                home.folders[folder] = _Folder("/".join(folders[:depth]), few=self.few)
+                home.folders[folder] = _MountFolder("/".join(folders[:depth]), few=self.few)
             home = home.folders[folder]
         (home.kept if protected else home.free).append(path)
         home.code = home.code or name.endswith(CODE)
@@ -122,7 +122,7 @@ class _Folder:
 
     def mount_own(
         self, found: dict[str, bool], roomy: frozenset[str], *, sealed: bool
-    ) -> list[tuple[_Folder, bool]]:
+    ) -> list[tuple[_MountFolder, bool]]:
         """The folders in it that need mounts of their own; `sealed`: it lies in a read-only folder, so what
         is free in it needs a hole.
         """

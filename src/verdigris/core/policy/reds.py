@@ -11,7 +11,7 @@ from verdigris.core.actions import Allow, Decision, Deny
 from verdigris.core.cycle import SOURCE_WAITS, deny_source
 from verdigris.core.languages import STUB_MARK, declaring, is_loaded_singly
 from verdigris.core.paths import compile_glob
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.test_ids import named_tests, shell_words, split_id
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _was_looked_for(native: str, report: TestReport, asked: Sequence[str]) -> bo
     path = split_id(native).path
     broken = {error.path for error in report.errors}
     unloaded = path in broken or (broken and not is_loaded_singly(path))
-    if report.ended is not Ended.FINISHED or unloaded:
+    if report.ended is not RunEnd.FINISHED or unloaded:
         return False
     return not asked or any(covers_test(name.rstrip("/"), native) for name in asked)
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import from_elsewhere
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import some
 from verdigris.core.value import field, value
 
@@ -176,18 +176,18 @@ CONTRADICTIONS = frozenset({"ExitCode", "ReportedTwice", "Miscounted"})
 def reasons_against_run(after: TestReport) -> tuple[str, ...]:
     tail = after.tail.strip().splitlines()[-1:] or ["it said nothing"]
     match after.ended:
-        case Ended.FINISHED if after.strays:
+        case RunEnd.FINISHED if after.strays:
             return ("something other than the reporter wrote on its channel",)
-        case Ended.FINISHED:
+        case RunEnd.FINISHED:
             contradictions = (error.message for error in after.errors if error.kind in CONTRADICTIONS)
             return (*contradictions, *from_elsewhere(after))
-        case Ended.TIMEOUT:
+        case RunEnd.TIMEOUT:
             return ("the test run did not end in time",)
-        case Ended.DIED:
+        case RunEnd.DIED:
             return (f"the test run died: {tail[0]}",)
-        case Ended.EARLY_EXIT:
+        case RunEnd.EARLY_EXIT:
             return ("the test process exited before every collected test was reported",)
-        case Ended.NO_START:
+        case RunEnd.NO_START:
             return (f"the test runner did not start: {tail[0]}",)
 
 

@@ -11,7 +11,7 @@ from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.checks.weakening import RECORDED, find_weakenings
 from verdigris.core.paths import PathClass, from_elsewhere
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.audit.units import Unit
     from verdigris.storage.project import Project
 
-NOTHING = Suite(TestReport("", Ended.FINISHED, 0, 0))
+NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
 """What changes beside the code and is rarely read by a test."""
 _NOT_INSTALLED = re.compile(r"No module named '(\w+)")
@@ -133,7 +133,7 @@ def _suite_before(runs: TestRuns, tree: str) -> Suite:
 def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
     """Why nobody can be blamed or praised, whatever else was seen."""
     for side, suite in (("after", after), ("before", before)):
-        if suite.report.ended in {Ended.NO_START, Ended.TIMEOUT}:
+        if suite.report.ended in {RunEnd.NO_START, RunEnd.TIMEOUT}:
             return f"{side} the change {reasons_against_run(suite.report)[0]}."
         if elsewhere := from_elsewhere(suite.report):
             return f"{side} the change the tests {elsewhere[0]}."
@@ -182,7 +182,7 @@ def _find_lost_checks(
         i for i in sorted(before.passed) if _function(i) not in functions and split_id(i).path not in unloaded
     ]
     told = {one.path for one in lost}
-    if unseen and after.report.ended is Ended.FINISHED:
+    if unseen and after.report.ended is RunEnd.FINISHED:
         texts = texts_at(project, unit.after, {split_id(i).path for i in unseen})
         for native in still_written(texts, unseen, seen):
             path = split_id(native).path
@@ -199,7 +199,7 @@ def _find_regressions(
     runs: TestRuns, unit: Unit, before: Suite, after: Suite, change: _Change
 ) -> tuple[tuple[Place, ...], frozenset[str]]:
     """Tests that passed before and fail after, and those that give both answers on one tree."""
-    if after.report.ended is not Ended.FINISHED:
+    if after.report.ended is not RunEnd.FINISHED:
         why = reasons_against_run(after.report)
         return ((Place("", 0, f"the whole suite: {why[0]}"),) if before.passed else ()), frozenset()
     unloaded = {error.path: error for error in after.report.errors}

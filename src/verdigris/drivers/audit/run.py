@@ -20,7 +20,7 @@ from verdigris.drivers.audit.replay import Replayed, replay
 from verdigris.drivers.audit.report import AuditReport, Outcome, UnitReport, parse_unit, render_unit
 from verdigris.drivers.audit.suite import TestRuns
 from verdigris.drivers.audit.units import find_units
-from verdigris.storage.project import Project, View, open_log
+from verdigris.storage.project import Project, TreeView, open_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def open_runs(plain: Project, folder: AuditFolder, tree: str, seconds: float) ->
     """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings."""
     worktree = plain.workspace.snapshot()
     found = configure(folder, plain.workspace, plain.repo.root, tree)
-    view = View(tree, worktree)
+    view = TreeView(tree, worktree)
     project = replace(plain, settings=found.settings, configured=found.classes, view=view)
     require_rooms(project)
     project = replace(project, settings=_with_sources(project, tree))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import TimedOut
 from verdigris.core.records import from_json, to_json
-from verdigris.core.report import Ended, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.folder import key_of
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import View
+from verdigris.storage.project import TreeView
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class Suite:
     @property
     def is_whole(self) -> bool:
         """It says how the suite stands: the run came to its end, and found tests or nothing to object."""
-        return self.report.ended is Ended.FINISHED and (bool(self.report.results) or not self.report.errors)
+        return self.report.ended is RunEnd.FINISHED and (bool(self.report.results) or not self.report.errors)
 
 
 class TestRuns:
@@ -62,7 +62,7 @@ class TestRuns:
     def at(self, tree: str) -> Project:
         """The project as if that tree were the worktree's."""
         view = self.project.view
-        return replace(self.project, view=View(tree, tree if view is None else view.worktree))
+        return replace(self.project, view=TreeView(tree, tree if view is None else view.worktree))
 
     def left(self) -> float:
         left = self._ends - time.monotonic()
@@ -81,7 +81,7 @@ class TestRuns:
         there = self.at(tree)
         request = TestRequest(trace=tuple(trace), sources=source_roots(there, tree), timeout=self._limit())
         found = Suite(_slim(execute_suite(there, request)), tuple(trace))
-        if found.report.ended is Ended.FINISHED:
+        if found.report.ended is RunEnd.FINISHED:
             self.folder.keep(_KIND, key, to_json(found))
         return found
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core.report import Ended
+from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase
 from verdigris.models.roles import feedback
 
@@ -62,7 +62,7 @@ def describe_run(tested: Tested, *, withheld: Collection[str], quote: feedback.Q
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
     if tested.report is None:
         told += " (seen before on this very tree)"
-    elif tested.report.ended is not Ended.FINISHED:
+    elif tested.report.ended is not RunEnd.FINISHED:
         told += f"; the run did not end as it should ({tested.report.ended})"
     parts = [f"{told}; phase {tested.phase}"]
     parts += [

@@ -27,7 +27,7 @@ from verdigris.drivers.happenings import (
     ToolCalled,
     TurnJudged,
 )
-from verdigris.gates.calls import Call, Moment
+from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import describe_unfinished, stop
 from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
@@ -250,7 +250,7 @@ class Session:
             self.stops += 1
             return describe_denial(no), None
         project = self.bench.project
-        call = Call(
+        call = HookCall(
             Moment.STOP,
             actor=project.actor,
             session=self.file.name,

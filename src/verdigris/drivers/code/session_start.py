@@ -39,7 +39,7 @@ from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
 from verdigris.models.casting import Casting
 from verdigris.models.roles.context import as_text
-from verdigris.setup.doctor_checks import Finding
+from verdigris.setup.doctor_checks import DoctorFinding
 from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
@@ -298,7 +298,7 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
     )
 
 
-def check_plan(start: Path) -> tuple[Finding, ...]:
+def check_plan(start: Path) -> tuple[DoctorFinding, ...]:
     """What is odd about the plan of the last session."""
     try:
         repo = find_repository(start)
@@ -308,4 +308,4 @@ def check_plan(start: Path) -> tuple[Finding, ...]:
         return ()
     odd = lint_plan(plan)
     fix = "tell the agent to revise its plan: each step with a test_id names the file of the test"
-    return (Finding(f"plan of session {name}", "warn", odd[0], fix, odd[1:]),) if odd else ()
+    return (DoctorFinding(f"plan of session {name}", "warn", odd[0], fix, odd[1:]),) if odd else ()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.specs.markdown import list_items, read_page
-from verdigris.drivers.specs.spec_lint import Fault
+from verdigris.drivers.specs.spec_lint import SpecFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
-    from verdigris.drivers.specs.markdown import Page
+    from verdigris.drivers.specs.markdown import MarkdownPage
 
 
 EXAMPLE = """\
@@ -64,39 +64,39 @@ def read_plan(text: str) -> tuple[PlannedScenario, ...]:
     return tuple(found)
 
 
-def lint_plan(text: str, scenarios: Sequence[str]) -> tuple[Fault, ...]:
+def lint_plan(text: str, scenarios: Sequence[str]) -> tuple[SpecFault, ...]:
     """`scenarios`: the ids of the spec. The plan is good when there is no fault."""
     planned = read_plan(text)
     found = [*_lint_scenarios(planned, scenarios), *_lint_source(text, read_page(text))]
     return tuple(sorted(found, key=lambda fault: fault.line))
 
 
-def _lint_scenarios(planned: Sequence[PlannedScenario], scenarios: Sequence[str]) -> Iterator[Fault]:
+def _lint_scenarios(planned: Sequence[PlannedScenario], scenarios: Sequence[str]) -> Iterator[SpecFault]:
     known = {one.id for one in planned}
     for missing in (one for one in scenarios if one not in known):
         fix = f"add:\n{EXAMPLE.replace('SCENARIO-ID', missing)}"
-        yield Fault("error", 1, f"the plan says nothing about {missing}", fix)
+        yield SpecFault("error", 1, f"the plan says nothing about {missing}", fix)
     for one in planned:
         if one.id not in scenarios:
-            yield Fault(
+            yield SpecFault(
                 "error", one.line, f"the spec has no scenario {one.id}", "`tdd spec show` lists the ids"
             )
             continue
         if not one.asserts:
-            yield Fault("error", one.line, f"{one.id}: nothing to assert", "add an item `- assert: …`")
+            yield SpecFault("error", one.line, f"{one.id}: nothing to assert", "add an item `- assert: …`")
         if not one.edges:
-            yield Fault("error", one.line, f"{one.id}: no edge case", "add an item `- edge: …`")
+            yield SpecFault("error", one.line, f"{one.id}: no edge case", "add an item `- edge: …`")
 
 
-def _lint_source(text: str, page: Page) -> Iterator[Fault]:
+def _lint_source(text: str, page: MarkdownPage) -> Iterator[SpecFault]:
     plain = "say in words what is observed; the test author chooses the language"
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         if _FENCE.match(line):
-            yield Fault("error", number, "a block of code in the plan", plain)
+            yield SpecFault("error", number, "a block of code in the plan", plain)
             break
     for one in page.lines:
         if _SOURCE.search(one.text[:_LOOKED_AT]):
-            yield Fault("error", one.number, "this looks like source", plain)
+            yield SpecFault("error", one.number, "this looks like source", plain)
 
 
 FOLDER = ".tdd/evidence"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import Cycle, Red
     from verdigris.models.roles import Tree
-    from verdigris.models.roles.answer import Edit
+    from verdigris.models.roles.answer import RoleEdit
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
 
@@ -92,24 +92,24 @@ or cannot be done, with a `reason` that a person can act on."""
 _WRONG = frozenset({Say.SPEC_IS_WRONG})
 
 
-def _deny_source(edit: Edit, _: Tree) -> str | None:
+def _deny_source(edit: RoleEdit, _: Tree) -> str | None:
     """Whether an upsert is only a stub is for the kernel to say."""
     return (
         None if edit.action == "upsert" else f"it is source, and the test author does not {edit.action} any"
     )
 
 
-def _deny_tests(_: Edit, __: Tree) -> str:
+def _deny_tests(_: RoleEdit, __: Tree) -> str:
     return (
         "it belongs to the tests, which are frozen; if a test is wrong, answer with the verdict test-is-wrong"
     )
 
 
-def _deny_code(_: Edit, __: Tree) -> str:
+def _deny_code(_: RoleEdit, __: Tree) -> str:
     return "the validator writes nothing but new tests to be held out"
 
 
-def _deny_known_tests(edit: Edit, tree: Tree) -> str | None:
+def _deny_known_tests(edit: RoleEdit, tree: Tree) -> str | None:
     if edit.action == "upsert" and plain(edit.path) not in tree:
         return None
     return "a test to be held out is a new file: name another"

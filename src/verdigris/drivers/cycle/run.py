@@ -38,13 +38,13 @@ _NOBODY = "the kernel's checks"
 
 
 @value
-class Ended:
+class CycleEnd:
     outcome: str
     why: str
     next: str
 
 
-class Run:
+class CycleRun:
     def __init__(self, open_: OpenRun) -> None:
         self._open, self._project, self._watch = open_, open_.project, open_.watch
         self._steps = 0
@@ -63,16 +63,16 @@ class Run:
             while ended is None:
                 ended = self._play()
         except BudgetUsedUp as used:
-            ended = Ended(BUDGET, str(used), "`tdd cycle run` takes it up again")
+            ended = CycleEnd(BUDGET, str(used), "`tdd cycle run` takes it up again")
         return self._tell_end(ended)
 
-    def _begin(self, spelling: str, cwd: Path) -> Ended | Deny | None:
+    def _begin(self, spelling: str, cwd: Path) -> CycleEnd | Deny | None:
         state = self._project.state()
         path = canonical(self._project.root, spelling, cwd=cwd).path
         last = state.cycle
         if last is not None and not last.open and last.spec_path == path and self._is_as_proven(last):
             again = f"`tdd cycle start {last.spec_path}` begins another cycle on it"
-            return Ended(DONE, f"{last.spec_id} is implemented: {last.evidence}", again)
+            return CycleEnd(DONE, f"{last.spec_id} is implemented: {last.evidence}", again)
         resumed = last is not None and last.open and last.spec_path == path
         if not resumed:
             started = start(self._project, spelling, cwd=cwd)
@@ -90,14 +90,14 @@ class Run:
 
     # -- one stage ----------------------------------------------------------------------------
 
-    def _play(self) -> Ended | None:
+    def _play(self) -> CycleEnd | None:
         """What ends the run, if anything does."""
         state = self._project.state()
         cycle = state.cycle
         if cycle is None or not cycle.open:
-            return Ended(DONE, "", "review the code, then activate what the line ACTIVATE names")
+            return CycleEnd(DONE, "", "review the code, then activate what the line ACTIVATE names")
         if cycle.stopped:
-            return Ended(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
+            return CycleEnd(STOPPED, cycle.stopped, f"{next_step(cycle)}; then `tdd cycle run` goes on")
         if denial := deny_misplaced(self._project, cycle):
             return _as_refused(denial)
         step = step_of(self._project, cycle)
@@ -120,10 +120,10 @@ class Run:
                 return _as_refused(opened)
         if human:
             following = next_step(cycle, turn=self._project.state().turn is not None)
-            return Ended(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
+            return CycleEnd(WAITING, f"the {role} is a person", f"{following}; then `tdd cycle run` goes on")
         return self._ask_model(project, cycle, step)
 
-    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+    def _ask_model(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         role, before = ROLE_OF[cycle.stage], self._open.meter.usage
         model = self._open.casting.model(role.name, step)
         self._watch(StepBegan(step, role.name, model.name, self._open.settings.attempts))
@@ -136,7 +136,7 @@ class Run:
             self._tell_stage(cycle, step, done)
         return None
 
-    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+    def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
         done = validate(project)
         if isinstance(done, Deny):
@@ -144,7 +144,7 @@ class Run:
         self._tell_stage(cycle, step, done)
         return None
 
-    def _complete(self, project: Project, cycle: Cycle, step: int) -> Ended | None:
+    def _complete(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         done = advance(project)
         if isinstance(done, Deny):
             return _as_refused(done)
@@ -177,7 +177,7 @@ class Run:
         if replay:
             self._watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
 
-    def _tell_verb(self, done: CycleStep | Deny) -> Ended | None:
+    def _tell_verb(self, done: CycleStep | Deny) -> CycleEnd | None:
         if isinstance(done, Deny):
             return _as_refused(done)
         self._watch(Told(done.said))
@@ -221,7 +221,7 @@ class Run:
         paths = [path for path in changed if not path.startswith(f"{tdd_folder.NAME}/")]
         return workspace.diff(start, tree, paths) if paths else ""
 
-    def _tell_end(self, ended: Ended) -> RunEnded:
+    def _tell_end(self, ended: CycleEnd) -> RunEnded:
         meter = self._open.meter
         for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
             if recording.drift:
@@ -244,8 +244,8 @@ class Run:
         return found
 
 
-def _as_refused(denial: Deny) -> Ended:
-    return Ended(REFUSED, denial.reason, denial.next)
+def _as_refused(denial: Deny) -> CycleEnd:
+    return CycleEnd(REFUSED, denial.reason, denial.next)
 
 
 def _verdict_in(done: CycleStep) -> str:

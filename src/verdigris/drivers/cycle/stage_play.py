@@ -34,7 +34,7 @@ from verdigris.drivers.step_records import StepLog, StepRecords
 from verdigris.models.casting import cast_roles
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.storage.lock import hold_alone
 from verdigris.storage.tdd_folder import write_whole
 from verdigris.turns.aside import lay_back
@@ -163,13 +163,13 @@ class StagePlay:
 
     # -- an answer ----------------------------------------------------------------------------
 
-    def _carry_out(self, got: EditPlan | Stop, attempt: int) -> CycleStep | Deny | Bad:
+    def _carry_out(self, got: EditPlan | RoleStop, attempt: int) -> CycleStep | Deny | Bad:
         match got:
-            case Stop(say=Say.TEST_IS_WRONG):
+            case RoleStop(say=Say.TEST_IS_WRONG):
                 return self._report_bug(got.reason)
-            case Stop(say=Say.SPEC_IS_WRONG):
+            case RoleStop(say=Say.SPEC_IS_WRONG):
                 return self._stop(f"the {self._role} says that the spec is wrong: {got.reason}")
-            case Stop():
+            case RoleStop():
                 return self._judge(got)
         seen: Seen = []
         done = self._judge_edits(got, seen)
@@ -182,7 +182,7 @@ class StagePlay:
         )
         return self._begin_again(join_reasons(why)) or done
 
-    def _judge(self, got: Stop) -> CycleStep | Deny:
+    def _judge(self, got: RoleStop) -> CycleStep | Deny:
         """The validator's word, on top of the kernel's own checks."""
         for path, data in got.changes.items():
             write_whole(self._project.root / HOLDOUT / path, data)

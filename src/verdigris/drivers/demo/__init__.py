@@ -106,7 +106,7 @@ Scene: TypeAlias = (
 )
 
 
-class Stage(Protocol):
+class DemoStage(Protocol):
     """Where the play is shown."""
 
     def show(self, scene: Scene, /) -> None: ...

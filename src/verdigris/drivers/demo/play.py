@@ -34,15 +34,15 @@ from verdigris.turns.write import write
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.drivers.demo import Stage
-    from verdigris.languages.starter import Cheat, PlainTool, Program, Script
+    from verdigris.drivers.demo import DemoStage
+    from verdigris.languages.starter import Cheat, PlainTool, RequiredTool, Script
     from verdigris.storage.project import Project
 
 
 @value
 class Agent:
     project: Project
-    stage: s.Stage
+    stage: s.DemoStage
 
     def writes(self, path: str, text: str, wish: str) -> None:
         self.stage.show(s.Wish(wish))
@@ -129,7 +129,7 @@ def prepare(script: Script, folder: Path | None = None) -> Project:
     return open_project(root, Actor(role="agent", context="demo", client="demo"))
 
 
-def play(script: Script, project: Project, stage: Stage) -> None:
+def play(script: Script, project: Project, stage: DemoStage) -> None:
     """The repository it leaves is whole and can be looked at."""
     agent = Agent(project, stage)
     stage.show(Act("An agent meets the law", "calc.py can add. The agent is asked for subtraction."))
@@ -193,7 +193,7 @@ def lay_out(files: Mapping[str, str], root: Path, subject: str) -> None:
 _PATIENCE = 20.0
 
 
-def require(needed: Program) -> None:
+def require(needed: RequiredTool) -> None:
     found = program(needed.name, os.environ, needed.missing)
     env = {**os.environ, "RUSTUP_AUTO_INSTALL": "0"}
     try:

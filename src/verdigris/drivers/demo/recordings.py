@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.settings import REPLAY, MachineSettings
 from verdigris.drivers.cycle.roles import TEAM as CYCLE_TEAM
-from verdigris.drivers.cycle.run import Run as CycleRun
+from verdigris.drivers.cycle.run import CycleRun
 from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.drivers.demo.play import lay_out
 from verdigris.drivers.happenings import RunEnded
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.recorded import IN_PLACE
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.drivers.machine.run import Run
+from verdigris.drivers.machine.run import MachineRun
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import CONFIG, open_project
 
@@ -38,7 +38,7 @@ def build_kata(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
     """In a new folder; what happens is told to `watch`, that it is a replay among it."""
     prepare_kata(root, actor, IN_PLACE)
     with open_machine(root, watch) as machine:
-        return Run(machine, lambda _: None).make(KATA_STEPS)
+        return MachineRun(machine, lambda _: None).make(KATA_STEPS)
 
 
 def prepare_kata(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{KATA_TALK}") -> None:

@@ -157,7 +157,7 @@ def mending(project: Project, base: str, changes: Mapping[str, bytes | None]) ->
 
 
 @value
-class Coverage:
+class LineCoverage:
     idle: int
     """Statements that no test runs."""
     all: int
@@ -214,7 +214,7 @@ def unshown(project: Project) -> tuple[str, ...]:
     return () if found is None else found.places
 
 
-def _measure_coverage(project: Project, tree: str, worktree: str) -> Coverage | None:
+def _measure_coverage(project: Project, tree: str, worktree: str) -> LineCoverage | None:
     """By the whole suite; None where there is no Python to measure."""
     paths = [
         entry.path
@@ -230,4 +230,4 @@ def _measure_coverage(project: Project, tree: str, worktree: str) -> Coverage | 
     idle = sum(len(lines - report.lines.get(path, frozenset())) for path, lines in statements.items())
     places = uncovered_lines({}, texts, {path: report.lines.get(path, frozenset()) for path in texts})
     fails = bool(report.errors) or any(r.status in {Status.FAIL, Status.ERROR} for r in report.results)
-    return Coverage(idle, sum(map(len, statements.values())), places, fails)
+    return LineCoverage(idle, sum(map(len, statements.values())), places, fails)

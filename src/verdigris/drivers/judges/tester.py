@@ -12,7 +12,7 @@ from verdigris.checks.observation import find_unclaimed
 from verdigris.checks.weakening import find_losses
 from verdigris.core.languages import known_suffixes, language_of
 from verdigris.core.paths import PathClass
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
@@ -87,7 +87,7 @@ def _red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
     changed = {change.path for change in project.workspace.changes(start, tree)}
     tested = _run_suite(project, changed)
     seen += [tested.report] if tested.report else []
-    if tested.report is not None and tested.report.ended is not Ended.FINISHED and not tested.tests:
+    if tested.report is not None and tested.report.ended is not RunEnd.FINISHED and not tested.tests:
         why = f"the test run did not end as it should: {tested.report.ended}"
         return Bad(feedback.wrong_red(tested.tests, tested.report), (why,), tested.report.tail)
     if tested.report is not None and (many := _too_many(project, rules, start, changed, tested.report)):

@@ -12,12 +12,12 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Spent, reached_limit
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
-from verdigris.drivers.loop.iteration.phases import End
+from verdigris.drivers.loop.iteration.phases import LoopOutcome
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
-from verdigris.drivers.loop.run import ITERATION, STOPPED, Run
+from verdigris.drivers.loop.run import ITERATION, STOPPED, LoopRun
 from verdigris.drivers.loop.schedule import choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.drivers.loop.programs.discovery import FoundProgram
-    from verdigris.drivers.loop.schedule import Candidate
+    from verdigris.drivers.loop.schedule import WaitingProgram
 
     Play = Callable[[str, Limits], RunEnded]
 
@@ -104,7 +104,7 @@ class Daemon:
         else:
             self._run(due.selected.found)
 
-    def _look(self) -> tuple[Candidate, ...]:
+    def _look(self) -> tuple[WaitingProgram, ...]:
         """People's edits are taken in first, wherever they were pushed."""
         settings = load_loop(self.root)
         for one in find_programs(self.root):
@@ -149,9 +149,9 @@ class Daemon:
             (old.money or 0.0) + (ended.cost or 0.0),
             old.seconds + (self.clock.now() - began).total_seconds(),
         )
-        if ended.outcome == End.PAUSED and ended.why == STOPPED:
+        if ended.outcome == LoopOutcome.PAUSED and ended.why == STOPPED:
             self._stopped.add(one.name)
-        elif ended.outcome == End.INFRASTRUCTURE or not ended.steps:
+        elif ended.outcome == LoopOutcome.INFRASTRUCTURE or not ended.steps:
             self._fall_back(one.name, f"{ended.outcome}: {ended.why}")
         else:
             self._troubles.pop(one.name, None)
@@ -191,7 +191,7 @@ def open_daemon(root: Path, watch: Watcher, minutes: float, *, wait: bool) -> It
 
     def play(name: str, limits: Limits) -> RunEnded:
         with open_program(root, name, watch) as opened:
-            return Run(opened, limits).make()
+            return LoopRun(opened, limits).make()
 
     repo = open_project(root, Actor(client=DRIVER)).repo
     with occupy(repo, DAEMON, patient=wait):

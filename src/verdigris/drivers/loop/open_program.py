@@ -11,7 +11,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.happenings import Delayed, Noted, scrub_events
-from verdigris.drivers.loop.branches.remote import Remote
+from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
 from verdigris.drivers.loop.history import read_history
 from verdigris.drivers.loop.occupancy import RUN, occupy
@@ -65,7 +65,7 @@ class OpenProgram:
     """Where git has to be told where the hooks are."""
 
     @property
-    def remote(self) -> Remote | None:
+    def remote(self) -> GitRemote | None:
         return remote_of(self.home.root, self.settings)
 
     @property
@@ -147,9 +147,9 @@ class BranchStuck(UserError):
     """The program's branch needs a person."""
 
 
-def remote_of(root: Path, settings: LoopSettings) -> Remote | None:
+def remote_of(root: Path, settings: LoopSettings) -> GitRemote | None:
     known = git(root, "remote").out.split()
-    return Remote(settings.remote) if settings.remote in known else None
+    return GitRemote(settings.remote) if settings.remote in known else None
 
 
 def follow_base(open_: OpenProgram) -> OpenProgram:

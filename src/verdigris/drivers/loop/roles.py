@@ -10,7 +10,7 @@ from verdigris.models.roles.answer import Say
 
 if TYPE_CHECKING:
     from verdigris.models.roles import Tree
-    from verdigris.models.roles.answer import Edit
+    from verdigris.models.roles.answer import RoleEdit
 
 DRIVER = "loop"
 
@@ -76,18 +76,18 @@ done, with a `reason` that a person can act on."""
 _ALWAYS = frozenset({Say.PROGRAM_IS_WRONG})
 
 
-def _deny_source(edit: Edit, _: Tree) -> str | None:
+def _deny_source(edit: RoleEdit, _: Tree) -> str | None:
     """Whether an upsert is only a stub is for the kernel to say."""
     return (
         None if edit.action == "upsert" else f"it is source, and the test writer does not {edit.action} any"
     )
 
 
-def _deny_tests(_: Edit, __: Tree) -> str:
+def _deny_tests(_: RoleEdit, __: Tree) -> str:
     return "it belongs to the tests, which are not this role's; if a test is wrong, say test-is-wrong"
 
 
-def _deny_lost_tests(edit: Edit, _: Tree) -> str | None:
+def _deny_lost_tests(edit: RoleEdit, _: Tree) -> str | None:
     return "it is a test file, and every test is kept" if edit.action == "delete" else None
 
 

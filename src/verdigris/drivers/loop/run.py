@@ -15,12 +15,7 @@ from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.history import accepted_metrics
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.iteration.iteration import Iteration
-from verdigris.drivers.loop.iteration.phases import (
-    End,
-    Ended,
-    end_of_pause,
-    pause_reason,
-)
+from verdigris.drivers.loop.iteration.phases import LoopEnd, LoopOutcome, end_of_pause, pause_reason
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.occupancy import is_asked_to_stop
@@ -40,7 +35,7 @@ STOPPED = "stopped by a person"
 """The run, not the program: the next run goes on."""
 
 
-class Run:
+class LoopRun:
     def __init__(self, open_: OpenProgram, limits: Limits, clock: float | None = None) -> None:
         self._open, self._limits = open_, limits
         self._program = open_.found.program
@@ -61,11 +56,11 @@ class Run:
                 self._iterate()
                 ended = self._check()
         except BudgetUsedUp as used:
-            ended = Ended(End.LIMIT, str(used), self._again)
+            ended = LoopEnd(LoopOutcome.LIMIT, str(used), self._again)
         except BranchStuck as stuck:
-            ended = Ended(End.BLOCKED, stuck.message, stuck.hint or self._again)
+            ended = LoopEnd(LoopOutcome.BLOCKED, stuck.message, stuck.hint or self._again)
         except (OutOfReach, ModelUnavailable) as gone:
-            ended = Ended(End.INFRASTRUCTURE, str(gone), self._again)
+            ended = LoopEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
         self._keeper.write()
         return self._tell_end(ended)
 
@@ -73,7 +68,7 @@ class Run:
     def _again(self) -> str:
         return f"`tdd loop run {self._open.name}` goes on from here"
 
-    def _check(self) -> Ended | None:
+    def _check(self) -> LoopEnd | None:
         """What ends the run, if anything does: the program's state, then its limits."""
         self._keeper.read()
         wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
@@ -81,15 +76,15 @@ class Run:
         state = self._open.state()
         if state.completed:
             again = f"`tdd loop resume {state.name}` opens it again"
-            return Ended(End.COMPLETED, state.completed, again)
+            return LoopEnd(LoopOutcome.COMPLETED, state.completed, again)
         if state.paused:
             return end_of_pause(state.name, state.paused)
         if is_asked_to_stop(self._open.home.repo, state.name):
-            return Ended(End.PAUSED, STOPPED, self._again)
+            return LoopEnd(LoopOutcome.PAUSED, STOPPED, self._again)
         meter = self._open.meter
         spent = Spent(self._made, meter.tokens, meter.cost, time.monotonic() - self._began)
         if limit := reached_limit(self._limits, spent, ITERATION):
-            return Ended(End.LIMIT, limit, self._again)
+            return LoopEnd(LoopOutcome.LIMIT, limit, self._again)
         return None
 
     # -- one iteration ------------------------------------------------------------------------
@@ -180,7 +175,7 @@ class Run:
             )
         )
 
-    def _tell_end(self, ended: Ended) -> RunEnded:
+    def _tell_end(self, ended: LoopEnd) -> RunEnded:
         meter = self._open.meter
         for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
             if recording.drift:

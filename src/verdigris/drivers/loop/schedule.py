@@ -19,7 +19,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @value
-class Candidate:
+class WaitingProgram:
     found: FoundProgram
     state: Mapping[str, str]
     """The rows of its state file."""
@@ -30,7 +30,7 @@ class Candidate:
 
 
 @value
-class Skip:
+class SkippedProgram:
     name: str
     reason: str
     next_due: str = ""
@@ -38,16 +38,16 @@ class Skip:
 
 @value
 class Due:
-    selected: Candidate | None
-    skipped: tuple[Skip, ...] = ()
+    selected: WaitingProgram | None
+    skipped: tuple[SkippedProgram, ...] = ()
     deferred: tuple[str, ...] = ()
     """Due as well, and younger."""
 
 
-def choose_due(candidates: Sequence[Candidate], now: datetime, *, forced: str = "") -> Due:
+def choose_due(candidates: Sequence[WaitingProgram], now: datetime, *, forced: str = "") -> Due:
     """A name that is asked for goes before every other rule but the lint."""
-    skipped: list[Skip] = []
-    due: list[Candidate] = []
+    skipped: list[SkippedProgram] = []
+    due: list[WaitingProgram] = []
     for one in candidates:
         reason = _why_not(one, now) if one.found.name != forced else _why_unfit(one)
         if forced and one.found.name != forced:
@@ -61,32 +61,34 @@ def choose_due(candidates: Sequence[Candidate], now: datetime, *, forced: str = 
     return Due(first, tuple(skipped), tuple(one.found.name for one in others))
 
 
-def _why_unfit(one: Candidate) -> Skip | None:
+def _why_unfit(one: WaitingProgram) -> SkippedProgram | None:
     if not one.faults:
         return None
-    return Skip(one.found.name, f"unconfigured: {one.faults} findings (`tdd loop lint {one.found.name}`)")
+    return SkippedProgram(
+        one.found.name, f"unconfigured: {one.faults} findings (`tdd loop lint {one.found.name}`)"
+    )
 
 
-def _why_not(one: Candidate, now: datetime) -> Skip | None:
+def _why_not(one: WaitingProgram, now: datetime) -> SkippedProgram | None:
     name, state = one.found.name, one.state
     if unfit := _why_unfit(one):
         return unfit
     if is_yes(state.get("Completed", "")):
-        return Skip(name, f"completed: {state.get('Completed Reason') or 'its target is met'}")
+        return SkippedProgram(name, f"completed: {state.get('Completed Reason') or 'its target is met'}")
     if is_yes(state.get("Paused", "")):
         reason = state.get("Pause Reason") or "manual"
-        return Skip(name, f"paused: {reason} (`tdd loop resume {name}`)")
+        return SkippedProgram(name, f"paused: {reason} (`tdd loop resume {name}`)")
     recent = [word.strip() for word in state.get("Recent Statuses", "").split(",") if word.strip()]
     if len(recent) >= PLATEAU and set(recent[-PLATEAU:]) == {"rejected"}:
-        return Skip(name, f"plateau: the last {PLATEAU} were rejected (`tdd loop resume {name}`)")
+        return SkippedProgram(name, f"plateau: the last {PLATEAU} were rejected (`tdd loop resume {name}`)")
     last, hours = _last_run(one), one.found.program.schedule.hours
     if last is not None and hours and (now - last).total_seconds() < hours * 3600:
         following = datetime.fromtimestamp(last.timestamp() + hours * 3600, UTC)
-        return Skip(name, "not due", following.isoformat(timespec="seconds"))
+        return SkippedProgram(name, "not due", following.isoformat(timespec="seconds"))
     return None
 
 
-def _last_run(one: Candidate) -> datetime | None:
+def _last_run(one: WaitingProgram) -> datetime | None:
     said = one.state.get("Last Run", "").strip()
     try:
         found = datetime.fromisoformat(said)
@@ -117,6 +119,6 @@ def due_document(due: Due) -> dict[str, Any]:
     }
 
 
-def _skip_document(skip: Skip) -> dict[str, str]:
+def _skip_document(skip: SkippedProgram) -> dict[str, str]:
     found = {"name": skip.name, "reason": skip.reason}
     return {**found, "next_due": skip.next_due} if skip.next_due else found

@@ -17,7 +17,7 @@ from verdigris.drivers.loop.iteration.phases import next_phase
 from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant
 from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.programs.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.schedule import Candidate, choose_due
+from verdigris.drivers.loop.schedule import WaitingProgram, choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL
 from verdigris.drivers.loop.state_file.text import read_machine_state
@@ -80,7 +80,7 @@ class ProgramSurvey:
     """The last ones, the newest last."""
 
 
-def gather_candidates(root: Path, name: str, memory: str) -> tuple[Candidate, ...]:
+def gather_candidates(root: Path, name: str, memory: str) -> tuple[WaitingProgram, ...]:
     """What the schedule chooses from: all programs, or the one of this name."""
     return tuple(_candidate(root, one, memory) for one in _programs(root, name))
 
@@ -97,12 +97,12 @@ def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
     return (find_program(root, name),) if name else find_programs(root)
 
 
-def _candidate(root: Path, one: FoundProgram, memory: str) -> Candidate:
+def _candidate(root: Path, one: FoundProgram, memory: str) -> WaitingProgram:
     text = read_state(root, one.name, memory)
-    return Candidate(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))
+    return WaitingProgram(one, read_machine_state(text), len(text.encode()), len(lint_program(one, root)))
 
 
-def _survey(home: Project, settings: LoopSettings, one: Candidate, state: ProgramState) -> ProgramSurvey:
+def _survey(home: Project, settings: LoopSettings, one: WaitingProgram, state: ProgramState) -> ProgramSurvey:
     found, text = one.found, read_state(home.root, one.found.name, settings.memory)
     run = find_occupant(home.repo, RUN)
     pid = run.pid if run is not None and run.program == found.name else 0
@@ -127,7 +127,7 @@ def _survey(home: Project, settings: LoopSettings, one: Candidate, state: Progra
     )
 
 
-def _condition(one: Candidate, state: ProgramState, *, running: bool) -> tuple[str, str, str]:
+def _condition(one: WaitingProgram, state: ProgramState, *, running: bool) -> tuple[str, str, str]:
     """The log first; what it does not know, the state file may."""
     if running:
         return RUNNING, "", ""

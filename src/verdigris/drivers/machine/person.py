@@ -21,7 +21,7 @@ from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTE
 from verdigris.drivers.machine.step import refuse_unfinished
 from verdigris.drivers.message import Proposal, Verified, told_red
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import Stop
+from verdigris.models.roles.check import RoleStop
 from verdigris.turns import aside, refactor
 from verdigris.turns.aside import lay_back
 from verdigris.turns.claim import claim
@@ -85,7 +85,9 @@ class HumanStep:
             if word == QUIT:
                 return Waiting("you stopped here")
             red = (
-                refuse_unfinished(self._project, Stop(_WORDS[word][0], rest)) if word in self._words else None
+                refuse_unfinished(self._project, RoleStop(_WORDS[word][0], rest))
+                if word in self._words
+                else None
             )
             if word in self._words and not changed and red is None:
                 return self._stop(word, rest)
@@ -192,11 +194,11 @@ class HumanStep:
         found = tuple(word for word, (_, roles) in _WORDS.items() if self._role in roles)
         return found if self._position.finding else tuple(word for word in found if word != "!right")
 
-    def _stop(self, word: str, rest: str) -> Stop:
+    def _stop(self, word: str, rest: str) -> RoleStop:
         """A turn or a refactor that was opened for the step ends with it."""
         say = _WORDS[word][0]
         lay_back(self._project, open_step(self._project).tree, f"{self._role}: {say}")
-        return Stop(say, rest.strip() or f"the {self._role} says so")
+        return RoleStop(say, rest.strip() or f"the {self._role} says so")
 
 
 def _not_yet(word: str) -> Bad:

@@ -12,7 +12,7 @@ from verdigris.models.roles.check import plain
 
 if TYPE_CHECKING:
     from verdigris.models.roles import Tree
-    from verdigris.models.roles.answer import Edit
+    from verdigris.models.roles.answer import RoleEdit
 
 DRIVER = "machine"
 
@@ -70,7 +70,7 @@ contradicts itself or cannot be done, each with a `reason` a person can act on."
 _ALWAYS = frozenset({Say.TEST_IS_WRONG, Say.KATA_IS_WRONG})
 
 
-def _tester_in_source(edit: Edit, tree: Tree) -> str | None:
+def _tester_in_source(edit: RoleEdit, tree: Tree) -> str | None:
     if edit.action != "upsert":
         return f"it is source, and the tester does not {edit.action} any"
     path = plain(edit.path)
@@ -91,14 +91,14 @@ def _tester_in_source(edit: Edit, tree: Tree) -> str | None:
     )
 
 
-def _implementor_in_tests(_: Edit, __: Tree) -> str:
+def _implementor_in_tests(_: RoleEdit, __: Tree) -> str:
     return (
         "it belongs to the tests, and the implementor changes nothing of them; if a test is wrong,"
         " answer with the verdict test-is-wrong"
     )
 
 
-def _refactorer_in_tests(edit: Edit, _: Tree) -> str | None:
+def _refactorer_in_tests(edit: RoleEdit, _: Tree) -> str | None:
     return "it is a test file, and a refactor keeps every test" if edit.action == "delete" else None
 
 

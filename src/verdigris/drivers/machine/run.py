@@ -27,11 +27,11 @@ from verdigris.drivers.machine.history import (
 from verdigris.drivers.machine.open_machine import dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
-from verdigris.drivers.machine.step import Outcome, Step, material_of, notes_for, unshown_points
+from verdigris.drivers.machine.step import MachineStep, Outcome, material_of, notes_for, unshown_points
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import Stop
+from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
@@ -60,7 +60,7 @@ def where(machine: Machine) -> Position:
     return position(made, machine.project.state().machine.passed)
 
 
-class Run:
+class MachineRun:
     def __init__(self, machine: Machine, person: Person) -> None:
         self._machine, self._person = machine, person
         self._commits: list[str] = []
@@ -114,7 +114,7 @@ class Run:
             if isinstance(taken, Waiting):
                 return RunResult(WAITING, taken.why)
         else:
-            taken = Step(machine, now, material_of(machine), notes).take()
+            taken = MachineStep(machine, now, material_of(machine), notes).take()
         self._steps += 1
         self._cost = machine.meter.usage.since(before)
         return self._conclude(now, taken)
@@ -178,13 +178,13 @@ class Run:
                 self._machine.watch(self._describe_commit(now, taken))
                 if now.role is TESTER and now.finding:
                     self._close_bugs(now)
-            case Stop(say=Say.NOTHING_TO_DO):
+            case RoleStop(say=Say.NOTHING_TO_DO):
                 self._record_passed(now, NOTHING_TO_DO, taken.reason)
-            case Stop(say=Say.TEST_IS_RIGHT):
+            case RoleStop(say=Say.TEST_IS_RIGHT):
                 self._upheld(now, taken)
-            case Stop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
+            case RoleStop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
                 self._sent_back(now, taken)
-            case Stop():
+            case RoleStop():
                 return self._record_stop(now, taken.say.value, taken.reason)
             case Exhausted():
                 return self._record_stop(now, BLOCKED, taken.why)
@@ -220,7 +220,7 @@ class Run:
     def _tokens(self) -> tuple[int, int, int]:
         return self._cost.prompt, self._cost.cached, self._cost.completion
 
-    def _upheld(self, now: Position, taken: Stop) -> None:
+    def _upheld(self, now: Position, taken: RoleStop) -> None:
         """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
         self._close_bugs(now)
         why = f"The tester looked at the test again and says that it is right: {taken.reason}"
@@ -236,10 +236,10 @@ class Run:
     def _may_return(self, now: Position) -> bool:
         return now.role is IMPLEMENTOR and not now.returned
 
-    def _sent_back(self, now: Position, taken: Stop | Exhausted) -> None:
+    def _sent_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
         """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
         project = self._machine.acting(now.role)
-        if isinstance(taken, Stop):
+        if isinstance(taken, RoleStop):
             why = f"The implementor says that the test is wrong: {taken.reason}"
         else:
             reasons = "\n".join(f"{number}. {reason}" for number, reason in enumerate(taken.reasons, 1))

@@ -23,7 +23,7 @@ from verdigris.drivers.message import Proposal, Verified, told_red
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task
 from verdigris.turns.aside import lay_back
@@ -49,7 +49,7 @@ So the test stays as it is: find another way to make it pass."""
 HOOK = "git commit"
 
 
-Outcome: TypeAlias = StepCommit | Stop | Exhausted
+Outcome: TypeAlias = StepCommit | RoleStop | Exhausted
 
 
 def material_of(machine: Machine) -> Material:
@@ -127,7 +127,7 @@ def list_points(points: Sequence[str]) -> str:
     return ", ".join(points[:_MOST]) + more
 
 
-class Step:
+class MachineStep:
     """A step of a role that a model plays."""
 
     def __init__(
@@ -173,7 +173,7 @@ class Step:
     def _converse(self) -> Outcome:
         return self._attempts.make(self._material, self._task(), self._judge_answer)
 
-    def _judge_answer(self, got: EditPlan | Stop, attempt: int) -> StepCommit | Stop | Bad:
+    def _judge_answer(self, got: EditPlan | RoleStop, attempt: int) -> StepCommit | RoleStop | Bad:
         if isinstance(got, EditPlan):
             return self._carry_out(got, attempt)
         red = refuse_unfinished(self._project, got)
@@ -246,7 +246,7 @@ class Step:
         step = open_step(self._project)
         lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
 
-    def _log_stop(self, stop: Stop) -> Stop:
+    def _log_stop(self, stop: RoleStop) -> RoleStop:
         self._log.ended(outcome=stop.say.value, why=stop.reason)
         return replace(stop, reason=self._machine.casting.scrub(stop.reason))
 
@@ -256,7 +256,7 @@ def _by_hook(refused: commit.CommitRefused) -> Bad:
     return Bad(said, (refused.why,), refused.output)
 
 
-def refuse_unfinished(project: Project, stop: Stop) -> Bad | None:
+def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
     """A kata is done when every test passes."""
     if stop.say is not Say.KATA_DONE:
         return None

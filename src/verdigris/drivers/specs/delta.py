@@ -17,7 +17,7 @@ from verdigris.drivers.specs.spec import read_spec, requirement_name, slug
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.specs.markdown import Page
+    from verdigris.drivers.specs.markdown import MarkdownPage
     from verdigris.drivers.specs.spec import Scenario, Spec
 
 Operation = Literal["added", "modified", "removed", "renamed"]
@@ -104,7 +104,7 @@ def unread_headings(text: str) -> tuple[int, ...]:
     )
 
 
-def _sections(page: Page) -> Iterator[tuple[Operation, int, int]]:
+def _sections(page: MarkdownPage) -> Iterator[tuple[Operation, int, int]]:
     heads = [n for n, line in enumerate(page.lines) if 0 < line.level < _LEVEL]
     for at in heads:
         heading = page.lines[at].heading
@@ -114,7 +114,7 @@ def _sections(page: Page) -> Iterator[tuple[Operation, int, int]]:
             yield next(one for one in OPERATIONS if one == found[1].casefold()), at + 1, end
 
 
-def _read_renames(page: Page, start: int, end: int) -> Iterator[DeltaEntry]:
+def _read_renames(page: MarkdownPage, start: int, end: int) -> Iterator[DeltaEntry]:
     old, at = "", 0
     for item in list_items(page.lines[start:end]):
         for number, text in enumerate(item.text.split("\n"), item.first):
@@ -173,7 +173,7 @@ def requirements(spec: Spec, text: str) -> tuple[Requirement, ...]:
     return tuple(found)
 
 
-def _line_above(scenario: Scenario, page: Page) -> int:
+def _line_above(scenario: Scenario, page: MarkdownPage) -> int:
     lines = (line for line in reversed(page.lines) if line.heading and line.number < scenario.line)
     return next(
         (

@@ -117,14 +117,14 @@ Feature: {{title}}
 
 
 @value
-class Draft:
+class SpecDraft:
     path: str
     text: str
 
 
 def make_draft(
     title: str, form: Format, known: Collection[str], *, spec_id: str = "", parent: str = ""
-) -> Draft:
+) -> SpecDraft:
     """`known`: the repository's files; its usual place is taken if the format's folder is there."""
     title = " ".join(title.split())
     name = slug(title)
@@ -134,7 +134,7 @@ def make_draft(
     ending = "feature" if form == "feature" else "md"
     place = _PLACES[form] if has_home else f"specs/{{slug}}.{ending}"
     path = place.format(number=spec_id if form == "forgeplan" else number, slug=name)
-    return Draft(path, _head(title, form, spec_id, parent) + _BODIES[form].format(title=title))
+    return SpecDraft(path, _head(title, form, spec_id, parent) + _BODIES[form].format(title=title))
 
 
 def _head(title: str, form: Format, spec_id: str, parent: str) -> str:

@@ -49,7 +49,7 @@ class TextLine:
 
 
 @value
-class Item:
+class ListItem:
     """An item of a list, with the lines that belong to it."""
 
     first: int
@@ -59,7 +59,7 @@ class Item:
 
 
 @value
-class Page:
+class MarkdownPage:
     """A Markdown text, read once."""
 
     lines: tuple[TextLine, ...]
@@ -72,13 +72,13 @@ class Page:
     """Lines that could not be read, and why."""
 
 
-def read_page(text: str) -> Page:
+def read_page(text: str) -> MarkdownPage:
     """Any text has a page. A byte order mark and CRLF are tolerated."""
     raw = split_lines(text)
     start, metadata, blocks, skipped = _read_front_matter(raw)
     lines = tuple(_read_lines(raw, start))
     pairs = dict(_read_pairs(lines))
-    return Page(lines, {**pairs, **metadata}, blocks, skipped)
+    return MarkdownPage(lines, {**pairs, **metadata}, blocks, skipped)
 
 
 def split_lines(text: str) -> list[str]:
@@ -170,7 +170,7 @@ def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
             yield found[1].strip().casefold(), strip_emphasis(found[2])
 
 
-def list_items(lines: Sequence[TextLine]) -> Iterator[Item]:
+def list_items(lines: Sequence[TextLine]) -> Iterator[ListItem]:
     """The items at the top level of the first lists in these lines; a heading is not among them."""
     top: int | None = None
     open_: list[TextLine] = []
@@ -189,14 +189,14 @@ def list_items(lines: Sequence[TextLine]) -> Iterator[Item]:
         yield _make_item(open_)
 
 
-def _make_item(lines: Sequence[TextLine]) -> Item:
+def _make_item(lines: Sequence[TextLine]) -> ListItem:
     kept = list(lines)
     while not kept[-1].text.strip():
         kept.pop()
     found = _ITEM.match(kept[0].text)
     head = found[2] if found else kept[0].text
     text = "\n".join((head, *(line.text.strip() for line in kept[1:])))
-    return Item(kept[0].number, kept[-1].number, text.strip())
+    return ListItem(kept[0].number, kept[-1].number, text.strip())
 
 
 _SUFFIX, _MARKDOWN = ".feature", ".feature.md"
@@ -253,7 +253,7 @@ def read_feature(path: str, lines: Sequence[str]) -> Feature:
     if not feature:
         return Feature()
     tags = tuple(tag["name"].strip("`").removeprefix("@") for tag in feature["tags"])
-    return Feature(feature["name"], tags, tuple(_Reading(lines, feature).scenarios()))
+    return Feature(feature["name"], tags, tuple(_FeatureReading(lines, feature).scenarios()))
 
 
 def _place(error: Exception) -> tuple[int, str]:
@@ -262,7 +262,7 @@ def _place(error: Exception) -> tuple[int, str]:
     return line, f"no Gherkin: {str(error).partition(': ')[2] or error}"
 
 
-class _Reading:
+class _FeatureReading:
     """One feature; each part of it reaches to where the next one begins."""
 
     def __init__(self, lines: Sequence[str], feature: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from verdigris.drivers.specs.markdown import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.specs.markdown import Heading, Item, Page, TextLine
+    from verdigris.drivers.specs.markdown import Heading, ListItem, MarkdownPage, TextLine
 
 DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE = "draft", "active", "superseded", "deprecated", "stale"
 STATUSES = (DRAFT, ACTIVE, SUPERSEDED, DEPRECATED, STALE)
@@ -61,7 +61,7 @@ class Scenario:
 
 
 @value
-class Skipped:
+class SkippedLine:
     line: int
     why: str
 
@@ -81,7 +81,7 @@ class Spec:
     """Lines with an open question."""
     blocks: tuple[int, ...] = ()
     """The first line of each front-matter block; there should be one at most."""
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SkippedLine, ...] = ()
 
 
 def normalized_digest(data: bytes) -> str:
@@ -114,7 +114,7 @@ def read_spec(path: str, data: bytes) -> Spec:
     )
 
 
-def _read_feature(path: str, data: bytes, page: Page) -> Spec:
+def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
     """Its tags tell id and status: `@id:SPEC-001 @active`; front matter does too, in the Markdown dialect."""
     first = page.lines[0].number if page.lines else 1
     lines = split_lines(data.decode("utf-8", "replace"))
@@ -134,7 +134,7 @@ def _read_feature(path: str, data: bytes, page: Page) -> Spec:
         metadata,
         tuple(n for n, line in enumerate(lines, 1) if UNCLEAR.casefold() in line.casefold()),
         page.blocks,
-        tuple(Skipped(line, why) for line, why in feature.faults),
+        tuple(SkippedLine(line, why) for line, why in feature.faults),
     )
 
 
@@ -162,7 +162,7 @@ def _id_of(path: str, metadata: Mapping[str, object]) -> str:
     return folders[-1]
 
 
-def _by_headings(page: Page) -> Iterator[Scenario]:
+def _by_headings(page: MarkdownPage) -> Iterator[Scenario]:
     lines = page.lines
     for at, line in enumerate(lines):
         found = line.heading and _SCENARIO.fullmatch(line.heading.text)
@@ -173,7 +173,7 @@ def _by_headings(page: Page) -> Iterator[Scenario]:
         yield _scenario(_requirement_above(lines, at), found[1] or f"line {line.number}", body)
 
 
-def _by_lists(page: Page) -> Iterator[Scenario]:
+def _by_lists(page: MarkdownPage) -> Iterator[Scenario]:
     lines = page.lines
     for at, line in enumerate(lines):
         if not _is_acceptance(line):
@@ -217,9 +217,9 @@ def _bare(text: str) -> str:
     return strip_emphasis(text.rstrip(":").strip()).rstrip(":").strip()
 
 
-def _group_steps(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
+def _group_steps(items: Sequence[ListItem]) -> Iterator[tuple[ListItem, ...]]:
     """Each item alone; items that are one step each are one scenario until a new one begins after a Then."""
-    open_: list[Item] = []
+    open_: list[ListItem] = []
     has_then = False
     for item in items:
         step = _single_step(item)
@@ -236,7 +236,7 @@ def _group_steps(items: Sequence[Item]) -> Iterator[tuple[Item, ...]]:
         yield tuple(open_)
 
 
-def _single_step(item: Item) -> str | None:
+def _single_step(item: ListItem) -> str | None:
     """The keyword of an item that is one step of a scenario, and not the whole of it."""
     words = [found[1].casefold() for found in re.finditer(r"\b(given|when|then)\b", item.text, re.IGNORECASE)]
     begins = _STEP.match(item.text)
@@ -280,8 +280,8 @@ def _with_ids(spec_id: str, found: Sequence[Scenario]) -> Iterator[Scenario]:
         yield replace(one, id=base if number == 1 else f"{base}-{number}")
 
 
-def _find_skipped(page: Page, scenarios: Sequence[Scenario]) -> Iterator[Skipped]:
-    yield from (Skipped(line, why) for line, why in page.skipped)
+def _find_skipped(page: MarkdownPage, scenarios: Sequence[Scenario]) -> Iterator[SkippedLine]:
+    yield from (SkippedLine(line, why) for line, why in page.skipped)
     read = {number for one in scenarios for number in range(one.line, one.last_line + 1)}
     section, told = 0, -1
     for line in page.lines:
@@ -289,9 +289,9 @@ def _find_skipped(page: Page, scenarios: Sequence[Scenario]) -> Iterator[Skipped
         if line.number in read:
             continue
         if _MATRIX.search(line.text):
-            yield Skipped(line.number, "a table of cases is not read as scenarios")
+            yield SkippedLine(line.number, "a table of cases is not read as scenarios")
         elif line.heading and _LIKE_SCENARIO.fullmatch(line.heading.text):
-            yield Skipped(line.number, "a heading `Scenario` needs a colon and a name")
+            yield SkippedLine(line.number, "a heading `Scenario` needs a colon and a name")
         elif _LOOSE_STEP.match(line.text) and told != section:
             told = section
-            yield Skipped(line.number, "steps below a heading that announces no scenario")
+            yield SkippedLine(line.number, "steps below a heading that announces no scenario")

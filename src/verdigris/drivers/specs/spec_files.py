@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.specs.delta import Requirement, StaleScenario
     from verdigris.drivers.specs.spec import Spec
-    from verdigris.drivers.specs.spec_lint import Fault
+    from verdigris.drivers.specs.spec_lint import SpecFault
     from verdigris.languages.tests import LooseMark, ScenarioMark
     from verdigris.storage.repository import Repository
 
@@ -102,7 +102,7 @@ class SpecFiles:
     def spec(self, path: str) -> Spec:
         return read_spec(path, self.read(path))
 
-    def lint(self, path: str) -> tuple[Spec, tuple[Fault, ...]]:
+    def lint(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
         """A delta is compared with the spec that it is about."""
         data = self.read(path)
         spec = read_spec(path, data)
@@ -155,7 +155,7 @@ class SpecFiles:
         _replace(self.root / path, made)
         return read_spec(path, made)
 
-    def activate(self, path: str) -> tuple[Spec, tuple[Fault, ...]]:
+    def activate(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
         """With the errors that keep it from being active; then nothing is written."""
         spec, faults = self.lint(path)
         if spec.status in {SUPERSEDED, DEPRECATED}:

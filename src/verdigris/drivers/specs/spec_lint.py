@@ -38,14 +38,14 @@ _MOVE = {
 
 
 @value
-class Fault:
+class SpecFault:
     level: Level
     line: int
     what: str
     fix: str
 
 
-def lint_spec(spec: Spec, text: str, base: Spec | None = None, base_text: str = "") -> tuple[Fault, ...]:
+def lint_spec(spec: Spec, text: str, base: Spec | None = None, base_text: str = "") -> tuple[SpecFault, ...]:
     """`base`: the spec that a delta changes; None where there is none."""
     found = [*_lint_file(spec, text), *_lint_names(spec, text), *_lint_words(spec)]
     if is_delta(text):
@@ -60,36 +60,38 @@ def is_parent(spec: Spec) -> bool:
     return str(spec.metadata.get("kind", "")).casefold() == "prd"
 
 
-def _lint_file(spec: Spec, text: str) -> Iterator[Fault]:
+def _lint_file(spec: Spec, text: str) -> Iterator[SpecFault]:
     example = _GHERKIN if is_feature(spec.path) else EXAMPLE
     if not spec.scenarios and not is_delta(text) and not is_parent(spec):
         line = max(1, len(text.splitlines()))
         where = "the feature" if is_feature(spec.path) else "the requirement that it is about, or at the end"
         fix = f"add these lines below {where}, and fill them in:\n{example}"
-        yield Fault("error", line, "there is no scenario, so there is nothing to test", fix)
+        yield SpecFault("error", line, "there is no scenario, so there is nothing to test", fix)
     if len(spec.blocks) > 1:
         where = ", ".join(map(str, spec.blocks))
         fix = "keep one; until then the first block that has a key gives its value"
-        yield Fault("error", spec.blocks[1], f"{len(spec.blocks)} front-matter blocks (lines {where})", fix)
+        yield SpecFault(
+            "error", spec.blocks[1], f"{len(spec.blocks)} front-matter blocks (lines {where})", fix
+        )
     for line in spec.unclear:
         fix = "answer it in the spec, then take it out"
-        yield Fault("error", line, f"an open question: `{UNCLEAR} …]`", fix)
+        yield SpecFault("error", line, f"an open question: `{UNCLEAR} …]`", fix)
     if spec.status not in STATUSES and spec.status not in _OTHER_STATUSES:
         fix = f"use one of {', '.join(STATUSES)}"
-        yield Fault("warning", 1, f"the status {spec.status!r} is not known", fix)
+        yield SpecFault("warning", 1, f"the status {spec.status!r} is not known", fix)
     for skipped in spec.skipped:
         level: Level = "error" if is_feature(spec.path) else "warning"
-        yield Fault(level, skipped.line, f"not read: {skipped.why}", f"write it as\n{example}")
+        yield SpecFault(level, skipped.line, f"not read: {skipped.why}", f"write it as\n{example}")
 
 
-def _lint_names(spec: Spec, text: str) -> Iterator[Fault]:
+def _lint_names(spec: Spec, text: str) -> Iterator[SpecFault]:
     seen: dict[tuple[str, str], Scenario] = {}
     for one in spec.scenarios:
         key = (_fold_name(one.requirement), _fold_name(one.name))
         first = seen.setdefault(key, one)
         if first is not one:
             what = f"the scenario {one.name!r} is there twice in one requirement (line {first.line})"
-            yield Fault("error", one.line, what, "give one of them another name")
+            yield SpecFault("error", one.line, what, "give one of them another name")
     if is_delta(text) or is_feature(spec.path):
         return
     known: dict[str, int] = {}
@@ -97,37 +99,41 @@ def _lint_names(spec: Spec, text: str) -> Iterator[Fault]:
         line = known.setdefault(_fold_name(requirement.name), requirement.first)
         if line != requirement.first:
             what = f"the requirement {requirement.name!r} is there twice (line {line})"
-            yield Fault("error", requirement.first, what, "give one of them another name")
+            yield SpecFault("error", requirement.first, what, "give one of them another name")
 
 
-def _lint_words(spec: Spec) -> Iterator[Fault]:
+def _lint_words(spec: Spec) -> Iterator[SpecFault]:
     for one in spec.scenarios:
         if not _THEN.search(one.text) and one.text.isascii():
-            yield Fault("warning", one.line, f"{one.name!r} says no THEN", "say what can be observed")
+            yield SpecFault("warning", one.line, f"{one.name!r} says no THEN", "say what can be observed")
 
 
-def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[Fault]:
+def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]:
     """What is wrong with a delta whatever it is about."""
     if not delta:
-        yield Fault("error", 1, "the delta changes nothing yet", "name a requirement in one of its sections")
+        yield SpecFault(
+            "error", 1, "the delta changes nothing yet", "name a requirement in one of its sections"
+        )
     for line in unread_headings(text):
-        yield Fault("warning", line, "not read: this heading names no requirement", "`### Requirement: NAME`")
+        yield SpecFault(
+            "warning", line, "not read: this heading names no requirement", "`### Requirement: NAME`"
+        )
     seen: dict[str, DeltaEntry] = {}
     for entry in delta:
         if entry.operation == "renamed":
             if not entry.name or not entry.to:
                 missing = "FROM" if not entry.name else "TO"
                 fix = "- FROM: `### Requirement: OLD`\n- TO: `### Requirement: NEW`"
-                yield Fault("error", entry.line, f"a rename without its {missing}", f"write both:\n{fix}")
+                yield SpecFault("error", entry.line, f"a rename without its {missing}", f"write both:\n{fix}")
             continue
         first = seen.setdefault(_fold_name(entry.name), entry)
         if first is not entry:
             both = (min(first.operation, entry.operation), max(first.operation, entry.operation))
             what = f"{entry.name!r} is {first.operation} (line {first.line}) and {entry.operation}"
-            yield Fault("error", entry.line, what, _MOVE.get(both, "name it once"))
+            yield SpecFault("error", entry.line, what, _MOVE.get(both, "name it once"))
 
 
-def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[Fault]:
+def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[SpecFault]:
     """Names are those after RENAMED, which is applied first."""
     before = requirements(base, base_text) if base is not None else ()
     known = [one.name for one in before]
@@ -140,37 +146,39 @@ def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str
                 yield from _lint_target(entry, base, known)
                 if entry.to and (taken := _find_alike(entry.to, [one for one in known if one != entry.name])):
                     what = f"{entry.name!r} cannot be renamed: {taken!r} is there already"
-                    yield Fault("error", entry.line, what, "choose another name")
+                    yield SpecFault("error", entry.line, what, "choose another name")
             case "added" if alike := _find_alike(entry.name, names):
                 what = (
                     f"{entry.name!r} is there already, so it cannot be added"
                     if alike == entry.name
                     else f"{entry.name!r} differs from {alike!r} in case or blanks only"
                 )
-                yield Fault("error", entry.line, what, "move it below `## MODIFIED Requirements`")
+                yield SpecFault("error", entry.line, what, "move it below `## MODIFIED Requirements`")
             case "modified" | "removed" if entry.name in renames:
                 what = f"{entry.name!r} is renamed first (line {renames[entry.name].line})"
-                yield Fault("error", entry.line, what, f"call it `{renames[entry.name].to}` here")
+                yield SpecFault("error", entry.line, what, f"call it `{renames[entry.name].to}` here")
             case "modified" | "removed":
                 yield from _lint_target(entry, base, names)
                 if (entry.name, entry.body) in same:
                     what = f"{entry.name!r} stays as it is"
-                    yield Fault("warning", entry.line, what, "edit what follows AFTER, or take the block out")
+                    yield SpecFault(
+                        "warning", entry.line, what, "edit what follows AFTER, or take the block out"
+                    )
 
 
-def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> Iterator[Fault]:
+def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> Iterator[SpecFault]:
     if not entry.name or entry.name in names:
         return
     if base is None:
         fix = "a new capability is ADDED only; else name a spec that exists"
-        yield Fault("error", entry.line, f"there is no spec that has {entry.name!r}", fix)
+        yield SpecFault("error", entry.line, f"there is no spec that has {entry.name!r}", fix)
         return
     close = _find_alike(entry.name, names)
     fix = f"write `{close}`, letter for letter" if close else f"{base.path} has: {', '.join(names) or 'none'}"
-    yield Fault("error", entry.line, f"{base.path} has no requirement {entry.name!r}", fix)
+    yield SpecFault("error", entry.line, f"{base.path} has no requirement {entry.name!r}", fix)
 
 
-def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterator[Fault]:
+def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterator[SpecFault]:
     """A MODIFIED block replaces the whole requirement: what it leaves out is gone."""
     before = {one.to: one.name for one in delta if one.operation == "renamed"}
     for entry in (one for one in delta if one.operation == "modified"):
@@ -178,7 +186,9 @@ def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterat
         for one in base.scenarios:
             if one.requirement == before.get(entry.name, entry.name) and _fold_name(one.name) not in kept:
                 what = f"the change of {entry.name!r} drops the scenario {one.name!r}"
-                yield Fault("error", entry.line, what, "copy it into the block, or remove the requirement")
+                yield SpecFault(
+                    "error", entry.line, what, "copy it into the block, or remove the requirement"
+                )
 
 
 def _find_alike(name: str, names: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ def _above(name: str) -> Iterator[str]:
     return (".".join(parts[: count + 1]) for count in range(len(parts)))
 
 
-class _End(Exception):
+class _Unneeded(Exception):
     """There is no need for the resident any more."""
 
 
@@ -85,7 +85,7 @@ class Keeper:
         try:
             while self._keep_program() and self.restarts < RESTARTS:
                 continue
-        except (_End, Broken, ConnectionError, ValueError):
+        except (_Unneeded, Broken, ConnectionError, ValueError):
             return
         finally:
             if self._is_ours():
@@ -122,7 +122,7 @@ class Keeper:
                 watched += [self.caller] if self.caller else []
                 ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
                 if started.child.output in ready and not os.read(started.child.output, OUTPUT):
-                    raise _End
+                    raise _Unneeded
                 if program in ready and self._hear_program(program):
                     return True
                 if self.caller in ready and self.caller is not None:
@@ -135,7 +135,7 @@ class Keeper:
     def _hear_program(self, program: Line) -> bool:
         """From the program; true when it refuses to be what it is."""
         if not program.step():
-            raise _End
+            raise _Unneeded
         while (heard := program.waiting()) is not None:
             message, beside = heard
             for descriptor in beside:
@@ -182,7 +182,7 @@ class Keeper:
             caller.close()
             return
         if message.get("end"):
-            raise _End
+            raise _Unneeded
         right = message.get("key") == self.kept["key"]
         if self.ready and right and not self.caller:
             self.caller = caller
@@ -191,7 +191,7 @@ class Keeper:
         self._answer(caller, {"ready": False})
         caller.close()
         if not right and not self.caller:
-            raise _End
+            raise _Unneeded
 
     def _answer(self, caller: Line, message: dict[str, Any], beside: tuple[int, ...] = ()) -> None:
         try:
@@ -204,11 +204,11 @@ class Keeper:
         waited = time.monotonic() - self.since
         limit = PATIENCE if self.leaving else self.kept["idle"] if self.ready else START
         if self.caller is None and waited > limit:
-            raise _End
+            raise _Unneeded
         if not self._is_ours() or not os.path.isdir(self.kept["cwd"]):
-            raise _End
+            raise _Unneeded
         if self.caller is None and self.ready and _resident_bytes(program) > MEMORY:
-            raise _End
+            raise _Unneeded
 
     def _is_ours(self) -> bool:
         """Not where the repository, or only the kernel's folder in it, has been removed or made anew."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import fetching
 from verdigris.core.errors import HarnessError
-from verdigris.core.report import Ended
+from verdigris.core.report import RunEnd
 from verdigris.core.settings import JUnit
 from verdigris.core.value import replace
 from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
@@ -194,7 +194,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         times = (asked.timeout, None if request.collect_only else request.limit)
         rans, answers = _carried_out(calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
-    advice = fetching(report.tail) if report.ended is Ended.NO_START else None
+    advice = fetching(report.tail) if report.ended is RunEnd.NO_START else None
     return replace(
         report,
         tail=f"{report.tail.rstrip()}\n{advice}" if advice else report.tail,

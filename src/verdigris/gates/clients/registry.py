@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
     from pathlib import Path
 
-    from verdigris.gates.calls import Call, HookAnswer, Manner, Reply
-    from verdigris.setup.doctor_checks import Finding
+    from verdigris.gates.calls import HookAnswer, HookCall, Manner, Reply
+    from verdigris.setup.doctor_checks import DoctorFinding
     from verdigris.storage.project import Project
 
 
@@ -31,7 +31,7 @@ class Hook:
 
 @value
 class Surroundings:
-    """What a call cannot say of itself (`calls.Call` has the same fields)."""
+    """What a call cannot say of itself (`calls.HookCall` has the same fields)."""
 
     confined: bool
     confinable: bool
@@ -53,19 +53,19 @@ class Client(Protocol):
     @property
     def hooks(self) -> tuple[Hook, ...]: ...
 
-    def parse(self, raw: bytes, environment: Mapping[str, str]) -> Call:
+    def parse(self, raw: bytes, environment: Mapping[str, str]) -> HookCall:
         """One hook call, in words of our own."""
 
     def manner(self, tool: str) -> Manner:
         """What a tool of the agent does with files; a tool that nobody knows is foreign."""
 
-    def render(self, call: Call, reply: Reply) -> HookAnswer:
+    def render(self, call: HookCall, reply: Reply) -> HookAnswer:
         """A reply in the agent's dialect."""
 
-    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
+    def fault(self, call: HookCall, what: str, hint: str) -> HookAnswer:
         """Our own fault: a refusal for the agent, and no obstacle for a person."""
 
-    def start(self, call: Call, environment: Mapping[str, str]) -> str:
+    def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         """The folder of the agent's project; empty where neither call nor environment say."""
 
     def surroundings(self, project: Project, environment: Mapping[str, str]) -> Surroundings: ...
@@ -91,7 +91,7 @@ class Client(Protocol):
     def cycle_files(self) -> Mapping[str, str]:
         """Path → text of what lets the agent play a cycle by sub-agents of its own; empty: it has no such."""
 
-    def check(self, start: Path) -> Finding | None:
+    def check(self, start: Path) -> DoctorFinding | None:
         """For `tdd doctor`; None where there is no repository."""
 
 

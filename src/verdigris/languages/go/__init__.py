@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.text import Token
     from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.probes import ByteEdit
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -140,7 +140,7 @@ Add no dependency."""
 
         return GoExpectations()
 
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         from verdigris.languages.go.forms import skip_edits
 
         return skip_edits(place, data, why)

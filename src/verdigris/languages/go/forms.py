@@ -12,7 +12,7 @@ from verdigris.languages.grammar.skips import line_end
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
-from verdigris.languages.probes import Edit
+from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ class GoExpectations(Expectations):
             return None
         return next((n for n in given[1:_DELTA] if n.type in {"float_literal", "int_literal"}), None)
 
-    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
         if node.parent is not None and node.parent.type == "if_statement":
             return negate(node)
         function = part(node, "function")
@@ -183,7 +183,7 @@ RULES = (
 _SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
 
 
-def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
     """`t.Skip` as the first statement, by the name that the test has for its `t`."""
     function = place.node if place.node.type == "function_declaration" else place.body
     block = part(function, "body")
@@ -199,7 +199,7 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | No
     statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
     following = statements[0].start_byte if statements else block.end_byte
     if b"\n" not in data[at:following]:
-        return (Edit(at, at, f" {statement};"),)
+        return (ByteEdit(at, at, f" {statement};"),)
     line = data[data.rfind(b"\n", 0, at) + 1 : at]
     indent = line[: len(line) - len(line.lstrip())].decode()
-    return (Edit(at, at, f"{line_end(data)}{indent}\t{statement}"),)
+    return (ByteEdit(at, at, f"{line_end(data)}{indent}\t{statement}"),)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
 from verdigris.languages.folders import FoundStacks, holding, holds_suffix, outermost
-from verdigris.languages.starter import Program, Script
+from verdigris.languages.starter import RequiredTool, Script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,5 +117,5 @@ def script() -> Script:
         weaker=_TESTS + _ASKED.replace("got != 2", "got == 0"),
         careless=_ADD.replace("a + b", "a - b") + _SUB,
         good=_ADD + _SUB,
-        needs=Program("go", "version", _MISSING, _BROKEN),
+        needs=RequiredTool("go", "version", _MISSING, _BROKEN),
     )

@@ -10,7 +10,7 @@ from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.go.missing_names import find_wanted, imports, package_of, read_declarations
 from verdigris.languages.grammar.stubs import (
-    Item,
+    DeclarationItem,
     StubContext,
     faulty,
     find_unmarked,
@@ -41,7 +41,7 @@ _DIRECTIVES = ("//go:", "// +build", "//export ", "//line ")
 
 
 class GoForms:
-    def items(self, scope: Node) -> list[Item]:
+    def items(self, scope: Node) -> list[DeclarationItem]:
         return [item for node in scope.children for item in _items(node)]
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
@@ -57,7 +57,7 @@ class GoForms:
     def raises(self, node: Node) -> bool:
         return node.type == "call_expression" and text_of_node(part(node, "function")) == "panic"
 
-    def continues(self, old: Item, new: Item) -> bool:
+    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         bodies = _body(old.node), _body(new.node)
         if None in bodies or old.node.type != new.node.type or _head(old.node) != _head(new.node):
             return False
@@ -66,10 +66,10 @@ class GoForms:
         same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
         return same or old.node.type != "const_declaration"
 
-    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         yield from within(self, new, _body(old.node), _body(new.node), inside(seen, new))
 
-    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = item.node
         match node.type:
             case "import_spec":
@@ -101,16 +101,16 @@ class GoForms:
                 yield StubFinding(item.line, f"{item.called} does work")
 
 
-def _items(node: Node) -> Iterator[Item]:
+def _items(node: Node) -> Iterator[DeclarationItem]:
     if node.type in COMMENTS:
         if text_of_node(node).startswith(_DIRECTIVES):
-            yield Item(node, form=text_of_node(node).strip())
+            yield DeclarationItem(node, form=text_of_node(node).strip())
     elif node.type in _GROUPS or node.type in {"import_spec_list", "var_spec_list", "statement_list"}:
         for child in node.children:
             yield from _items(child)
     elif node.is_named and node.type != "empty_statement":
         body = _body(node)
-        yield Item(node, (), _names(node), line_of(body) if body else 0, shape(node))
+        yield DeclarationItem(node, (), _names(node), line_of(body) if body else 0, shape(node))
 
 
 def _names(node: Node) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.probes import ByteEdit
 
 
 class Expectations:
@@ -49,11 +49,11 @@ class Expectations:
         """The expected number of an assertion with a tolerance that is known to be small."""
         return None
 
-    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
         """The opposite assertion."""
         return None
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[Edit, ...] | None:
+    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """Where types do not matter: any value as another one of its kind, made when the test comes to it."""
         return None
 

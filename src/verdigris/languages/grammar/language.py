@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.literals import Lot, Replaced
-    from verdigris.languages.probes import Edit, Probe
+    from verdigris.languages.probes import ByteEdit, Probe
 
 
 class GrammarLanguage(Language):
@@ -64,7 +64,7 @@ class GrammarLanguage(Language):
         """How code is made to fail at a place."""
         raise NotImplementedError
 
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:  # noqa: ARG002 - a default
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:  # noqa: ARG002 - a default
         """What marks a test as skipped; nothing where it is marked, None where its form cannot be."""
         return None
 
@@ -146,9 +146,9 @@ class GrammarLanguage(Language):
     def probes(
         self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        from verdigris.languages.grammar.probes import Draw, probes, readings
+        from verdigris.languages.grammar.probes import ProbeDraw, probes, readings
 
-        return probes(readings(self.suite, texts), names, Draw(self, self.expectations(), dice, count))
+        return probes(readings(self.suite, texts), names, ProbeDraw(self, self.expectations(), dice, count))
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         from verdigris.languages.grammar.validation import find_empty_assertions

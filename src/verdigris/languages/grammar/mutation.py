@@ -24,7 +24,7 @@ from verdigris.languages.grammar.trees import (
     walk,
 )
 from verdigris.languages.literals import Literal, compare_literals
-from verdigris.languages.probes import Edit, apply_edits
+from verdigris.languages.probes import ByteEdit, apply_edits
 from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _place(node: Node) -> str:
     return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
 
 
-def _mutant(path: str, data: bytes, node: Node, edits: tuple[Edit, ...], what: str) -> Mutant:
+def _mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
     return Mutant(path, line_of(node), what, apply_edits(data, edits))
 
 
@@ -220,7 +220,7 @@ def _condition(node: Node) -> Node | None:
     return found
 
 
-def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[Edit, ...], str]]:
+def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
     node = site.node
     match site.kind:
         case "function":
@@ -232,13 +232,13 @@ def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[Edit, ...], st
                 yield edits, f"`{short(text_of_node(node), 40)}` is new or changed, and no test runs it"
         case "value":
             left = text_of_node(part(node, "left"))
-            whole = Edit(node.start_byte, node.end_byte, f"({left})")
+            whole = ByteEdit(node.start_byte, node.end_byte, f"({left})")
             yield (whole,), f"`{short(text_of_node(node))}` → `{short(left)}`: no test notices"
         case kind:
             yield from _force_decision(node, loop=kind == "loop")
 
 
-def _force_decision(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...], str]]:
+def _force_decision(node: Node, *, loop: bool) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
     inner = node
     while inner.type == "parenthesized_expression" and parts(inner):
         inner = parts(inner)[0]
@@ -250,41 +250,41 @@ def _force_decision(node: Node, *, loop: bool) -> Iterator[tuple[tuple[Edit, ...
             if loop and way == "|| true":
                 continue
             edits = (
-                Edit(part_of.start_byte, part_of.start_byte, "(("),
-                Edit(part_of.end_byte, part_of.end_byte, f") {way})"),
+                ByteEdit(part_of.start_byte, part_of.start_byte, "(("),
+                ByteEdit(part_of.end_byte, part_of.end_byte, f") {way})"),
             )
             yield edits, f"`{short(text_of_node(part_of))}` → `… {way}`: no test notices"
 
 
-def _boundaries(node: Node) -> Iterator[tuple[tuple[Edit, ...], str]]:
+def _boundaries(node: Node) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
     for one in walk(node):
         operator = part(one, "operator") if one.type == "binary_expression" else None
         if operator is not None and text_of_node(operator) in _BOUNDARY:
-            moved = Edit(operator.start_byte, operator.end_byte, _BOUNDARY[text_of_node(operator)])
+            moved = ByteEdit(operator.start_byte, operator.end_byte, _BOUNDARY[text_of_node(operator)])
             yield (moved,), f"`{short(text_of_node(one))}` → `{moved.text}`: no test notices"
 
 
-def _failing(fails: Failing, body: Node | None) -> tuple[Edit, ...] | None:
+def _failing(fails: Failing, body: Node | None) -> tuple[ByteEdit, ...] | None:
     if body is None:
         return None
     if body.type in {"statement_block", "block"}:
-        return (Edit(body.start_byte + 1, body.start_byte + 1, f" {fails.statement} "),)
+        return (ByteEdit(body.start_byte + 1, body.start_byte + 1, f" {fails.statement} "),)
     if not fails.expression:
         return None
-    return (Edit(body.start_byte, body.end_byte, fails.expression),)
+    return (ByteEdit(body.start_byte, body.end_byte, fails.expression),)
 
 
-def _failing_arm(fails: Failing, node: Node) -> tuple[Edit, ...] | None:
+def _failing_arm(fails: Failing, node: Node) -> tuple[ByteEdit, ...] | None:
     if node.type == "catch_clause":
         return _failing(fails, part(node, "body"))
     if node.type == "match_arm":
         found = part(node, "value")
         if found is None:
             return None
-        start = Edit(found.start_byte, found.start_byte, f"{{ {fails.statement} ")
-        return start, Edit(found.end_byte, found.end_byte, " }")
+        start = ByteEdit(found.start_byte, found.start_byte, f"{{ {fails.statement} ")
+        return start, ByteEdit(found.end_byte, found.end_byte, " }")
     colon = next((child for child in node.children if child.type == ":"), None)
-    return None if colon is None else (Edit(colon.end_byte, colon.end_byte, f" {fails.statement} "),)
+    return None if colon is None else (ByteEdit(colon.end_byte, colon.end_byte, f" {fails.statement} "),)
 
 
 def _literals(root: Node) -> Iterator[Node]:
@@ -306,11 +306,11 @@ def _literals(root: Node) -> Iterator[Node]:
             stack += reversed(node.children)
 
 
-def _other(node: Node) -> Edit | None:
+def _other(node: Node) -> ByteEdit | None:
     text = text_of_node(node)
     if node.type in _TEXTS:
-        return Edit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")
+        return ByteEdit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")
     digits = text.replace("_", "")
     if not digits.isdigit() or (len(digits) > 1 and digits[0] == "0"):
         return None
-    return Edit(node.start_byte, node.end_byte, str(int(digits) + 1))
+    return ByteEdit(node.start_byte, node.end_byte, str(int(digits) + 1))

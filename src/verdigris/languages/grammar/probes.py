@@ -17,7 +17,7 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     tree_of,
 )
-from verdigris.languages.probes import Change, Edit, Probe
+from verdigris.languages.probes import ByteEdit, Probe, ProbeChange
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -115,16 +115,18 @@ def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
     return Pool(frozenset(literals), frozenset(members))
 
 
-def draw_changes(forms: Expectations, node: Node, pool: Pool, dice: Random, count: int) -> tuple[Change, ...]:
+def draw_changes(
+    forms: Expectations, node: Node, pool: Pool, dice: Random, count: int
+) -> tuple[ProbeChange, ...]:
     """Up to `count` different ones; `node`: as the reading of a suite names an assertion.
 
     None where nothing can be written that honest code fails.
     """
     if node.type in COMMENTS:
-        return tuple(Change((edit,)) for edit in _outputs(node, pool, dice)[:count])
+        return tuple(ProbeChange((edit,)) for edit in _outputs(node, pool, dice)[:count])
     if near := forms.nearby(node):
         edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
-        return tuple(Change((edit,)) for edit in edits[:count])
+        return tuple(ProbeChange((edit,)) for edit in edits[:count])
     for one in find_expected(forms, node):
         if one.rows:
             found = [*_rows_changed(one.rows, pool, dice, count)]
@@ -135,36 +137,38 @@ def draw_changes(forms: Expectations, node: Node, pool: Pool, dice: Random, coun
             ]
             dice.shuffle(found)
         if found:
-            return tuple(Change(edits) for edits in found[:count])
+            return tuple(ProbeChange(edits) for edits in found[:count])
     for side in forms.sides(node):
         if (spoilt := forms.spoilt(side[0], dice)) is not None:
-            return (Change(spoilt),)
+            return (ProbeChange(spoilt),)
     negated = opposite_of(forms, node)
     return () if negated is None else (negated,)
 
 
-def opposite_of(forms: Expectations, node: Node) -> Change | None:
+def opposite_of(forms: Expectations, node: Node) -> ProbeChange | None:
     """What compares no values has no other value: there the opposite is all that can be asked."""
     negated = None if node.type in COMMENTS else forms.negated(node)
     compares = any(True for _ in forms.sides(node))
-    return Change(negated, plausible=not compares) if negated else None
+    return ProbeChange(negated, plausible=not compares) if negated else None
 
 
-def _replace_node(node: Node, text: str) -> Edit:
-    return Edit(node.start_byte, node.end_byte, text)
+def _replace_node(node: Node, text: str) -> ByteEdit:
+    return ByteEdit(node.start_byte, node.end_byte, text)
 
 
 # -- another value -------------------------------------------------------------------------------------------
 
 
-def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[Edit, ...]]:
+def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[ByteEdit, ...]]:
     """The first few other literals that were drawn for each literal."""
     for literal in literals:
         for text in other_literals(text_of_node(literal), pool, dice)[:3]:
             yield (_replace_node(literal, text),)
 
 
-def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) -> Iterator[tuple[Edit, ...]]:
+def _rows_changed(
+    rows: Sequence[Node], pool: Pool, dice: Random, count: int
+) -> Iterator[tuple[ByteEdit, ...]]:
     drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
     if all(drawn):
         for turn in range(min(count, max(map(len, drawn)))):
@@ -175,16 +179,16 @@ def _rows_changed(rows: Sequence[Node], pool: Pool, dice: Random, count: int) ->
 
 def _side_changes(
     forms: Expectations, side: Sequence[Node], pool: Pool, dice: Random
-) -> Iterator[tuple[Edit, ...]]:
+) -> Iterator[tuple[ByteEdit, ...]]:
     """Another member of an enumeration, or one item less."""
     if (member := _member(forms, side)) and (kin := pool.kin(member)):
-        yield (Edit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
+        yield (ByteEdit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
     items = forms.items(side)
     if len(items) > 1 and all(is_plain(text_of_node(item).lstrip("-")) for item in items):
         at = dice.randrange(1, len(items))
         start, end = items[at - 1].end_byte, items[at].end_byte
         lines = items[at].end_point[0] - items[at - 1].end_point[0]
-        yield (Edit(start, end, "\n" * lines),)
+        yield (ByteEdit(start, end, "\n" * lines),)
 
 
 def _member(forms: Expectations, side: Sequence[Node]) -> str:
@@ -192,7 +196,7 @@ def _member(forms: Expectations, side: Sequence[Node]) -> str:
     return text if forms.member is not None and forms.member.match(text) else ""
 
 
-def _outputs(node: Node, pool: Pool, dice: Random) -> list[Edit]:
+def _outputs(node: Node, pool: Pool, dice: Random) -> list[ByteEdit]:
     """What an example is to print: the rest of the line, or the next one."""
     found = _OUTPUT.match(text_of_node(node))
     text = text_of_node(node)[found.end() :] if found else ""
@@ -204,19 +208,21 @@ def _outputs(node: Node, pool: Pool, dice: Random) -> list[Edit]:
     if set(text) & set("\"'`\\"):
         return []
     drawn = other_literals(f"`{text}`", pool, dice)
-    return [Edit(start, start + size, other[1:-1]) for other in drawn if other[1:-1].split() != text.split()]
+    return [
+        ByteEdit(start, start + size, other[1:-1]) for other in drawn if other[1:-1].split() != text.split()
+    ]
 
 
-def negate(node: Node) -> tuple[Edit, ...]:
-    return (Edit(node.start_byte, node.start_byte, "!("), Edit(node.end_byte, node.end_byte, ")"))
+def negate(node: Node) -> tuple[ByteEdit, ...]:
+    return (ByteEdit(node.start_byte, node.start_byte, "!("), ByteEdit(node.end_byte, node.end_byte, ")"))
 
 
-def other_word(words: Mapping[str, str], word: Node | None) -> tuple[Edit, ...] | None:
+def other_word(words: Mapping[str, str], word: Node | None) -> tuple[ByteEdit, ...] | None:
     """The word that says the opposite, in whichever direction it is listed."""
     opposite = {**words, **{two: one for one, two in words.items()}}.get(text_of_node(word))
     if word is None or opposite is None:
         return None
-    return (Edit(word.start_byte, word.end_byte, opposite),)
+    return (ByteEdit(word.start_byte, word.end_byte, opposite),)
 
 
 _FUNCTIONS = frozenset(
@@ -250,7 +256,7 @@ def readings(suite_of: Callable[[str], GrammarSuite], texts: Mapping[str, bytes]
 
 
 @value
-class Draw:
+class ProbeDraw:
     """How changes of assertions are drawn."""
 
     language: Language
@@ -260,7 +266,9 @@ class Draw:
     """How many of an assertion."""
 
 
-def probes(read: Sequence[ProbeReading], names: Mapping[str, Sequence[str]], draw: Draw) -> tuple[Probe, ...]:
+def probes(
+    read: Sequence[ProbeReading], names: Mapping[str, Sequence[str]], draw: ProbeDraw
+) -> tuple[Probe, ...]:
     """`names`: the tests to try, by their file."""
     pool = Pool()
     for one in read:
@@ -269,7 +277,7 @@ def probes(read: Sequence[ProbeReading], names: Mapping[str, Sequence[str]], dra
     return tuple(probe for one in read for probe in _probes(one, names.get(one.path, ()), pool, draw))
 
 
-def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: Draw) -> Iterator[Probe]:
+def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDraw) -> Iterator[Probe]:
     suite = read.suite
     failing = {mark.scope for mark in suite.marks if mark.kind == "skipped"}
     found: dict[int, tuple[Node, set[str], set[str]]] = {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.grammar.suite import GrammarSuite, TestPlace
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.probes import ByteEdit
 
 
 class SkipForms(Protocol):
@@ -21,7 +21,7 @@ class SkipForms(Protocol):
 
     def suite(self, path: str, /) -> GrammarSuite: ...
     def makes(self, written: str, reported: str, /) -> bool: ...
-    def skip_edits(self, place: TestPlace, data: bytes, why: str, /) -> tuple[Edit, ...] | None: ...
+    def skip_edits(self, place: TestPlace, data: bytes, why: str, /) -> tuple[ByteEdit, ...] | None: ...
 
 
 def mark_skipped(language: SkipForms, path: str, data: bytes, name: str, why: str) -> bytes | None:

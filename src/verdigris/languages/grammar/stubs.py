@@ -29,7 +29,7 @@ _COUNTED = frozenset({"enum_variant_list", "enum_body"})
 
 
 @value
-class Item:
+class DeclarationItem:
     """A declaration with what belongs to it."""
 
     node: Node
@@ -65,14 +65,14 @@ class StubContext:
     """It stands in something new whose mark speaks for it."""
     added: set[str] = field(default_factory=set)
 
-    def marked(self, item: Item) -> bool:
+    def marked(self, item: DeclarationItem) -> bool:
         return self.covered or self.marks.on(item.line, item.head or last_line(item.node))
 
 
 class Forms(Protocol):
     """How one language declares things."""
 
-    def items(self, scope: Node) -> list[Item]: ...
+    def items(self, scope: Node) -> list[DeclarationItem]: ...
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         """Names that are taken, and names of types."""
@@ -82,13 +82,15 @@ class Forms(Protocol):
         """Whether a statement only raises."""
         ...
 
-    def continues(self, old: Item, new: Item) -> bool:
+    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         """Whether the new one is the old one's successor, to be compared in detail."""
         ...
 
-    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]: ...
+    def growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]: ...
 
-    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]: ...
+    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
 
 def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
@@ -111,7 +113,7 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
 
 
 def compare_items(
-    forms: Forms, old: Sequence[Item], new: Sequence[Item], seen: StubContext
+    forms: Forms, old: Sequence[DeclarationItem], new: Sequence[DeclarationItem], seen: StubContext
 ) -> Iterator[StubFinding]:
     rest = list(old)
     for item in new:
@@ -133,14 +135,14 @@ def compare_items(
         yield StubFinding(line, f"{rest[0].called} was changed, removed or moved")
 
 
-def _counterpart(forms: Forms, rest: Sequence[Item], item: Item) -> int | None:
+def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: DeclarationItem) -> int | None:
     exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
     if exact is not None:
         return exact
     return next((at for at, old in enumerate(rest) if forms.continues(old, item)), None)
 
 
-def _check_added(forms: Forms, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
     if item.node.has_error:
         yield StubFinding(item.line, f"{item.called} cannot be read")
     yield from forms.addition(item, seen)
@@ -150,15 +152,17 @@ def _check_added(forms: Forms, item: Item, seen: StubContext) -> Iterator[StubFi
     seen.added.update(item.names)
 
 
-def inside(seen: StubContext, item: Item, **changes: object) -> StubContext:
+def inside(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
     """For the members of something: a scope of their own."""
     made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
-def gather_items(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], Item]) -> list[Item]:
+def gather_items(
+    scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], DeclarationItem]
+) -> list[DeclarationItem]:
     """The declarations of a scope, each with the nodes of the type `leading` right before it."""
-    found: list[Item] = []
+    found: list[DeclarationItem] = []
     before: list[Node] = []
     for node in scope.children:
         if node.type == leading:
@@ -170,7 +174,7 @@ def gather_items(scope: Node, leading: str, made: Callable[[Node, tuple[Node, ..
 
 
 def within(
-    forms: Forms, item: Item, old: Node | None, new: Node | None, seen: StubContext
+    forms: Forms, item: DeclarationItem, old: Node | None, new: Node | None, seen: StubContext
 ) -> Iterator[StubFinding]:
     """The same for the members of two bodies."""
     before, after = (forms.items(body) if body is not None else [] for body in (old, new))
@@ -183,12 +187,12 @@ def within(
         yield StubFinding(found.line, f"in {item.called}: {found.why}")
 
 
-def find_unmarked(item: Item, seen: StubContext) -> Iterator[StubFinding]:
+def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
     if not seen.marked(item):
         yield StubFinding(item.line, f"{item.called} is not marked STUB:TDD")
 
 
-def faulty(item: Item, fault: str | None) -> Iterator[StubFinding]:
+def faulty(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
     if fault is not None:
         yield StubFinding(item.line, f"{item.called}: {fault}")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import ROW, holds
-from verdigris.languages.findings import Answer, StubBody, TestFault, draw_word
+from verdigris.languages.findings import StubAnswer, StubBody, TestFault, draw_word
 from verdigris.languages.grammar.literals import Pool, is_plain, other_literals
 from verdigris.languages.grammar.probes import surely_runs
 from verdigris.languages.grammar.suite import At, GrammarNames
@@ -237,22 +237,24 @@ def _owners(node: Node) -> list[str]:
     return [name for name in found if name]
 
 
-def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random) -> Iterator[Answer]:
+def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random) -> Iterator[StubAnswer]:
     kinds = forms.untold if kind == UNTOLD else (kind,)
     for one in kinds:
         nothing, *values = forms.constants[one]
-        yield from (Answer(_fill_numbers(text, dice), one) for text in values)
+        yield from (StubAnswer(_fill_numbers(text, dice), one) for text in values)
         if nothing:
-            yield Answer(nothing, one, empty=True)
+            yield StubAnswer(nothing, one, empty=True)
     for literal in literals:
         mine = TEXT if literal[:1] in "\"'`" else NUMBER
         if mine not in kinds:
             continue
-        yield Answer(_write_literal(forms, mine, literal), "expected", literal=literal)
+        yield StubAnswer(_write_literal(forms, mine, literal), "expected", literal=literal)
         others = other_literals(literal.removeprefix("-"), Pool(), dice)[:_ALTERED]
         sign = "-" if literal.startswith("-") else ""
         for other in others:
-            yield Answer(_write_literal(forms, mine, sign + other), "expected", literal=literal, altered=True)
+            yield StubAnswer(
+                _write_literal(forms, mine, sign + other), "expected", literal=literal, altered=True
+            )
 
 
 def _write_literal(forms: AnswerForms, kind: str, literal: str) -> str:

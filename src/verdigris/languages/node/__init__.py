@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verdigris.languages.node.forms import NodeExpectations
     from verdigris.languages.node.stubs import NodeForms
     from verdigris.languages.node.tests import NodeSuite
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.probes import ByteEdit
     from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
@@ -193,7 +193,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
         return NodeExpectations()
 
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         from verdigris.languages.node.tests import skip_edits
 
         return skip_edits(place, data, why)

@@ -21,7 +21,7 @@ from verdigris.languages.grammar.validation import (
     body_of,
     body_of_value,
 )
-from verdigris.languages.probes import Edit
+from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,27 +114,27 @@ class NodeExpectations(Expectations):
         digits = text_of_node(given[1]) if len(given) > 1 else "2"
         return given[0] if given[0].type == "number" and digits.isdigit() else None
 
-    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
         function = part(node, "function") if node.type == "call_expression" else node
         if function is None:
             return None
         if (inner := negation(function)) is not None:
             before = part(inner, "object") or inner
-            return (Edit(before.end_byte, inner.end_byte, ""),)
+            return (ByteEdit(before.end_byte, inner.end_byte, ""),)
         if any(text_of_node(part(n, "function")).split(".")[0] == "expect" for n in walk(function)):
             word = part(function, "property")
-            return None if word is None else (Edit(word.start_byte, word.start_byte, "not."),)
+            return None if word is None else (ByteEdit(word.start_byte, word.start_byte, "not."),)
         given = parts(part(node, "arguments"))
         if text_of_node(function) in {"assert", "assert.ok"} and given:
             return negate(given[0])
         return other_word(self.opposite_words, part(function, "property"))
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[Edit, ...] | None:
+    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """Where types do not matter, any value can be made another one of its kind when it comes to it."""
         key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
         return (
-            Edit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
-            Edit(node.end_byte, node.end_byte, ")"),
+            ByteEdit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
+            ByteEdit(node.end_byte, node.end_byte, ")"),
         )
 
 

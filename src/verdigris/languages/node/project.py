@@ -26,7 +26,7 @@ from verdigris.languages.conventions import (
 )
 from verdigris.languages.folders import PACKAGES_DEPTH, is_usable_glob, literal_glob, text_in, walk
 from verdigris.languages.node.stacks import manifest
-from verdigris.languages.starter import Program, ScaffoldForm, Script, StarterTools
+from verdigris.languages.starter import RequiredTool, ScaffoldForm, Script, StarterTools
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -326,5 +326,5 @@ def script() -> Script:
         weaker=_REAL.replace("assert.equal(sub(5, 3), 2)", "assert.ok(sub(5, 3))"),
         careless=_CALC.replace("a + b", "a - b") + _SUB,
         good=_CALC + _SUB,
-        needs=Program("node", "--version", _NO_NODE, _BROKEN_NODE),
+        needs=RequiredTool("node", "--version", _NO_NODE, _BROKEN_NODE),
     )

@@ -39,7 +39,7 @@ _MANY = 50
 
 
 @value
-class _Package:
+class _NodePackage:
     place: str
     runner: str | None
     """What its own scripts and dependencies name."""
@@ -51,7 +51,7 @@ class _Package:
 
 def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks: dict[str, Stack] = {}
-    above: dict[str, _Package] = {}
+    above: dict[str, _NodePackage] = {}
     notes = []
     for place in holding(known, ["package.json"]):
         package = _package(root, place)
@@ -77,7 +77,7 @@ def manifest(home: Path) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _package(root: Path, place: str) -> _Package:
+def _package(root: Path, place: str) -> _NodePackage:
     home = root / place
     document = manifest(home)
     is_workspace = bool(document.get("workspaces")) or (home / "pnpm-workspace.yaml").is_file()
@@ -87,7 +87,7 @@ def _package(root: Path, place: str) -> _Package:
         or _runner_of_dependencies(document)
         or ("node-test" if _imports_node_test(home) else None)
     )
-    return _Package(
+    return _NodePackage(
         place,
         runner,
         runs_all=is_workspace and _tool_in_script(script) is not None and not _DELEGATED.search(script),
@@ -101,7 +101,7 @@ def _only_delegates(root: Path, place: str) -> bool:
     return bool(_DELEGATED.search(script)) and _tool_in_script(_DELEGATED.split(script)[0]) is None
 
 
-def _inherited_runner(outer: list[_Package]) -> str | None:
+def _inherited_runner(outer: list[_NodePackage]) -> str | None:
     """The runner of the nearest folder above: a workspace's tools often stand at its root alone."""
     return next((package.runner for package in reversed(outer) if package.runner), None)
 

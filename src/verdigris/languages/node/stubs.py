@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
-    Item,
+    DeclarationItem,
     StubContext,
     faulty,
     find_unmarked,
@@ -50,7 +50,7 @@ _BINDING = frozenset({"identifier", "type_identifier"})
 
 
 class NodeForms:
-    def items(self, scope: Node) -> list[Item]:
+    def items(self, scope: Node) -> list[DeclarationItem]:
         """`export {};` only says that the file is a module: it may go when something is exported."""
         found = gather_items(scope, "decorator", _item)
         return [item for item in found if not _EMPTY_EXPORT.fullmatch(text_of_node(item.node))]
@@ -68,7 +68,7 @@ class NodeForms:
             node.type == "call_expression" and text_of_node(part(node, "function")) == "Promise.reject"
         )
 
-    def continues(self, old: Item, new: Item) -> bool:
+    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         one, two = old.node, new.node
         if _declaration(one) == one and two.type == "export_statement":
             return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith(
@@ -86,7 +86,7 @@ class NodeForms:
         heads = [head_form(node, "body", "value") for node in (one, two)]
         return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
 
-    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         one, two = old.node, new.node
         if one.type != two.type:
             return
@@ -106,7 +106,7 @@ class NodeForms:
         known = {name for item in self.items(bodies[0] or one) for name in item.names}
         yield from within(self, new, *bodies, inside(seen, new, taken=frozenset(known)))
 
-    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = _declaration(item.node) or item.node
         for decorator in (*item.before, *(n for n in item.node.children if n.type == "decorator")):
             yield StubFinding(item.line, f"`{text_of_node(decorator)}` does work")
@@ -133,7 +133,7 @@ class NodeForms:
             case _:
                 yield StubFinding(item.line, f"{item.called} does work")
 
-    def _export_faults(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def _export_faults(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         """`export { a }`, `export … from`, or a default that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return
@@ -142,14 +142,14 @@ class NodeForms:
             yield from find_unmarked(item, seen)
             yield from faulty(item, value_fault(value))
 
-    def _function(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         yield from find_unmarked(item, seen)
         name = text_of_node(part(node, "name"))
         if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
             yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
         yield from faulty(item, function_fault(node))
 
-    def _class(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
             yield StubFinding(item.line, f"{item.called}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
@@ -161,7 +161,7 @@ class NodeForms:
         scope = inside(seen, item, existing=False, covered=True)
         yield from within(self, item, None, part(node, "body"), scope)
 
-    def _variables(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         values = [part(declared, "value") for declared in parts(node)]
         if values and all(value is not None and _requires(value) for value in values):
             return
@@ -169,7 +169,7 @@ class NodeForms:
         for value in values:
             yield from faulty(item, value_fault(value))
 
-    def _statement(self, item: Item, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         """`exports.a = a` and its like."""
         assigned = first(parts(node), "assignment_expression")
         target = text_of_node(part(assigned, "left"))
@@ -181,12 +181,12 @@ class NodeForms:
             yield from faulty(item, value_fault(value))
 
 
-def _item(node: Node, before: tuple[Node, ...]) -> Item:
+def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
     inner = _declaration(node) or node
     body = part(inner, "body") if inner.type in _CLASSES | _TYPES else None
     members = parts(body)
     head = max(line_of(inner), line_of(members[0]) - 1) if members else 0
-    return Item(node, before, _names(inner), head, " ".join([*map(shape, before), shape(node)]))
+    return DeclarationItem(node, before, _names(inner), head, " ".join([*map(shape, before), shape(node)]))
 
 
 def _declaration(node: Node) -> Node | None:
@@ -251,7 +251,7 @@ def _is_plain_entry(node: Node) -> bool:
 
 
 def _more(
-    kept: frozenset[str], now: frozenset[str], new: Item, seen: StubContext | None
+    kept: frozenset[str], now: frozenset[str], new: DeclarationItem, seen: StubContext | None
 ) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
         yield StubFinding(new.line, f"`{gone[0]}` is gone")

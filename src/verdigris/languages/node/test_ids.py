@@ -120,7 +120,7 @@ class Declaration:
 
 
 @value
-class _Token:
+class _NodeToken:
     kind: str
     text: str
     line: int
@@ -153,7 +153,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
 
 
 def _read_declaration(
-    tokens: list[_Token], index: int, opened: int, outer: tuple[str, ...] | None, *, is_each: bool
+    tokens: list[_NodeToken], index: int, opened: int, outer: tuple[str, ...] | None, *, is_each: bool
 ) -> Declaration:
     name = _name(tokens, opened + 1)
     return Declaration(
@@ -174,7 +174,7 @@ def _comment_lines(text: str) -> Iterator[tuple[int, str, bool]]:
         fresh = "\n" in token.text if token.kind == "space" else False
 
 
-def _call(tokens: list[_Token], index: int) -> tuple[int, bool] | None:
+def _call(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
     """Where the bracket stands that opens a declaration's arguments, and whether it has a table of cases."""
     token = tokens[index]
     if token.kind != "word" or token.text not in _SUITES | _TESTS or _is_member(tokens, index):
@@ -200,14 +200,14 @@ def _call(tokens: list[_Token], index: int) -> tuple[int, bool] | None:
     return None
 
 
-def _is_member(tokens: list[_Token], index: int) -> bool:
+def _is_member(tokens: list[_NodeToken], index: int) -> bool:
     """`t.test(…)` declares a subtest of node's; every other `x.test(…)` is somebody else's function."""
     if index == 0 or tokens[index - 1].text not in {".", "function", "?."}:
         return False
     return not (index > 1 and tokens[index - 1].text == "." and tokens[index - 2].text == "t")
 
 
-def _after_types(tokens: list[_Token], at: int) -> int:
+def _after_types(tokens: list[_NodeToken], at: int) -> int:
     depth = 0
     while at < len(tokens):
         depth += (tokens[at].text == "<") - (tokens[at].text == ">")
@@ -217,7 +217,7 @@ def _after_types(tokens: list[_Token], at: int) -> int:
     return at
 
 
-def _after_table(tokens: list[_Token], at: int) -> int:
+def _after_table(tokens: list[_NodeToken], at: int) -> int:
     if at < len(tokens) and tokens[at].text == "<":
         at = _after_types(tokens, at)
     if at < len(tokens) and tokens[at].kind == "template":
@@ -232,7 +232,7 @@ def _after_table(tokens: list[_Token], at: int) -> int:
     return at
 
 
-def _name(tokens: list[_Token], at: int) -> str | None:
+def _name(tokens: list[_NodeToken], at: int) -> str | None:
     if at + 1 >= len(tokens) or tokens[at + 1].text not in {",", ")"}:
         return None
     token = tokens[at]
@@ -249,14 +249,14 @@ def _unescape_character(found: re.Match[str]) -> str:
     return _SIMPLE.get(found[4], found[4])
 
 
-def _tokens(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_NodeToken]:
     at = 0
     line = 1
     before = ""
     while at < len(text):
         kind, end = _next(text, at, before)
         piece = text[at:end]
-        yield _Token(kind, piece, line)
+        yield _NodeToken(kind, piece, line)
         line += piece.count("\n")
         at = end
         if kind not in {"space", "comment"}:

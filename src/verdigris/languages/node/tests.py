@@ -21,7 +21,7 @@ from verdigris.languages.grammar.trees import (
 from verdigris.languages.literals import one_line, quote_line
 from verdigris.languages.node.checks import assert_check, expect_check
 from verdigris.languages.node.test_ids import SEPARATOR, node_id
-from verdigris.languages.probes import Edit
+from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -272,7 +272,7 @@ def _table(function: Node | None) -> list[Node] | None:
     return None if table is None else parts(table)
 
 
-def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
     words = _read_words(part(place.node, "function"))
     if words is None:
         return None
@@ -286,7 +286,7 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | No
         return _set_option(given, why)
     # Jest knows `test.concurrent.skip`, and not the other way round.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
-    return (Edit(word.end_byte, word.end_byte, ".skip"), _comment(place.node, given, data, why))
+    return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _comment(place.node, given, data, why))
 
 
 def _read_words(function: Node | None) -> list[Node] | None:
@@ -321,30 +321,30 @@ def _takes_options(given: list[Node]) -> bool:
     return len(given) == _NAME_AND_FUNCTION or (len(given) > 1 and given[1].type == "object")
 
 
-def _set_option(given: list[Node], why: str) -> tuple[Edit, ...] | None:
+def _set_option(given: list[Node], why: str) -> tuple[ByteEdit, ...] | None:
     option, second, inside = f"skip: {quote_line(why)}", given[1], parts(given[1])
     if second.type != "object":
-        return (Edit(second.start_byte, second.start_byte, f"{{ {option} }}, "),)
+        return (ByteEdit(second.start_byte, second.start_byte, f"{{ {option} }}, "),)
     known = [part(pair, "value") for pair in inside if text_of_node(part(pair, "key")) == "skip"]
     if known:
         return () if known[-1] is not None and known[-1].type in {"string", "true"} else None
     if not inside:
-        return (Edit(second.start_byte, second.end_byte, f"{{ {option} }}"),)
+        return (ByteEdit(second.start_byte, second.end_byte, f"{{ {option} }}"),)
     at = inside[0].start_byte
-    return (Edit(at, at, f"{option}, "),)
+    return (ByteEdit(at, at, f"{option}, "),)
 
 
-def _comment(node: Node, given: list[Node], data: bytes, why: str) -> Edit:
+def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
     """On a line of its own above the test and what is told of it; else before its name."""
     top = node.parent if node.parent is not None and node.parent.type == "expression_statement" else node
     indent = indent_at(data, top.start_byte)
     if indent is None:
         at = given[0].start_byte
-        return Edit(at, at, f"/* {one_line(why).replace('*/', '* /')} */ ")
+        return ByteEdit(at, at, f"/* {one_line(why).replace('*/', '* /')} */ ")
     while (above := top.prev_sibling) is not None and _is_near_comment(above, top, data):
         top = above
     at = top.start_byte
-    return Edit(at, at, f"// {one_line(why)}{line_end(data)}{indent_at(data, at)}")
+    return ByteEdit(at, at, f"// {one_line(why)}{line_end(data)}{indent_at(data, at)}")
 
 
 def _is_near_comment(above: Node, below: Node, data: bytes) -> bool:

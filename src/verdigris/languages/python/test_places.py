@@ -108,7 +108,7 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
 
 
 @value
-class _Place:
+class _FunctionPlace:
     function: Function
     has_bases: bool
     """Its class has: it may be a `TestCase`, which knows the marks of unittest alone."""
@@ -138,14 +138,14 @@ def mark_skipped(text: str, name: str, why: str) -> str | None:
 
 def _find_places(
     body: Sequence[ast.stmt], names: Sequence[str], *, has_bases: bool = False
-) -> Iterator[_Place]:
+) -> Iterator[_FunctionPlace]:
     for node in body:
         match node:
             case ast.ClassDef(name=name, bases=bases) if len(names) > 1 and name == names[0]:
                 derives = any(last_name(base) != "object" for base in bases)
                 yield from _find_places(node.body, names[1:], has_bases=derives)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if [name] == [*names]:
-                yield _Place(node, has_bases)
+                yield _FunctionPlace(node, has_bases)
             case ast.If(body=inner, orelse=rest) | ast.Try(body=inner, orelse=rest):
                 yield from _find_places([*inner, *rest], names, has_bases=has_bases)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.probes import Edit
+    from verdigris.languages.probes import ByteEdit
     from verdigris.languages.protocol import TestRegions
     from verdigris.languages.rust.forms import RustExpectations
     from verdigris.languages.rust.stubs import RustForms
@@ -174,7 +174,7 @@ dependency."""
 
         return RustExpectations()
 
-    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+    def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         from verdigris.languages.rust.forms import skip_edits
 
         return skip_edits(place, data, why)

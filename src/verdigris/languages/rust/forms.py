@@ -12,7 +12,7 @@ from verdigris.languages.grammar.skips import indent_at, line_end
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
-from verdigris.languages.probes import Edit
+from verdigris.languages.probes import ByteEdit
 from verdigris.languages.rust.tests import attribute_name, attributes_of
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RustExpectations(Expectations):
         inner = side[-1].children[1:-1]
         return [n for n in inner if n.type != ","] if not any(n.type == ";" for n in inner) else []
 
-    def negated(self, node: Node) -> tuple[Edit, ...] | None:
+    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
         macro, tree = part(node, "macro"), first(parts(node), "token_tree")
         if text_of_node(macro) != "assert" or tree is None:
             return other_word(self.opposite_words, macro)
@@ -73,7 +73,7 @@ class RustExpectations(Expectations):
         if not comma:
             return None
         start, end = inner[0].start_byte, inner[comma - 1].end_byte
-        return (Edit(start, start, "!("), Edit(end, end, ")"))
+        return (ByteEdit(start, start, "!("), ByteEdit(end, end, ")"))
 
 
 _NUMBERS = re.compile(r"[iu](8|16|32|64|128|size)")
@@ -184,7 +184,7 @@ RULES = (
 )
 
 
-def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | None:
+def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
     """`#[ignore = "…"]` as the last attribute; within a macro there are but tokens, and none is put there."""
     if place.node.type != "function_item":
         return None
@@ -193,4 +193,4 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[Edit, ...] | No
     at = place.node.start_byte
     indent = indent_at(data, at)
     between = " " if indent is None else f"{line_end(data)}{indent}"
-    return (Edit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)
+    return (ByteEdit(at, at, f"#[ignore = {quote_line(why)}]{between}"),)

@@ -29,7 +29,7 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
-from verdigris.languages.starter import Program, ScaffoldForm, Script, StarterTools, module_name
+from verdigris.languages.starter import RequiredTool, ScaffoldForm, Script, StarterTools, module_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -224,5 +224,5 @@ def script() -> Script:
         weaker=_ADD + _STUB + _WEAKER,
         careless=_ADD.replace("a + b", "a - b") + _SUB + _REAL,
         good=_ADD + _SUB + _REAL,
-        needs=Program("cargo", "--version", _NO_CARGO, _BROKEN),
+        needs=RequiredTool("cargo", "--version", _NO_CARGO, _BROKEN),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
-    Item,
+    DeclarationItem,
     StubContext,
     faulty,
     find_unmarked,
@@ -52,7 +52,7 @@ _NAMES = frozenset({"identifier", "type_identifier"})
 
 
 class RustForms:
-    def items(self, scope: Node) -> list[Item]:
+    def items(self, scope: Node) -> list[DeclarationItem]:
         return gather_items(scope, "attribute_item", _item)
 
     def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
@@ -67,7 +67,7 @@ class RustForms:
     def raises(self, node: Node) -> bool:
         return node.type == "macro_invocation" and text_of_node(part(node, "macro")) in _RAISING
 
-    def continues(self, old: Item, new: Item) -> bool:
+    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         if old.node.type != new.node.type:
             return False
         if old.node.type == "use_declaration":
@@ -76,7 +76,7 @@ class RustForms:
             return not _visible(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
 
-    def growth(self, old: Item, new: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         if old.node.type == "use_declaration":
             for name in sorted(_bound_by_use(new.node) - _bound_by_use(old.node)):
                 if name in seen.taken | seen.added:
@@ -84,7 +84,7 @@ class RustForms:
         elif _bare(old) != _bare(new):
             yield from within(self, new, part(old.node, "body"), part(new.node, "body"), inside(seen, new))
 
-    def addition(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node, body = item.node, part(item.node, "body")
         yield from faulty(item, _attribute_fault(item))
         match node.type:
@@ -110,18 +110,18 @@ class RustForms:
             case _:
                 yield StubFinding(item.line, f"{item.called} does work")
 
-    def _impl(self, item: Item, seen: StubContext) -> Iterator[StubFinding]:
+    def _impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         trait, kind = (text_of_node(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
         if trait.rpartition("::")[2] in _FELT and kind in seen.types:
             yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
         yield from within(self, item, None, part(item.node, "body"), inside(seen, item, existing=False))
 
 
-def _item(node: Node, before: tuple[Node, ...]) -> Item:
+def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
     body = part(node, "body")
     holds = body is not None and node.type not in {"function_item", "enum_variant"}
     form = " ".join([*(shape(attribute) for attribute in before), shape(node, _counted_arms)])
-    return Item(node, before, _names(node), line_of(body) if holds and body else 0, form)
+    return DeclarationItem(node, before, _names(node), line_of(body) if holds and body else 0, form)
 
 
 def _names(node: Node) -> tuple[str, ...]:
@@ -135,21 +135,21 @@ def _names(node: Node) -> tuple[str, ...]:
             return (name,) if name else ()
 
 
-def _visible(item: Item) -> str:
+def _visible(item: DeclarationItem) -> str:
     return text_of_node(first(parts(item.node), "visibility_modifier"))
 
 
-def _bare(item: Item) -> str:
+def _bare(item: DeclarationItem) -> str:
     """Without visibility: what is made public is not changed by it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
     return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
 
 
-def _head(item: Item) -> str:
+def _head(item: DeclarationItem) -> str:
     return " ".join([*(shape(a) for a in item.before), head_form(item.node, "body")])
 
 
-def _has_body(item: Item) -> tuple[bool, str]:
+def _has_body(item: DeclarationItem) -> tuple[bool, str]:
     body = part(item.node, "body")
     return body is not None, "" if body is None else body.type
 
@@ -183,7 +183,7 @@ def _import_fault(node: Node) -> str | None:
     return "a `*` hides which names it imports" if any(n.type == "use_wildcard" for n in walk(node)) else None
 
 
-def _attribute_fault(item: Item) -> str | None:
+def _attribute_fault(item: DeclarationItem) -> str | None:
     for attribute in item.before:
         inner = parts(attribute)[0]
         name = text_of_node(parts(inner)[0]).rpartition("::")[2]

@@ -35,7 +35,7 @@ class Unreadable(ValueError):
 
 
 @value
-class Token:
+class RustToken:
     kind: str
     text: bytes
     start: int
@@ -54,7 +54,7 @@ class Token:
         return self.kind == "sign"
 
 
-def tokens(data: bytes) -> Iterator[Token]:
+def tokens(data: bytes) -> Iterator[RustToken]:
     """Without white space; raise Unreadable at what has no end."""
     at = 0
     while at < len(data):
@@ -69,7 +69,7 @@ def tokens(data: bytes) -> Iterator[Token]:
             case "open":
                 raise Unreadable
         if kind != "space":
-            yield Token(kind, data[at:end], at, end)
+            yield RustToken(kind, data[at:end], at, end)
         at = end
 
 
@@ -180,7 +180,7 @@ def canonical(text: bytes) -> bytes:
     """The same bytes for the same code and comments, however a formatter lays them out."""
     shown: list[bytes] = []
     commas: list[int] = []
-    before: Token | None = None
+    before: RustToken | None = None
     for token in tokens(text):
         if token.text in _OPEN:
             commas.append(0)
@@ -220,7 +220,7 @@ def _gaps(data: bytes, regions: Sequence[Region]) -> list[Region]:
     return [Region(start, end) for start, end in zip(ends, starts, strict=True)]
 
 
-def _is_operator(token: Token) -> bool:
+def _is_operator(token: RustToken) -> bool:
     return token.is_sign and token.text not in _ALONE
 
 
@@ -242,7 +242,7 @@ def _regions(data: bytes) -> list[Region] | None:
         return None
 
 
-def _find_regions(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
+def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region]:
     code = [at for at, token in enumerate(stream) if not token.is_comment]
     line = [stream[at] for at in code]
     at = 0
@@ -271,7 +271,7 @@ def _find_regions(stream: tuple[Token, ...], data: bytes) -> Iterator[Region]:
             at = last + 1
 
 
-def _find_closing(line: Sequence[Token], at: int) -> int:
+def _find_closing(line: Sequence[RustToken], at: int) -> int:
     """The index of the bracket that closes the one at `at`."""
     depth = 0
     for index in range(at, len(line)):
@@ -281,7 +281,7 @@ def _find_closing(line: Sequence[Token], at: int) -> int:
     raise Unreadable
 
 
-def _is_test_only(attribute: Sequence[Token]) -> bool:
+def _is_test_only(attribute: Sequence[RustToken]) -> bool:
     """`cfg(test)` and all that implies it, or an attribute that makes a function a test."""
     words = [token.text for token in attribute]
     path = words[: words.index(b"(")] if b"(" in words else words
@@ -291,7 +291,7 @@ def _is_test_only(attribute: Sequence[Token]) -> bool:
     return name in _TESTS or name.endswith(b"_test")
 
 
-def _implies_test(predicate: Sequence[Token]) -> bool:
+def _implies_test(predicate: Sequence[RustToken]) -> bool:
     words = [token.text for token in predicate]
     if words == [b"test"]:
         return True
@@ -301,7 +301,7 @@ def _implies_test(predicate: Sequence[Token]) -> bool:
     return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
 
 
-def _split_arguments(inside: Sequence[Token]) -> list[Sequence[Token]]:
+def _split_arguments(inside: Sequence[RustToken]) -> list[Sequence[RustToken]]:
     parts, depth, start = [], 0, 0
     for index, token in enumerate(inside):
         depth += (token.text in _OPEN) - (token.text in _CLOSE)
@@ -311,7 +311,7 @@ def _split_arguments(inside: Sequence[Token]) -> list[Sequence[Token]]:
     return [part for part in (*parts, inside[start:]) if part]
 
 
-def _item(line: Sequence[Token], at: int) -> tuple[int, str] | None:
+def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
     """Where the item ends that begins there, and its name if it is a module without a body."""
     start = at = _after_qualifiers(line, at)
     word = line[at].text
@@ -330,7 +330,7 @@ def _item(line: Sequence[Token], at: int) -> tuple[int, str] | None:
     return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
 
 
-def _after_qualifiers(line: Sequence[Token], at: int) -> int:
+def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
     while True:
         word = line[at].text
         if word == b"pub":
@@ -343,7 +343,7 @@ def _after_qualifiers(line: Sequence[Token], at: int) -> int:
             return at
 
 
-def _end(line: Sequence[Token], at: int, *, body: bool) -> int:
+def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
     while at < len(line):
         text = line[at].text
         if text == b";":
@@ -359,7 +359,7 @@ def _end(line: Sequence[Token], at: int, *, body: bool) -> int:
     raise Unreadable
 
 
-def _with_comments(stream: Sequence[Token], at: int, data: bytes) -> int:
+def _with_comments(stream: Sequence[RustToken], at: int, data: bytes) -> int:
     """Comments on lines of their own, right above, belong to an item."""
     start = stream[at].start
     while at and stream[at - 1].is_comment:

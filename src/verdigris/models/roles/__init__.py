@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.value import value
-from verdigris.models.roles.answer import Edit, Say
+from verdigris.models.roles.answer import RoleEdit, Say
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.core.paths import PathClass
 
 Tree: TypeAlias = Mapping[str, str | None]
-Objection: TypeAlias = Callable[[Edit, Tree], str | None]
+Objection: TypeAlias = Callable[[RoleEdit, Tree], str | None]
 """Why this edit is not the role's to make; None where it is."""
 Judge = Literal["red", "settlement", "refactor", "plan", "validation"]
 """Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor; a plan that says

@@ -37,7 +37,7 @@ class Say(StrEnum):
 Action = Literal["upsert", "delete", "move"]
 
 
-class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RoleEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     action: Action
     intent: str = ""
@@ -63,7 +63,7 @@ class Pin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Edge cases that are left to other tests, with the reason."""
 
 
-class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RoleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     verdict: Say
     rationale: str
     """Why this change now; in answer to the first question the plan."""
@@ -83,7 +83,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of a refactor: what gets better, in a line."""
     lesson: str = ""
     """What holds beyond this step, for whoever works here next."""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[RoleEdit, ...] = ()
 
 
 @value
@@ -143,7 +143,7 @@ SCHEMA_NAME = "edit_plan"
 
 
 @value
-class Part:
+class AnswerPart:
     """A part of the answer that only some roles have."""
 
     schema: Mapping[str, Any]
@@ -166,13 +166,13 @@ _PIN = _closed_object(
     }
 )
 PARTS = {
-    "points": Part(
+    "points": AnswerPart(
         _several("of the tester: the numbers of the kata's points that the test shows", "integer"), "[2]"
     ),
-    "findings": Part(_several("of the validator: each as `file:line — what is wrong`"), "[]"),
-    "pin": Part({**_PIN, "type": ["object", "null"]}, "null"),
-    "improvement": Part(_text("of a refactor: what gets better, in a line"), '""'),
-    "lesson": Part(_text("a rule that holds beyond this step, or empty"), '""'),
+    "findings": AnswerPart(_several("of the validator: each as `file:line — what is wrong`"), "[]"),
+    "pin": AnswerPart({**_PIN, "type": ["object", "null"]}, "null"),
+    "improvement": AnswerPart(_text("of a refactor: what gets better, in a line"), '""'),
+    "lesson": AnswerPart(_text("a rule that holds beyond this step, or empty"), '""'),
 }
 _TEST_BUG = re.compile(r"^[\s>*-]*TEST_BUG:[ \t]*(\S.*)$", re.MULTILINE)
 
@@ -182,7 +182,7 @@ _FENCE = re.compile(r"\A(`{3,}|~{3,})[\w-]*[ \t]*\n(.*?)\n?\1\Z", re.DOTALL)
 _ONLY = "answer with the JSON object alone"
 
 
-def read_answer(text: str, *, finish: str = "") -> Answer | RefusedAnswer:
+def read_answer(text: str, *, finish: str = "") -> RoleAnswer | RefusedAnswer:
     """One JSON object; a fence around all of it and a model's marked thoughts do no harm.
 
     Slips that leave no doubt about what is meant are mended.
@@ -204,7 +204,7 @@ def read_answer(text: str, *, finish: str = "") -> Answer | RefusedAnswer:
     return _convert(repair_shape(found))
 
 
-def find_test_bug(text: str, answer: Answer | RefusedAnswer) -> str:
+def find_test_bug(text: str, answer: RoleAnswer | RefusedAnswer) -> str:
     """What a line `TEST_BUG: file:line — why` says in an answer's words, or in one that cannot be read."""
     words = text if isinstance(answer, RefusedAnswer) else f"{answer.rationale}\n{answer.reason}"
     found = _TEST_BUG.search(words)
@@ -266,11 +266,11 @@ def _no_constant(name: str) -> NoReturn:
     raise _Unsound(f"{name} is no JSON")
 
 
-def _convert(found: Any) -> Answer | RefusedAnswer:
+def _convert(found: Any) -> RoleAnswer | RefusedAnswer:
     if isinstance(found, list):
         return RefusedAnswer((f"The answer is a JSON array: {_ONLY}, with the edits in its list `edits`.",))
     try:
-        return msgspec.convert(found, Answer)
+        return msgspec.convert(found, RoleAnswer)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at ")
         place = where.strip("`").removeprefix("$").removeprefix(".") or "the object itself"

@@ -9,7 +9,7 @@ from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
 from verdigris.core.value import field, value
 from verdigris.models.roles import find_team
-from verdigris.models.roles.answer import Answer, Edit, Pin, RefusedAnswer, Say
+from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, RoleEdit, Say
 from verdigris.models.roles.context import secret
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def ownership_fault(path: str, material: Material, brief: str = "kata") -> str |
     return "it is not available" if path in material.withheld else None
 
 
-def rule_fault(edit: Edit, role: Role, material: Material, tree: Tree) -> str | None:
+def rule_fault(edit: RoleEdit, role: Role, material: Material, tree: Tree) -> str | None:
     paths = (plain(path) for path in (edit.path, edit.to) if path is not None)
     classes = frozenset(map(material.classify, paths))
     if PathClass.SPEC in classes:
@@ -108,7 +108,7 @@ class EditPlan:
 
 
 @value
-class Stop:
+class RoleStop:
     """The role ends the step without an edit: a result, not a failure."""
 
     say: Say
@@ -121,8 +121,8 @@ class Stop:
 
 
 def check(
-    answer: Answer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
-) -> EditPlan | Stop | RefusedAnswer:
+    answer: RoleAnswer, role: Role, material: Material, known: frozenset[str], *, returned: bool = False
+) -> EditPlan | RoleStop | RefusedAnswer:
     """`known`: files that the model has seen whole as they are. `returned`: the tester's test came back."""
     if answer.verdict is Say.TEST_IS_RIGHT and answer.verdict in role.stops and not returned:
         return RefusedAnswer(("The verdict test-is-right answers a test that came back, and none did.",))
@@ -167,7 +167,7 @@ def check(
     )
 
 
-def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
+def _check_stop(answer: RoleAnswer, role: Role) -> RoleStop | RefusedAnswer:
     if answer.verdict not in role.stops:
         return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
     if answer.edits:
@@ -177,13 +177,13 @@ def _check_stop(answer: Answer, role: Role) -> Stop | RefusedAnswer:
     reason = answer.reason.strip() or answer.rationale.strip()
     if not reason:
         return RefusedAnswer((f"The verdict {answer.verdict} needs a `reason`.",))
-    return Stop(answer.verdict, reason, lesson=_flat(answer.lesson))
+    return RoleStop(answer.verdict, reason, lesson=_flat(answer.lesson))
 
 
 _FINDING = re.compile(r"(?P<path>[^\s:][^:]*):(?P<line>\d+)\s*(?:—|–|-+|:)\s*(?P<what>\S.*)", re.DOTALL)
 
 
-def _check_judgement(answer: Answer, role: Role, material: Material) -> Stop | RefusedAnswer:
+def _check_judgement(answer: RoleAnswer, role: Role, material: Material) -> RoleStop | RefusedAnswer:
     """A verdict on what others wrote, with findings and perhaps tests to hold out; it edits nothing."""
     faults = tuple(_edits(answer, role, material, material.tree)) if answer.edits else ()
     if faults and answer.verdict is Say.EDIT:
@@ -199,7 +199,7 @@ def _check_judgement(answer: Answer, role: Role, material: Material) -> Stop | R
         return RefusedAnswer(faults)
     tests = {path: data for path, data in _changes(answer, material.tree).items() if data is not None}
     findings = tuple(map(_flat, answer.findings))
-    return Stop(answer.verdict, answer.reason.strip() or answer.rationale.strip(), findings, tests)
+    return RoleStop(answer.verdict, answer.reason.strip() or answer.rationale.strip(), findings, tests)
 
 
 def _finding_fault(finding: str, material: Material) -> str | None:
@@ -212,7 +212,7 @@ def _finding_fault(finding: str, material: Material) -> str | None:
     return None
 
 
-def _wording(answer: Answer, role: Role) -> Iterator[str]:
+def _wording(answer: RoleAnswer, role: Role) -> Iterator[str]:
     if not _subject(answer, role):
         yield "`subject` is empty: say in one line what the commit does."
     if not answer.rationale.strip():
@@ -222,7 +222,7 @@ def _wording(answer: Answer, role: Role) -> Iterator[str]:
         yield "A line of the wording begins with `TDD-…:`: the machine alone writes those."
 
 
-def _stating(answer: Answer, role: Role, *, returned: bool) -> Iterator[str]:
+def _stating(answer: RoleAnswer, role: Role, *, returned: bool) -> Iterator[str]:
     """What a role has to state with its edits; a test that came back was stated before."""
     if "pin" in role.parts and not (returned and answer.pin is None):
         pin = answer.pin or Pin()
@@ -234,7 +234,7 @@ def _stating(answer: Answer, role: Role, *, returned: bool) -> Iterator[str]:
         yield f"`improvement` is empty: name in a line what gets better, or {role.instead}."
 
 
-def _amounts(answer: Answer) -> Iterator[str]:
+def _amounts(answer: RoleAnswer) -> Iterator[str]:
     size = sum(len(edit.content or "") for edit in answer.edits)
     if not answer.edits:
         yield "The verdict is edit, and `edits` is empty."
@@ -244,7 +244,7 @@ def _amounts(answer: Answer) -> Iterator[str]:
         yield f"The contents are {size} characters, at most {MOST_CHARACTERS} in a step: take a smaller one."
 
 
-def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
+def _edits(answer: RoleAnswer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
     touched: set[str] = set()
     brief = find_team(role.driver).brief
     for edit in answer.edits:
@@ -265,18 +265,18 @@ def _edits(answer: Answer, role: Role, material: Material, tree: Tree) -> Iterat
         yield f"No test file is among the edits: the {role}'s step is a failing test."
 
 
-def _find_nested(answer: Answer) -> Iterator[str]:
+def _find_nested(answer: RoleAnswer) -> Iterator[str]:
     written = [plain(edit.to or edit.path) for edit in answer.edits if edit.action != "delete"]
     for path in written:
         if inner := next((other for other in written if other.startswith(f"{path}/")), None):
             yield f"{path}: another edit makes it a folder ({inner})."
 
 
-def _paths_of(edit: Edit) -> tuple[str, ...]:
+def _paths_of(edit: RoleEdit) -> tuple[str, ...]:
     return tuple(plain(path) for path in (edit.path, edit.to) if path is not None)
 
 
-def _shape_fault(edit: Edit) -> str | None:
+def _shape_fault(edit: RoleEdit) -> str | None:
     match edit.action:
         case "upsert" if edit.content is None:
             return "`upsert` needs `content`, the file's whole new text"
@@ -300,7 +300,7 @@ def _content_fault(content: str) -> str | None:
     return None
 
 
-def _tree_fault(edit: Edit, tree: Tree) -> str | None:
+def _tree_fault(edit: RoleEdit, tree: Tree) -> str | None:
     path = plain(edit.path)
     if edit.action != "upsert" and path not in tree:
         return f"there is no such file to {edit.action}"
@@ -318,18 +318,18 @@ def _tree_fault(edit: Edit, tree: Tree) -> str | None:
     return next((f"{folder} is a file, not a folder" for folder in above if folder in tree), None)
 
 
-def _has_test(answer: Answer, material: Material) -> bool:
+def _has_test(answer: RoleAnswer, material: Material) -> bool:
     return any(may_hold_tests(path, material) for edit in answer.edits for path in _paths_of(edit))
 
 
-def _replaced_files(answer: Answer, tree: Tree) -> Iterator[str]:
+def _replaced_files(answer: RoleAnswer, tree: Tree) -> Iterator[str]:
     for edit in answer.edits:
         path = plain(edit.path)
         if edit.content is not None and tree.get(path):
             yield path
 
 
-def _changes(answer: Answer, tree: Tree) -> dict[str, bytes | None]:
+def _changes(answer: RoleAnswer, tree: Tree) -> dict[str, bytes | None]:
     """Without edits that leave a file as it is."""
     changes: dict[str, bytes | None] = {}
     for edit in answer.edits:
@@ -356,7 +356,7 @@ def _as_before(content: str, old: str | None) -> str:
     return content
 
 
-def _subject(answer: Answer, role: Role) -> str:
+def _subject(answer: RoleAnswer, role: Role) -> str:
     """Without a type, where it begins with one of the driver's."""
     types = "|".join(find_team(role.driver).commit_types)
     typed = re.compile(rf"(?:{types})(?:\([^)]*\))?!?:\s*", re.IGNORECASE)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import replace, value
 from verdigris.models.protocol import Ask, Message, Model, ModelReply, Usage
 from verdigris.models.roles.answer import (
-    Answer,
     RefusedAnswer,
+    RoleAnswer,
     Say,
     find_test_bug,
     read_answer,
     strip_wrapping,
 )
-from verdigris.models.roles.check import EditPlan, Stop, check, plain
+from verdigris.models.roles.check import EditPlan, RoleStop, check, plain
 from verdigris.models.roles.feedback import earlier_attempts, refused_answer
 from verdigris.models.roles.prompt import Task, again, edit_ask, first_ask
 from verdigris.models.roles.tools import answer, why_not_read
@@ -59,7 +59,7 @@ def begin(material: Material, task: Task, *, tools: bool = True) -> Talk:
     return Talk(material, task, ask, ask, told.complete)
 
 
-def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | RefusedAnswer]:
+def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
     """One attempt. What is Refused is said to the model already: `edit` again asks for the next answer."""
     while True:
         talk = _ask_model(model, talk)
@@ -68,7 +68,7 @@ def edit(model: Model, talk: Talk) -> tuple[Talk, EditPlan | Stop | RefusedAnswe
             break
         talk = _show_files(talk, answer)
     if isinstance(answer, RefusedAnswer):
-        judged: EditPlan | Stop | RefusedAnswer = answer
+        judged: EditPlan | RoleStop | RefusedAnswer = answer
     else:
         talk = talk if talk.plan else replace(talk, plan=answer.rationale)
         judged = check(answer, talk.task.role, talk.material, talk.known, returned=talk.task.returned)
@@ -88,25 +88,25 @@ def say(talk: Talk, said: str, why: str = "") -> Talk:
     return replace(talk, ask=ask, tried=(*talk.tried, why or said))
 
 
-def _read(talk: Talk) -> Answer | RefusedAnswer:
+def _read(talk: Talk) -> RoleAnswer | RefusedAnswer:
     """The first answer may be a plan in prose: only its words are used."""
     reply = talk.exchanges[-1].reply
     if reply.calls and not reply.text.strip():
         return RefusedAnswer((_ONLY_CALLS,))
     answer = read_answer(talk.answered, finish=reply.finish)
     if Say.TEST_IS_WRONG in talk.task.role.stops and (bug := find_test_bug(talk.answered, answer)):
-        return Answer(Say.TEST_IS_WRONG, "", bug)  # to stop has to be the easiest move of all
+        return RoleAnswer(Say.TEST_IS_WRONG, "", bug)  # to stop has to be the easiest move of all
     prose = strip_wrapping(talk.answered)
     if isinstance(answer, RefusedAnswer) and not (talk.looks or talk.tried) and prose and "{" not in prose:
-        return Answer(Say.EDIT, prose)
+        return RoleAnswer(Say.EDIT, prose)
     return answer
 
 
-def _is_plan(answer: Answer) -> bool:
+def _is_plan(answer: RoleAnswer) -> bool:
     return answer.verdict is Say.EDIT and not answer.edits
 
 
-def _show_files(talk: Talk, answer: Answer) -> Talk:
+def _show_files(talk: Talk, answer: RoleAnswer) -> Talk:
     files, missing = _wanted_files(answer, talk)
     ask = edit_ask(talk.ask, talk.answered, files, missing)
     return replace(
@@ -133,7 +133,7 @@ def _ask_model(model: Model, talk: Talk) -> Talk:
     )
 
 
-def _wanted_files(answer: Answer, talk: Talk) -> tuple[dict[str, str], list[str]]:
+def _wanted_files(answer: RoleAnswer, talk: Talk) -> tuple[dict[str, str], list[str]]:
     """The wanted files that exist, may be seen and fit; and why the others are left out."""
     found: dict[str, str] = {}
     missing: list[str] = []

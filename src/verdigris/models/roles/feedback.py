@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.checks.coverage import UNASKED
-from verdigris.core.report import Ended, Status
+from verdigris.core.report import RunEnd, Status
 from verdigris.core.verdict import Kind, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.models.roles.prompt import put_fences, shown_file
@@ -253,7 +253,7 @@ def _is_tools(reason: str) -> bool:
 def _nothing_red(
     tests: Sequence[TestRun], report: TestReport | None, passing: Sequence[str] = (), *, stubbed: bool = False
 ) -> str:
-    if report is not None and report.ended is not Ended.FINISHED:
+    if report is not None and report.ended is not RunEnd.FINISHED:
         return f"the test run did not end as it should ({report.ended})"
     if passing and stubbed:
         return f"`{passing[0]}` passes with the stub you wrote. Make the stub return a wrong value."
@@ -294,7 +294,7 @@ def _details(
         *more,
         *(put_fences(_head(text)) for text in long[:_MOST_TESTS]),
     ]
-    if found or report.ended is Ended.FINISHED or any(path in report.tail for path in withheld):
+    if found or report.ended is RunEnd.FINISHED or any(path in report.tail for path in withheld):
         return found
     return [put_fences(_tail(report.tail))] if report.tail.strip() else []
 

@@ -79,7 +79,7 @@ def tell(material: Material, room: int) -> PromptPart:
     named = sorted(path for path, age in material.ages.items() if age == newest > 0)
     listing = _listing(tree, room // 10)
     history = f"# Recent commits\n\n{clip(chr(10).join(recent), room // 10)}" if recent else ""
-    texts = _Texts(room - estimate(listing) - estimate(history))
+    texts = _ShownTexts(room - estimate(listing) - estimate(history))
     for path in by_weight(tree, material.classify, named):
         if texts.room < _LEAST:
             break
@@ -97,7 +97,7 @@ def _listing(tree: Tree, room: int) -> str:
 
 
 @dataclass(slots=True)
-class _Texts:
+class _ShownTexts:
     """Files as they are told, as long as there is room."""
 
     room: int

@@ -25,7 +25,7 @@ from verdigris.storage.log.lines import (
     read,
     render,
 )
-from verdigris.storage.log.reader import View, records, view
+from verdigris.storage.log.reader import LogView, records, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -57,7 +57,9 @@ class Rules:
     checkpoint_every: int
 
 
-def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: int, rules: Rules) -> Batch[S]:
+def compose(
+    before: LogView[S], drafts: Sequence[Draft], folding: Folding[S], ts: int, rules: Rules
+) -> Batch[S]:
     lines, links = chain_batch(before.head, drafts, ts, rules.version)
     head = head_after(before.head, links)
     events = before.events + len(drafts)
@@ -78,10 +80,10 @@ def compose(before: View[S], drafts: Sequence[Draft], folding: Folding[S], ts: i
     return Batch(lines, head, records, state)
 
 
-def _view_after(before: View[S], batch: Batch[S], events: int) -> View[S]:
+def _view_after(before: LogView[S], batch: Batch[S], events: int) -> LogView[S]:
     if batch.head.checkpoint != before.head.checkpoint:
-        return View(batch.head, batch.head, batch.state, 0, batch.head.size)
-    return View(batch.head, batch.head, batch.state, before.events + events, before.since)
+        return LogView(batch.head, batch.head, batch.state, 0, batch.head.size)
+    return LogView(batch.head, batch.head, batch.state, before.events + events, before.since)
 
 
 def chain_batch(
@@ -249,7 +251,7 @@ class Log(Generic[S]):
         self._clock = clock
         self._schema = schema
         self._rules = Rules(schema.current, checkpoint_every)
-        self._known: tuple[Look | None, View[S]] | None = None
+        self._known: tuple[Look | None, LogView[S]] | None = None
         """How the file looked, and what was folded from it."""
 
     def state(self) -> S:
@@ -295,7 +297,7 @@ class Log(Generic[S]):
         draft = Draft(REPAIRED, {"why": why}, stamp.worktree, stamp.branch, stamp.actor)
         return repair(self._files, self._folding, self._schema, draft, self._clock)
 
-    def _view(self) -> View[S]:
+    def _view(self) -> LogView[S]:
         """The log is folded once: after that, only what others appended makes this read it again."""
         with self._files.opened() as log, storing(self._files.control):
             look = self._files.look()

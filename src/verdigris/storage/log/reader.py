@@ -97,7 +97,7 @@ def _backward(log: int, head: LogHead, start: int) -> Iterator[Record]:
 
 
 @value
-class View(Generic[S]):
+class LogView(Generic[S]):
     head: LogHead
     recorded: LogHead | None
     """What the disk has as head: behind `head` where a writer was killed before it could replace it."""
@@ -127,22 +127,22 @@ def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, t
 
 
 def view(
-    files: LogFiles, log: int | None, folding: Folding[S], schema: Schema, known: View[S] | None = None
-) -> View[S]:
+    files: LogFiles, log: int | None, folding: Folding[S], schema: Schema, known: LogView[S] | None = None
+) -> LogView[S]:
     """`known`: an earlier view of the same bytes, which is good while the head is the same."""
     head, recorded, batch = bounds(files, log)
     if known is not None and known.head == head == recorded:
         return known
     state, events, since = folding.initial(), 0, 0
     if log is None:
-        return View(head, recorded, state, events, since)
+        return LogView(head, recorded, state, events, since)
     for link in chain(_since_checkpoint(log, recorded or EMPTY, schema), batch):
         record = schema.lift(link.record)
         if schema.reads_checkpoint(record):
             state, events, since = folding.load(record.data["state"]), 0, link.end
         elif record.type != CHECKPOINT:
             state, events = folding.step(state, record), events + 1
-    return View(head, recorded, state, events, since)
+    return LogView(head, recorded, state, events, since)
 
 
 def _since_checkpoint(log: int, head: LogHead, schema: Schema) -> Iterator[Link]:

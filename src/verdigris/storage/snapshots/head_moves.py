@@ -29,7 +29,7 @@ LOCK_WAIT = 60.0
 
 
 @value
-class Move:
+class HeadMove:
     kind: Literal["none", "commit", "moved"]
     paths: frozenset[str] = frozenset()
     """What came with commits that were not made here, and lies in the worktree as HEAD has it."""
@@ -38,7 +38,7 @@ class Move:
 
 
 @value
-class _Step:
+class _ReflogEntry:
     """One entry of HEAD's reflog."""
 
     old: str
@@ -51,13 +51,13 @@ class _Step:
         return self.action in COMMITTED_HERE
 
 
-def move_since(repo: Repository, old: Head) -> Move:
+def move_since(repo: Repository, old: Head) -> HeadMove:
     new = head(repo)
     if new.commit == old.commit:
-        return Move("none")
+        return HeadMove("none")
     steps = _steps_since(repo, old.commit, new.commit)
     if steps and all(step.made_here for step in steps):
-        return Move("commit")
+        return HeadMove("commit")
     git = users_git(repo)
     came = {change.path: change for change in between(git, old.commit, new.commit)}
     made = {
@@ -70,7 +70,7 @@ def move_since(repo: Repository, old: Head) -> Move:
     }
     paths = clean(repo, git, came.values())
     mixed = {path: entry for path, entry in made.items() if path in paths}
-    return Move("moved", paths.difference(made), mixed)
+    return HeadMove("moved", paths.difference(made), mixed)
 
 
 def before_own_commits(repo: Repository, since: int) -> str | None:
@@ -96,9 +96,9 @@ def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset
     return frozenset(paths).difference(change.path for change in between(git, commit, now))
 
 
-def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_Step]:
+def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_ReflogEntry]:
     """The steps that led from `old` to `new`, newest first; none when the reflog does not tell."""
-    found: list[_Step] = []
+    found: list[_ReflogEntry] = []
     expected = new
     for step in _reflog(repo):
         if step.new != expected:
@@ -110,7 +110,7 @@ def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_St
     return []
 
 
-def _reflog(repo: Repository) -> Iterable[_Step]:
+def _reflog(repo: Repository) -> Iterable[_ReflogEntry]:
     try:
         lines = read_plain(repo.git_dir / "logs" / "HEAD").splitlines()
     except FileNotFoundError:
@@ -119,7 +119,7 @@ def _reflog(repo: Repository) -> Iterable[_Step]:
         ids, _, message = os.fsdecode(line).partition("\t")
         match ids.split(" "):
             case [old, new, *_, seconds, _] if seconds.isdecimal():
-                yield _Step(old, new, message.partition(":")[0], int(seconds))
+                yield _ReflogEntry(old, new, message.partition(":")[0], int(seconds))
             case _:
                 return
 

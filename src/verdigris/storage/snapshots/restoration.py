@@ -34,7 +34,7 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
     asked = sorted(set(paths), reverse=True)
     for path in asked:
         _refuse_outside(path)
-    job = _Job(git, os.open(git.root, disk.FOLDER), asked, tree, expect)
+    job = _LayJob(git, os.open(git.root, disk.FOLDER), asked, tree, expect)
     try:
         job.resume(notes)
         job.survey()
@@ -48,7 +48,7 @@ def lay(git: Git, notes: Path, tree: str, paths: Iterable[str], *, expect: str) 
 
 
 @mutable
-class _Job:
+class _LayJob:
     """One call of `lay`."""
 
     git: Git

@@ -8,7 +8,7 @@ from verdigris.checks.observation import look
 from verdigris.core.events import Committed, Committing, NotCommitted
 from verdigris.core.paths import PathClass
 from verdigris.core.value import replace, value
-from verdigris.storage.git import Said, ask_users_git, git
+from verdigris.storage.git import GitAnswer, ask_users_git, git
 from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head
@@ -55,7 +55,7 @@ def commit(
     with operation(project):
         project.record(intent, sync=True)
         with hold_lock(project.repo.lock("commit"), wait=ORPHAN_WAIT) as held:
-            refused = _carry_out(project, intent, author, _Surroundings(hidden, hooks, held))
+            refused = _carry_out(project, intent, author, _CommitSetting(hidden, hooks, held))
         if refused is not None:
             project.record(NotCommitted(step=intent.step, why=refused.why), sync=True)
             return refused
@@ -83,14 +83,14 @@ def finish(project: Project, intent: Committing) -> str:
 
 
 @value
-class _Surroundings:
+class _CommitSetting:
     hidden: Collection[str]
     hooks: str | None
     held: int
 
 
 def _carry_out(
-    project: Project, intent: Committing, author: CommitIdentity, around: _Surroundings
+    project: Project, intent: Committing, author: CommitIdentity, around: _CommitSetting
 ) -> CommitRefused | None:
     hidden = around.hidden
     added = git(project.root, "add", "--all", "--", *intent.paths, hidden=hidden)
@@ -129,7 +129,7 @@ def author_environment(root: Path, author: CommitIdentity) -> Mapping[str, str]:
     return {**wanted, "GIT_COMMITTER_NAME": author.name, "GIT_COMMITTER_EMAIL": author.email}
 
 
-def _undone(project: Project, intent: Committing, why: str, said: Said) -> CommitRefused:
+def _undone(project: Project, intent: Committing, why: str, said: GitAnswer) -> CommitRefused:
     """Nothing stays staged, and what a hook wrote makes way for what was judged."""
     git(project.root, "reset", "--quiet")
     now = project.workspace.snapshot()
@@ -151,7 +151,7 @@ def _not_as_judged(project: Project, intent: Committing) -> list[str]:
     return [*changed, *(entry[3:] for entry in left.split("\0") if entry)]
 
 
-def _gist(said: Said) -> str:
+def _gist(said: GitAnswer) -> str:
     """The last line in which something is told."""
     lines = [line.strip() for line in said.text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("error:", "fatal:"))]

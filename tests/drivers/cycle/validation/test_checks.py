@@ -12,7 +12,12 @@ from support.turns import World, make_world
 from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.validation import stub_runs
-from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
+from verdigris.drivers.cycle.validation.checks import (
+    Validation,
+    ValidationCheck,
+    ValidationFinding,
+    validate_tests,
+)
 from verdigris.sandbox import available
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.person import hold_out
@@ -25,7 +30,7 @@ pytestmark = pytest.mark.skipif(not available().ok, reason="no sandbox can be ma
 FILE = "tests/test_price.py"
 
 
-def validated(world: World, stub: str, tests: str, *more: Check) -> Validation:
+def validated(world: World, stub: str, tests: str, *more: ValidationCheck) -> Validation:
     """Of all tests that the text defines, which begin with `def test_`."""
     start = world.project.workspace.snapshot()
     world.write("price.py", stub)
@@ -183,7 +188,9 @@ def test_text_that_speaks_to_the_validator_changes_nothing(world: World) -> None
 
 
 def test_what_other_checks_found_counts(world: World) -> None:
-    more = Check("coverage", (Finding("coverage", "concern", "spec.md:3", "no test carries it"),))
+    more = ValidationCheck(
+        "coverage", (ValidationFinding("coverage", "concern", "spec.md:3", "no test carries it"),)
+    )
     found = validated(world, STUB, text_of_test("assert price.net(119) == 100"), more)
     assert found.verdict == CONCERNS
     assert found.checks[0] == more

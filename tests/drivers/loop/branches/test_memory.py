@@ -19,7 +19,7 @@ from verdigris.drivers.loop.branches.memory import (
     see_state,
     write_state,
 )
-from verdigris.drivers.loop.branches.remote import Pushed, Remote, Unreachable
+from verdigris.drivers.loop.branches.remote import GitRemote, Pushed, Unreachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def repo(tmp_path: Path) -> GitRepo:
 def shared(repo: GitRepo, tmp_path: Path) -> MemoryPlace:
     repo.git("init", "--quiet", "--bare", str(tmp_path / "origin.git"))
     repo.git("remote", "add", "origin", str(tmp_path / "origin.git"))
-    return MemoryPlace(remote=Remote("origin", back_off=(0,), wait=lambda _: None))
+    return MemoryPlace(remote=GitRemote("origin", back_off=(0,), wait=lambda _: None))
 
 
 def written(repo: GitRepo, text: str, place: MemoryPlace | None = None) -> StateWritten:

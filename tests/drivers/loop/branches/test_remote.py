@@ -9,10 +9,10 @@ import pytest
 
 from support.gitrepo import make_repo
 from verdigris.drivers.loop.branches.remote import (
+    GitRemote,
     NoBranch,
     Pushed,
     PushRefused,
-    Remote,
     RemoteMoved,
     Tip,
     Unreachable,
@@ -38,14 +38,14 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 def test_a_branch_is_pushed_and_found_again(repo: GitRepo) -> None:
-    remote = Remote("origin")
+    remote = GitRemote("origin")
     assert fetch_tip(repo.root, remote, "autoloop/port") == NoBranch()
     assert push_commit(repo.root, remote, repo.head(), "autoloop/port") == Pushed(repo.head())
     assert fetch_tip(repo.root, remote, "autoloop/port") == Tip(repo.head())
 
 
 def test_commits_of_somebody_else_are_never_pushed_away(repo: GitRepo, tmp_path: Path) -> None:
-    remote = Remote("origin")
+    remote = GitRemote("origin")
     first = repo.head()
     push_commit(repo.root, remote, first, "work")
     repo.write("a.py", "x = 2\n")
@@ -58,7 +58,7 @@ def test_commits_of_somebody_else_are_never_pushed_away(repo: GitRepo, tmp_path:
 def test_a_remote_that_is_gone_is_tried_again_and_then_a_value(repo: GitRepo, tmp_path: Path) -> None:
     waited: list[float] = []
     shutil.rmtree(tmp_path / "origin.git")
-    remote = Remote("origin", back_off=(1, 5), wait=waited.append)
+    remote = GitRemote("origin", back_off=(1, 5), wait=waited.append)
     found = push_commit(repo.root, remote, repo.head(), "work")
     assert isinstance(found, Unreachable)
     assert "does not appear to be a git repository" in found.why
@@ -74,7 +74,7 @@ def test_a_remote_that_comes_back_meanwhile_is_pushed_to(repo: GitRepo, tmp_path
         if away.exists():
             away.rename(home)
 
-    remote = Remote("origin", back_off=(1, 5), wait=wait)
+    remote = GitRemote("origin", back_off=(1, 5), wait=wait)
     assert push_commit(repo.root, remote, repo.head(), "work") == Pushed(repo.head())
 
 
@@ -83,12 +83,12 @@ def test_a_remote_that_refuses_says_why_and_is_not_asked_again(repo: GitRepo, tm
     hook.write_text("#!/bin/sh\necho this branch is protected >&2\nexit 1\n")
     hook.chmod(0o755)
     waited: list[float] = []
-    found = push_commit(repo.root, Remote("origin", wait=waited.append), repo.head(), "work")
+    found = push_commit(repo.root, GitRemote("origin", wait=waited.append), repo.head(), "work")
     assert found == PushRefused("origin refused work: pre-receive hook declined")
     assert waited == []
 
 
 def test_a_remote_that_never_answers_is_left(repo: GitRepo) -> None:
     repo.git("config", "remote.origin.uploadpack", "sleep 60; git-upload-pack")
-    found = fetch_tip(repo.root, Remote("origin", back_off=(), timeout=0.5), "work")
+    found = fetch_tip(repo.root, GitRemote("origin", back_off=(), timeout=0.5), "work")
     assert found == Unreachable("origin: it did not answer within 0.5 s")

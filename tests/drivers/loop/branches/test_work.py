@@ -11,7 +11,7 @@ from support.gitrepo import GitRepo
 from support.turns import CALC, make_world
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.loop.branches.remote import Pushed, Remote, RemoteMoved, Unreachable
+from verdigris.drivers.loop.branches.remote import GitRemote, Pushed, RemoteMoved, Unreachable
 from verdigris.drivers.loop.branches.work import (
     BranchBlocked,
     WorkBranch,
@@ -36,7 +36,7 @@ WORK = "autoloop/port"
 class Loop:
     repo: GitRepo
     folder: Path
-    remote: Remote | None = None
+    remote: GitRemote | None = None
 
     @property
     def home(self) -> Project:
@@ -97,7 +97,7 @@ def shared(alone: Loop) -> Loop:
     repo.git("init", "--quiet", "--bare", "--initial-branch=main", str(alone.folder / "origin.git"))
     repo.git("remote", "add", "origin", str(alone.folder / "origin.git"))
     repo.git("push", "--quiet", "origin", "main")
-    return Loop(repo, alone.folder, Remote("origin", back_off=(), wait=lambda _: None))
+    return Loop(repo, alone.folder, GitRemote("origin", back_off=(), wait=lambda _: None))
 
 
 # -- ahead and behind -------------------------------------------------------------------------

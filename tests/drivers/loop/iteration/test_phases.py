@@ -7,7 +7,7 @@ import pytest
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
 from verdigris.drivers.loop.iteration.phases import (
-    End,
+    LoopOutcome,
     LoopPhase,
     attempts_left,
     choose_iteration,
@@ -107,14 +107,14 @@ def test_a_program_stops_itself_with_a_reason(statuses: tuple[str, ...], begins:
 @pytest.mark.parametrize(
     ("reason", "outcome"),
     [
-        ("td-stuck: take", End.BLOCKED),
-        ("plateau: the last 5", End.STUCK),
-        ("stuck in CI fix loop: a1", End.STUCK),
-        ("ci-timeout", End.STUCK),
-        ("manual", End.PAUSED),
+        ("td-stuck: take", LoopOutcome.BLOCKED),
+        ("plateau: the last 5", LoopOutcome.STUCK),
+        ("stuck in CI fix loop: a1", LoopOutcome.STUCK),
+        ("ci-timeout", LoopOutcome.STUCK),
+        ("manual", LoopOutcome.PAUSED),
     ],
 )
-def test_a_pause_says_how_to_go_on(reason: str, outcome: End) -> None:
+def test_a_pause_says_how_to_go_on(reason: str, outcome: LoopOutcome) -> None:
     found = end_of_pause("port", reason)
     assert found.outcome is outcome
     assert "tdd loop resume port" in found.next

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import Actor
-from verdigris.gates.calls import Call, HookAnswer, Manner, Moment, Reply
+from verdigris.gates.calls import HookAnswer, HookCall, Manner, Moment, Reply
 from verdigris.gates.clients.registry import Hook, Surroundings
-from verdigris.setup.doctor_checks import Finding
+from verdigris.setup.doctor_checks import DoctorFinding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,15 +35,15 @@ class Scribe:
     title = "The Scribe"
     hooks = (Hook("about to", 20, closed=True), Hook("rests", 60, closed=False))
 
-    def parse(self, raw: bytes, environment: Mapping[str, str]) -> Call:
+    def parse(self, raw: bytes, environment: Mapping[str, str]) -> HookCall:
         try:
             said: dict[str, Any] = json.loads(raw)
             moment = MOMENTS[said["when"]]
         except (ValueError, KeyError, TypeError, RecursionError):
-            return Call(Moment.JUNK, fault="the Scribe's words are not understood")
+            return HookCall(Moment.JUNK, fault="the Scribe's words are not understood")
         tool, where = said.get("deed", ""), said.get("scroll", "")
         text = str(said.get("ink", "")).encode()
-        return Call(
+        return HookCall(
             moment,
             actor=Actor("agent", said.get("who", ""), self.name),
             session=said.get("who", ""),
@@ -59,7 +59,7 @@ class Scribe:
     def manner(self, tool: str) -> Manner:
         return MANNERS.get(tool, Manner.FOREIGN)
 
-    def render(self, call: Call, reply: Reply) -> HookAnswer:
+    def render(self, call: HookCall, reply: Reply) -> HookAnswer:
         match reply.kind:
             case "deny" | "send-back":
                 return HookAnswer(0, f"no: {reply.text}\n")
@@ -68,7 +68,7 @@ class Scribe:
             case _:
                 return HookAnswer(0, f"yes\n{reply.text}".rstrip() + "\n")
 
-    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
+    def fault(self, call: HookCall, what: str, hint: str) -> HookAnswer:
         said = f"no: Verdigris cannot judge this call: {what} next: {hint}\n"
         return (
             HookAnswer(0, said)
@@ -76,7 +76,7 @@ class Scribe:
             else HookAnswer(2, said)
         )
 
-    def start(self, call: Call, environment: Mapping[str, str]) -> str:
+    def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         return environment.get("SCRIBE_DESK") or call.cwd
 
     def surroundings(self, project: Project, environment: Mapping[str, str]) -> Surroundings:
@@ -113,9 +113,9 @@ class Scribe:
         """It writes alone."""
         return {}
 
-    def check(self, start: Path) -> Finding | None:
+    def check(self, start: Path) -> DoctorFinding | None:
         connected = (start / SETTINGS).is_file()
-        return Finding(self.name, "ok", "connected" if connected else "The Scribe is not connected")
+        return DoctorFinding(self.name, "ok", "connected" if connected else "The Scribe is not connected")
 
 
 CLIENT = Scribe()

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.python.liveness.values import Draw, others
+from verdigris.languages.python.liveness.values import ValueSource, others
 from verdigris.languages.python.syntax import Source
 
 
@@ -25,7 +25,7 @@ def drawn(text: str, seed: int, known: str = "()", slack: float = 0) -> list[str
     source = Source(text)
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.Expr)
-    draw = Draw(Random(seed))
+    draw = ValueSource(Random(seed))
     draw.learn([ast.parse(known, mode="eval").body])
     return [source.apply([edit]) for edit in others(node.value, source, draw, slack)]
 

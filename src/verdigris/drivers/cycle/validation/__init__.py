@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @value
-class Finding:
+class ValidationFinding:
     check: str
     """`coverage`, `red`, `vacuity`, `strength`, `mocks` or `held-out`."""
     level: str
@@ -27,9 +27,9 @@ class Finding:
 
 
 @value
-class Check:
+class ValidationCheck:
     name: str
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ValidationFinding, ...] = ()
     notes: tuple[str, ...] = ()
     """What could not be tried, and why."""
 
@@ -38,10 +38,10 @@ class Check:
 class Validation:
     verdict: str
     """`PASS`, `CONCERNS` or `BLOCKER`."""
-    checks: tuple[Check, ...]
+    checks: tuple[ValidationCheck, ...]
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[ValidationFinding, ...]:
         return tuple(finding for check in self.checks for finding in check.findings)
 
     @property
@@ -49,6 +49,6 @@ class Validation:
         return tuple(note for check in self.checks for note in check.notes)
 
 
-def verdict_of(checks: Iterable[Check]) -> str:
+def verdict_of(checks: Iterable[ValidationCheck]) -> str:
     levels = {finding.level for check in checks for finding in check.findings}
     return BLOCKER if "blocker" in levels else CONCERNS if levels else PASS

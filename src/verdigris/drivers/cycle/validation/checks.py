@@ -9,7 +9,7 @@ from verdigris.checks.held_out import held_out_reds
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.cycle.validation import Check, Finding, Validation, verdict_of
+from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding, verdict_of
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
 from verdigris.execution.room.rooms import frozen_layer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
-__all__ = ["Check", "Finding", "Validation", "validate_tests"]
+__all__ = ["Validation", "ValidationCheck", "ValidationFinding", "validate_tests"]
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
 """Files of tests that others use without naming them, or by a part of their name."""
@@ -40,7 +40,7 @@ def validate_tests(
     tests: Sequence[str],
     *,
     start: str,
-    before: Sequence[Check] = (),
+    before: Sequence[ValidationCheck] = (),
     progress: Progress | None = None,  # noqa: ARG001 - what is run here has no number that a person knows
 ) -> Validation:
     """`tests`: native ids of those that carry a scenario, each red by assertion on the tree as it is.
@@ -69,7 +69,7 @@ def validate_tests(
 
 
 @value
-class _Test:
+class _CheckedTest:
     native: str
     line: int
     body: str
@@ -82,7 +82,7 @@ class _Test:
         return f"{self.text.path}:{self.line}"
 
 
-def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_Test, ...]:
+def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_CheckedTest, ...]:
     listed = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.TEST]
     own = texts_at(project, tree, dict.fromkeys(split_id(native).path for native in natives))
     words = {word for text in own.values() for word in re.findall(r"\w+", text)} | _SHARED
@@ -94,7 +94,7 @@ def _read_tests(project: Project, tree: str, natives: Sequence[str]) -> tuple[_T
     return tuple(_read_test(native, texts) for native in natives)
 
 
-def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Test:
+def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _CheckedTest:
     path = split_id(native).path
     language = language_for(path)
     mine = {} if language is None else texts[language]
@@ -108,21 +108,21 @@ def _read_test(native: str, texts: Mapping[Language, Mapping[str, str]]) -> _Tes
     lines = [line.strip() for line in mine.get(path, "").splitlines()[first - 1 : last]]
     body = "\n".join(line for line in lines if line and not line.startswith(("#", "//")))
     plain = body.replace(name.rpartition("::")[2].rpartition(" › ")[2], "")
-    return _Test(native, first, plain, language, TestText(path, name, mine))
+    return _CheckedTest(native, first, plain, language, TestText(path, name, mine))
 
 
-def _literals(one: _Test) -> tuple[str, ...]:
+def _literals(one: _CheckedTest) -> tuple[str, ...]:
     return () if one.language is None else one.language.expected_literals(one.text)
 
 
-def _tried_test(one: _Test, literals: tuple[str, ...]) -> TriedTest:
+def _tried_test(one: _CheckedTest, literals: tuple[str, ...]) -> TriedTest:
     return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
 
 
 # -- what a test says ----------------------------------------------------------------------------------------
 
 
-def _check_vacuity(read: Sequence[_Test], runs: StubRuns | None) -> Check:
+def _check_vacuity(read: Sequence[_CheckedTest], runs: StubRuns | None) -> ValidationCheck:
     """What cannot fail, is not reached, or fails unheard; the red run shows what it did not come to."""
     notes: list[str] = []
     found: list[TestFault] = []
@@ -137,20 +137,22 @@ def _check_vacuity(read: Sequence[_Test], runs: StubRuns | None) -> Check:
     known = {finding.place for finding in findings}
     findings += (one for one in _find_unreached_assertions(read, runs) if one.place not in known)
     findings += _find_repeated_tests(read)
-    return Check(VACUITY, tuple(findings), tuple(notes))
+    return ValidationCheck(VACUITY, tuple(findings), tuple(notes))
 
 
-def _find_repeated_tests(read: Sequence[_Test]) -> Iterator[Finding]:
+def _find_repeated_tests(read: Sequence[_CheckedTest]) -> Iterator[ValidationFinding]:
     """A test under two names shows one scenario, not two."""
-    first: dict[str, _Test] = {}
+    first: dict[str, _CheckedTest] = {}
     for one in read:
         known = first.setdefault(one.body, one)
         if one.body and known.text.name != one.text.name:
             what = f"{one.native} does the same as {known.native}: assert what its own scenario names"
-            yield Finding(VACUITY, "concern", one.place, what)
+            yield ValidationFinding(VACUITY, "concern", one.place, what)
 
 
-def _find_unreached_assertions(read: Sequence[_Test], runs: StubRuns | None) -> Iterator[Finding]:
+def _find_unreached_assertions(
+    read: Sequence[_CheckedTest], runs: StubRuns | None
+) -> Iterator[ValidationFinding]:
     """An assertion above the one that failed, which the run went round."""
     red = None if runs is None else runs.done.get(())
     if runs is None or red is None:
@@ -164,7 +166,7 @@ def _find_unreached_assertions(read: Sequence[_Test], runs: StubRuns | None) -> 
         own = one.language.assertion_lines(one.text) if one.language and ran else ()
         for path, line in own:
             if path == one.text.path and line < failed and line not in ran:
-                yield Finding(
+                yield ValidationFinding(
                     VACUITY,
                     "concern",
                     f"{path}:{line}",
@@ -173,7 +175,7 @@ def _find_unreached_assertions(read: Sequence[_Test], runs: StubRuns | None) -> 
                 )
 
 
-def _line_in(test: _Test, frames: Iterable[Place]) -> int:
+def _line_in(test: _CheckedTest, frames: Iterable[Place]) -> int:
     own = (frame.line for frame in frames if frame.path == test.text.path and frame.line >= test.line)
     return next(own, 0)
 
@@ -182,7 +184,7 @@ def _is_case(native: str, test: str) -> bool:
     return native == test or native.startswith(f"{test}[")
 
 
-def _check_mocks(project: Project, read: Sequence[_Test], tree: str) -> Check:
+def _check_mocks(project: Project, read: Sequence[_CheckedTest], tree: str) -> ValidationCheck:
     sources = [e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE]
     notes: list[str] = []
     found: list[TestFault] = []
@@ -192,22 +194,22 @@ def _check_mocks(project: Project, read: Sequence[_Test], tree: str) -> Check:
             language = "its language" if one.language is None else one.language.name
             notes.append(f"{one.native}: nothing here tells what a test in {language} replaces")
         found += faults or ()
-    return Check(MOCKS, tuple(_findings(MOCKS, found)), tuple(notes))
+    return ValidationCheck(MOCKS, tuple(_findings(MOCKS, found)), tuple(notes))
 
 
-def _findings(check: str, faults: Iterable[TestFault]) -> Iterator[Finding]:
+def _findings(check: str, faults: Iterable[TestFault]) -> Iterator[ValidationFinding]:
     for one in dict.fromkeys(faults):
-        yield Finding(check, "concern", f"{one.path}:{one.line}", one.what)
+        yield ValidationFinding(check, "concern", f"{one.path}:{one.line}", one.what)
 
 
 # -- held-out tests ------------------------------------------------------------------------------------------
 
 
-def _check_held_out(project: Project, tree: str, room: Layer | None) -> Check:
+def _check_held_out(project: Project, tree: str, room: Layer | None) -> ValidationCheck:
     """They are red too, on an assertion; nothing of their text or output is told."""
     state = project.state()
     if not state.held_out:
-        return Check(HELD_OUT)
+        return ValidationCheck(HELD_OUT)
     seen = held_out_reds(project, state, tree, room)
     found = []
     if seen.passing:
@@ -225,4 +227,6 @@ def _check_held_out(project: Project, tree: str, room: Layer | None) -> Check:
             f"{seen.otherwise} of {seen.total} held-out tests fail otherwise than by an assertion: "
             "they may name something that the stubs do not have"
         )
-    return Check(HELD_OUT, tuple(Finding(HELD_OUT, "blocker", "held-out tests", what) for what in found))
+    return ValidationCheck(
+        HELD_OUT, tuple(ValidationFinding(HELD_OUT, "blocker", "held-out tests", what) for what in found)
+    )

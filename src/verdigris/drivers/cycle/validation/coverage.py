@@ -53,7 +53,7 @@ class CoverageFault:
 
 
 @value
-class Coverage:
+class ScenarioCoverage:
     tests: tuple[CarriedTest, ...]
     faults: tuple[CoverageFault, ...] = ()
     """Each keeps the tests from being validated."""
@@ -86,7 +86,9 @@ def marks_of(project: Project, tree: str) -> ScenarioMarks:
     )
 
 
-def judge_coverage(spec: Spec, marks: ScenarioMarks, report: TestReport, runs: Sequence[TestRun]) -> Coverage:
+def judge_coverage(
+    spec: Spec, marks: ScenarioMarks, report: TestReport, runs: Sequence[TestRun]
+) -> ScenarioCoverage:
     """`runs`: what was recorded of the report's tests."""
     known = [scenario.id for scenario in spec.scenarios]
     ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
@@ -106,9 +108,9 @@ def judge_coverage(spec: Spec, marks: ScenarioMarks, report: TestReport, runs: S
         for scenario in spec.scenarios
         if scenario.id not in covered
     )
-    coverage = Coverage(tests, (*faults, *missing))
+    coverage = ScenarioCoverage(tests, (*faults, *missing))
     concerns = (*_find_stuffed_tests(ours), *_same_tests(coverage, known))
-    return Coverage(tests, coverage.faults, concerns)
+    return ScenarioCoverage(tests, coverage.faults, concerns)
 
 
 def _is_of(spec: Spec, scenario: str) -> bool:
@@ -174,7 +176,7 @@ def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault
             yield CoverageFault(f"{first.path}:{first.line}", f"{what}; give each scenario a test of its own")
 
 
-def _same_tests(coverage: Coverage, scenarios: Sequence[str]) -> Iterator[CoverageFault]:
+def _same_tests(coverage: ScenarioCoverage, scenarios: Sequence[str]) -> Iterator[CoverageFault]:
     seen: dict[frozenset[str], str] = {}
     for scenario in scenarios:
         tests = frozenset(coverage.of(scenario))
@@ -214,7 +216,7 @@ class RedFacts:
     """What a run of all tests showed."""
 
     spec: Spec
-    coverage: Coverage
+    coverage: ScenarioCoverage
     report: TestReport
     changed: tuple[str, ...]
     """Results of tests that carry no scenario, where they differ from the cycle's start."""

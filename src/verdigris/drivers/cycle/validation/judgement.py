@@ -26,7 +26,12 @@ from verdigris.drivers.cycle.frame import (
     spec_of,
 )
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.validation.checks import Check, Finding, Validation, validate_tests
+from verdigris.drivers.cycle.validation.checks import (
+    Validation,
+    ValidationCheck,
+    ValidationFinding,
+    validate_tests,
+)
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.storage import tdd_folder
 from verdigris.turns.operation import operation
@@ -73,7 +78,7 @@ def validate(
     checks = validate_tests(
         project, natives, start=cycle.planned, before=_first_checks(seen), progress=progress
     )
-    return _conclude(project, cycle, settings, _Outcome(seen, checks, judged, held_out))
+    return _conclude(project, cycle, settings, _ValidationOutcome(seen, checks, judged, held_out))
 
 
 def _deny_validating(
@@ -96,12 +101,14 @@ def _deny_validating(
     return deny_same(cycle, project.actor) if judged is not None else None
 
 
-def _first_checks(seen: RedFacts) -> tuple[Check, ...]:
+def _first_checks(seen: RedFacts) -> tuple[ValidationCheck, ...]:
     """Coverage of the scenarios and validity of each red."""
-    wrong = [Finding("red", "concern", "", what) for what in seen.changed]
-    missing = [Finding("coverage", "concern", one.place, one.what) for one in seen.coverage.faults]
-    doubtful = [Finding("coverage", "concern", one.place, one.what) for one in seen.coverage.concerns]
-    return (Check("coverage", (*missing, *doubtful)), Check("red", tuple(wrong)))
+    wrong = [ValidationFinding("red", "concern", "", what) for what in seen.changed]
+    missing = [ValidationFinding("coverage", "concern", one.place, one.what) for one in seen.coverage.faults]
+    doubtful = [
+        ValidationFinding("coverage", "concern", one.place, one.what) for one in seen.coverage.concerns
+    ]
+    return (ValidationCheck("coverage", (*missing, *doubtful)), ValidationCheck("red", tuple(wrong)))
 
 
 # -- held-out tests ---------------------------------------------------------------------------
@@ -133,7 +140,7 @@ def _take_held_out(project: Project) -> tuple[str, ...]:
 
 
 @value
-class _Outcome:
+class _ValidationOutcome:
     seen: RedFacts
     checks: Validation
     judged: Judgement | None
@@ -154,7 +161,9 @@ class _Outcome:
         return (*own, *(self.judged.findings if self.judged else ()))
 
 
-def _conclude(project: Project, cycle: Cycle, settings: CycleSettings, found: _Outcome) -> CycleStep:
+def _conclude(
+    project: Project, cycle: Cycle, settings: CycleSettings, found: _ValidationOutcome
+) -> CycleStep:
     by = project.actor if found.judged is not None else KERNEL
     document = json.dumps(record_of(found.seen, found.checks, found.judged, by), sort_keys=True)
     event = CycleValidated(

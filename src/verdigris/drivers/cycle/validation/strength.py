@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.drivers.cycle.validation import Check, Finding
+from verdigris.drivers.cycle.validation import ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.stub_runs import SECONDS, StubRuns
 from verdigris.languages.registry import by_language
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.drivers.cycle.validation.stub_runs import Assignment
-    from verdigris.languages.findings import Answer, StubBody
+    from verdigris.languages.findings import StubAnswer, StubBody
     from verdigris.storage.project import Project
 
 NAME = "strength"
@@ -69,7 +69,7 @@ def find_stubs(
 
 def try_strength(
     tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None, dice: Random | None = None
-) -> Check:
+) -> ValidationCheck:
     """Tries tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
     notes = list(found.notes)
     alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
@@ -77,18 +77,18 @@ def try_strength(
         f"{one}: no new stub that it calls returns a value, so its strength was not tried" for one in alone
     )
     if not found.stubs:
-        return Check(NAME, notes=tuple(notes))
+        return ValidationCheck(NAME, notes=tuple(notes))
     if runs is None:
-        return Check(NAME, notes=(*notes, "no sandbox can be made here, so no stub was changed"))
+        return ValidationCheck(NAME, notes=(*notes, "no sandbox can be made here, so no stub was changed"))
     rounds = _draw_rounds(found.stubs, dice or SystemRandom(), notes)
     runs.run([(), *rounds])
-    trial = _Trial(found.stubs, runs, tuple(rounds))
+    trial = _StubTrial(found.stubs, runs, tuple(rounds))
     runs.run([one for test in tests for at in range(len(found.stubs)) for one in trial.rounds_of(test, at)])
     runs.run([*trial.doubts(tests)])
     findings = tuple(trial.judge(tests, notes))
     if runs.spent:
         notes.append(f"not every constant was tried in {SECONDS:g} s")
-    return Check(NAME, findings, tuple(dict.fromkeys(notes)))
+    return ValidationCheck(NAME, findings, tuple(dict.fromkeys(notes)))
 
 
 def _is_named(stub: StubBody, test: TriedTest) -> bool:
@@ -108,7 +108,7 @@ def _draw_rounds(stubs: Sequence[StubBody], dice: Random, notes: list[str]) -> l
     ]
 
 
-def _order(stub: StubBody, dice: Random, notes: list[str]) -> list[Answer]:
+def _order(stub: StubBody, dice: Random, notes: list[str]) -> list[StubAnswer]:
     chosen = [answer for answer in stub.answers if not answer.literal]
     literals = list(dict.fromkeys(answer.literal for answer in stub.answers if answer.literal))
     dice.shuffle(literals)
@@ -125,7 +125,7 @@ def _order(stub: StubBody, dice: Random, notes: list[str]) -> list[Answer]:
 
 
 @value
-class _Trial:
+class _StubTrial:
     stubs: tuple[StubBody, ...]
     runs: StubRuns
     rounds: tuple[Assignment, ...]
@@ -151,8 +151,8 @@ class _Trial:
             if len(self.stubs) > 1 and (others := self._without(test, at, answers[0])) is not None:
                 yield others
 
-    def judge(self, tests: Iterable[TriedTest], notes: list[str]) -> Iterator[Finding]:
-        weak: dict[tuple[TriedTest, int], Finding] = {}
+    def judge(self, tests: Iterable[TriedTest], notes: list[str]) -> Iterator[ValidationFinding]:
+        weak: dict[tuple[TriedTest, int], ValidationFinding] = {}
         for test, at, answers in self._indifferent(tests):
             if (test, at) not in weak and self._depends(test, at, answers[0]):
                 weak[test, at] = _finding(test, self.stubs[at], answers)
@@ -162,7 +162,7 @@ class _Trial:
                 if (test, at) not in weak and _has_word(test.body, stub):
                     notes += _partly(test, stub, self._outcomes(test, at))
 
-    def _indifferent(self, tests: Iterable[TriedTest]) -> Iterator[tuple[TriedTest, int, list[Answer]]]:
+    def _indifferent(self, tests: Iterable[TriedTest]) -> Iterator[tuple[TriedTest, int, list[StubAnswer]]]:
         for test in tests:
             for at, stub in enumerate(self.stubs):
                 if _is_named(stub, test):
@@ -170,9 +170,9 @@ class _Trial:
                         (test, at, found) for found in _taken_alike(self._outcomes(test, at), test.literals)
                     )
 
-    def _outcomes(self, test: TriedTest, at: int) -> dict[Answer, bool]:
+    def _outcomes(self, test: TriedTest, at: int) -> dict[StubAnswer, bool]:
         """By what the stub returned, whether the test passed in every such run."""
-        found: dict[Answer, bool] = {}
+        found: dict[StubAnswer, bool] = {}
         for assignment in self.rounds_of(test, at):
             known = self.runs.done.get(assignment)
             passed = None if known is None else known.passed.get(test.native)
@@ -181,14 +181,14 @@ class _Trial:
                 found[answer] = found.get(answer, True) and passed
         return found
 
-    def _without(self, test: TriedTest, at: int, answer: Answer) -> Assignment | None:
+    def _without(self, test: TriedTest, at: int, answer: StubAnswer) -> Assignment | None:
         """A round in which the test passed with this answer, but for the answer."""
         for one in self.rounds_of(test, at):
             if dict(one)[at] == answer and self._passed(one, test):
                 return tuple(pair for pair in one if pair[0] != at)
         return None
 
-    def _depends(self, test: TriedTest, at: int, answer: Answer) -> bool:
+    def _depends(self, test: TriedTest, at: int, answer: StubAnswer) -> bool:
         """Whether it is red again as soon as this stub alone returns its own constant."""
         if all(self.runs.done[one].passed.get(test.native) for one in self.rounds):
             return True  # whatever all of them return
@@ -197,7 +197,7 @@ class _Trial:
         return known is not None and known.passed.get(test.native) is False
 
 
-def _taken_alike(tried: Mapping[Answer, bool], literals: Iterable[str]) -> Iterator[list[Answer]]:
+def _taken_alike(tried: Mapping[StubAnswer, bool], literals: Iterable[str]) -> Iterator[list[StubAnswer]]:
     """Answers that differ in all that matters, and that a test passes with all the same."""
     for kind in dict.fromkeys(answer.kind for answer in tried if not answer.literal):
         mine = [answer for answer in tried if answer.kind == kind and not answer.literal and not answer.empty]
@@ -209,17 +209,17 @@ def _taken_alike(tried: Mapping[Answer, bool], literals: Iterable[str]) -> Itera
             yield mine
 
 
-def _partly(test: TriedTest, stub: StubBody, tried: Mapping[Answer, bool]) -> Iterator[str]:
+def _partly(test: TriedTest, stub: StubBody, tried: Mapping[StubAnswer, bool]) -> Iterator[str]:
     passing = [answer.text for answer, passed in tried.items() if passed]
     if len(passing) > 1:
         shown = ", ".join(f"`{text}`" for text in passing[:_SHOWN])
         yield f"{test.place}: {test.native} pins `{stub.name}` in part: it passes with {shown}"
 
 
-def _finding(test: TriedTest, stub: StubBody, answers: Sequence[Answer]) -> Finding:
+def _finding(test: TriedTest, stub: StubBody, answers: Sequence[StubAnswer]) -> ValidationFinding:
     shown = " and with ".join(f"`{answer.text}`" for answer in answers[:_SHOWN])
     what = (
         f"{test.native} passes whatever `{stub.name}` ({stub.path}:{stub.line}) returns: with {shown}; "
         "assert the value that the scenario names"
     )
-    return Finding(NAME, "concern", test.place, what)
+    return ValidationFinding(NAME, "concern", test.place, what)

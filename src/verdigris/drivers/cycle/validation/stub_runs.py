@@ -13,7 +13,7 @@ from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import language_for, language_named
-from verdigris.runners.protocol import Runs, TestRequest
+from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import Place, TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room.layers import Layer
-    from verdigris.languages.findings import Answer, StubBody
+    from verdigris.languages.findings import StubAnswer, StubBody
     from verdigris.storage.project import Project
 
 SECONDS = 60.0
@@ -29,12 +29,12 @@ SECONDS = 60.0
 _EACH = 15.0
 """For one of a set."""
 
-Assignment = tuple[tuple[int, "Answer"], ...]
+Assignment = tuple[tuple[int, "StubAnswer"], ...]
 """Pairs of a stub's number and what it returns; a stub that is not named returns its own constant."""
 
 
 @value
-class Outcome:
+class StubRunEnd:
     passed: Mapping[str, bool] = field(default_factory=dict)
     """By native id, without the tests that did not come to an end."""
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class StubRuns:
     """Native ids."""
     stubs: Sequence[StubBody]
     ends: float = field(default_factory=lambda: time.monotonic() + SECONDS)
-    done: dict[Assignment, Outcome] = field(default_factory=dict)
+    done: dict[Assignment, StubRunEnd] = field(default_factory=dict)
     lines: dict[str, frozenset[int]] = field(default_factory=dict)
     """By file of tests, the lines that ran while every stub returned its own constant."""
     spent: bool = False
@@ -59,7 +59,7 @@ class StubRuns:
     def run(self, assignments: Sequence[Assignment]) -> None:
         """What is not known yet; the outcomes are in `done`."""
         asked = [one for one in dict.fromkeys(assignments) if one not in self.done]
-        found: dict[Assignment, list[Outcome]] = {one: [] for one in asked}
+        found: dict[Assignment, list[StubRunEnd]] = {one: [] for one in asked}
         for stack, names in by_stack(self.project.settings.stacks, self.tests).items() if asked else ():
             traces = language_named(stack.language).traces
             made = self._as_set(stack, names, asked) if traces else self._one_by_one(stack, names, asked)
@@ -68,11 +68,11 @@ class StubRuns:
         for one, outcomes in found.items():
             passed = {native: ok for each in outcomes for native, ok in each.passed.items()}
             places = {native: at for each in outcomes for native, at in each.places.items()}
-            self.done[one] = Outcome(passed, places)
+            self.done[one] = StubRunEnd(passed, places)
 
     def _as_set(
         self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
-    ) -> dict[Assignment, Outcome]:
+    ) -> dict[Assignment, StubRunEnd]:
         """In one call: each is forked from a process that has the test tool loaded."""
         tests = tuple(dict.fromkeys(native.partition("::")[0] for native in names))
         plain = {
@@ -83,7 +83,7 @@ class StubRuns:
         true = {
             path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), paths).items()
         }
-        runs = Runs(tuple({**true, **texts} for texts in changed), seconds=self._left(), each=_EACH)
+        runs = RequestedRuns(tuple({**true, **texts} for texts in changed), seconds=self._left(), each=_EACH)
         report = run_request(
             self.project,
             stack,
@@ -105,7 +105,7 @@ class StubRuns:
                 self.spent = True
                 continue
             told = {i: status == "passed" for i, status in variant.outcomes.items() if status != "skipped"}
-            found[one] = Outcome(_by_name(names, told), variant.places)
+            found[one] = StubRunEnd(_by_name(names, told), variant.places)
         return found
 
     def _decoded(self, stack: Stack, one: Assignment) -> dict[str, str]:
@@ -115,13 +115,13 @@ class StubRuns:
 
     def _one_by_one(
         self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
-    ) -> dict[Assignment, Outcome]:
+    ) -> dict[Assignment, StubRunEnd]:
         found = {}
         for one in asked:
             mine = tuple((at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path))
             if not mine:
                 # As they are: known to be red.
-                found[one] = Outcome(dict.fromkeys(names, False))
+                found[one] = StubRunEnd(dict.fromkeys(names, False))
                 continue
             if self._left() <= 0:
                 self.spent = True
@@ -133,7 +133,7 @@ class StubRuns:
             )
             layer = replace(self.room, wanted=wanted, worktree=self.tree)
             request = TestRequest(names, timeout=max(1.0, self._left()), sources=())
-            found[one] = Outcome(
+            found[one] = StubRunEnd(
                 _by_name(names, _passes_by_test(run_request(self.project, stack, request, layer=layer)))
             )
         return found

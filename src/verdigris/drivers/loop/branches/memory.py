@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import (
+    GitRemote,
     Pushed,
     PushRefused,
-    Remote,
     RemoteMoved,
     Tip,
     Unreachable,
@@ -43,7 +43,7 @@ _MOST = 20
 @value
 class MemoryPlace:
     branch: str = BRANCH
-    remote: Remote | None = None
+    remote: GitRemote | None = None
     """Where it is pushed to, and people's edits come from."""
 
 

@@ -30,7 +30,7 @@ _TOLD = re.compile(r"^(?:fatal|error|remote|ssh): ?(.+)$", re.MULTILINE)
 
 
 @value
-class Remote:
+class GitRemote:
     """A configured remote, by name."""
 
     name: str
@@ -77,7 +77,7 @@ class PushRefused:
     why: str
 
 
-def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unreachable:
+def fetch_tip(root: Path, remote: GitRemote, branch: str) -> Tip | NoBranch | Unreachable:
     """Tried once more at most: it is asked again before the next iteration anyway."""
     ref = f"refs/heads/{branch}"
     why = ""
@@ -98,7 +98,7 @@ def fetch_tip(root: Path, remote: Remote, branch: str) -> Tip | NoBranch | Unrea
 
 
 def push_commit(
-    root: Path, remote: Remote, commit: str, branch: str, lease: str = ""
+    root: Path, remote: GitRemote, commit: str, branch: str, lease: str = ""
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
     """Only ever forward: git refuses what would take commits away.
 
@@ -121,7 +121,7 @@ def push_commit(
     return Unreachable(f"{remote.name}: {why}")
 
 
-def _converse(root: Path, remote: Remote, *words: str) -> tuple[int, str]:
+def _converse(root: Path, remote: GitRemote, *words: str) -> tuple[int, str]:
     """With the user's own configuration and keys, asking nobody, ended with all its processes in time."""
     kept = {name: said for name, said in os.environ.items() if name not in REDIRECTING}
     env = {

@@ -15,10 +15,10 @@ from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.memory import AUTHOR
 from verdigris.drivers.loop.branches.remote import (
+    GitRemote,
     NoBranch,
     Pushed,
     PushRefused,
-    Remote,
     RemoteMoved,
     Tip,
     Unreachable,
@@ -81,7 +81,7 @@ class BranchBlocked:
     why: str
 
 
-def find_base(root: Path, wanted: str, remote: Remote | None) -> BaseBranch | BranchBlocked:
+def find_base(root: Path, wanted: str, remote: GitRemote | None) -> BaseBranch | BranchBlocked:
     """The branch that programs build on, where it stands farthest on; `wanted` may be empty."""
     name = wanted or _default(root, remote) or current_branch(root)
     if not name or name.startswith(BRANCHES):
@@ -100,7 +100,7 @@ def find_base(root: Path, wanted: str, remote: Remote | None) -> BaseBranch | Br
     return BaseBranch(name, local) if local else BranchBlocked(f"there is no branch {name}")
 
 
-def _default(root: Path, remote: Remote | None) -> str:
+def _default(root: Path, remote: GitRemote | None) -> str:
     if remote is None:
         return ""
     prefix = f"refs/remotes/{remote.name}/"
@@ -108,7 +108,7 @@ def _default(root: Path, remote: Remote | None) -> str:
 
 
 def prepare_branch(
-    home: Project, program: str, base: BaseBranch, remote: Remote | None
+    home: Project, program: str, base: BaseBranch, remote: GitRemote | None
 ) -> WorkBranch | BranchBlocked:
     """Before an iteration: takes in what people did to the branch, then what they did to its base."""
     work = _Work(home, program, base, remote)
@@ -122,7 +122,7 @@ def prepare_branch(
 
 
 def push_branch(
-    home: Project, program: str, remote: Remote
+    home: Project, program: str, remote: GitRemote
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
     """What stands on the branch now. `RemoteMoved`: `prepare_branch` takes it in; then push again."""
     root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
@@ -142,7 +142,7 @@ class _Work:
     home: Project
     program: str
     base: BaseBranch
-    remote: Remote | None
+    remote: GitRemote | None
     notes: list[str] = field(default_factory=list)
     tip: Tip | NoBranch | Unreachable = field(default_factory=NoBranch)
 

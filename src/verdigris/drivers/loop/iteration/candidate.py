@@ -44,7 +44,7 @@ class OutOfReach(Exception):
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateCommit:
     open: OpenProgram
     state: ProgramState
     now: OpenIteration

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.edits import Bad, Seen
     from verdigris.drivers.loop.ci.acceptance import CiAnswer
-    from verdigris.drivers.loop.iteration.candidate import Candidate
+    from verdigris.drivers.loop.iteration.candidate import CandidateCommit
     from verdigris.models.roles.check import EditPlan
 
 _ATTEMPTS = 3
@@ -47,7 +47,7 @@ _OUTPUT = 1_500
 
 
 class CiCheck(PhaseWork):
-    def conclude(self, candidate: Candidate) -> Event | None:
+    def conclude(self, candidate: CandidateCommit) -> Event | None:
         """None: something was done, and the iteration goes on."""
         if (rejected := candidate.judge()) is not None:
             return rejected
@@ -98,7 +98,7 @@ class CiCheck(PhaseWork):
             attempt=attempt,
         )
 
-    def _mend(self, candidate: Candidate, attempt: int, failed: CiFailed) -> Event | None:
+    def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiFailed) -> Event | None:
         """As a refactor: the tests that pass here keep passing. What needs another behaviour needs a red."""
         project = self.open.acting(IMPROVER)
 

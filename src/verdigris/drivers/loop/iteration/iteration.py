@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.drivers.happenings import IterationBegan, PhaseBegan
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.iteration.candidate import Candidate
+from verdigris.drivers.loop.iteration.candidate import CandidateCommit
 from verdigris.drivers.loop.iteration.ci_check import CiCheck
 from verdigris.drivers.loop.iteration.phases import LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
@@ -65,7 +65,7 @@ class Iteration:
         self.open.watch(IterationBegan(self.open.name, begun.number, choice, target))
 
     def _play(self, state: ProgramState, now: OpenIteration) -> Event | None:
-        candidate = Candidate(self.open, state, now)
+        candidate = CandidateCommit(self.open, state, now)
         phase = next_phase(
             now,
             is_test_driven=self.open.found.is_test_driven,

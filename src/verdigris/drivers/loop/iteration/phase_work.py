@@ -25,7 +25,7 @@ from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import EditPlan, Stop
+from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 
@@ -61,7 +61,7 @@ _GREEN_AGAIN = 4
 
 
 @value
-class Proposal:
+class LoopProposal:
     """What a role says of its edits."""
 
     subject: str = ""
@@ -84,7 +84,7 @@ class RoleStep(Generic[Done]):
     most: int
     """Attempts."""
     judge: Callable[[EditPlan, Seen], Done | Bad]
-    heed: Callable[[Stop], Done | Bad]
+    heed: Callable[[RoleStop], Done | Bad]
     """What a stop comes to."""
     refused: Callable[[int, Bad], None] = lambda _, __: None
     phase: str = ""
@@ -133,11 +133,11 @@ class RoleStep(Generic[Done]):
         log = StepLog(self.open.keeper, self.number, self.role, metered)
         attempts = Attempts(self.project, metered, log, self.most, self._tell, self.open.casting.scrub)
 
-        def carry_out(got: EditPlan | Stop, attempt: int) -> Done | Bad:
+        def carry_out(got: EditPlan | RoleStop, attempt: int) -> Done | Bad:
             seen: Seen = []
             if isinstance(got, EditPlan):
                 self._propose(got, attempt)
-            done = self.heed(got) if isinstance(got, Stop) else self.judge(got, seen)
+            done = self.heed(got) if isinstance(got, RoleStop) else self.judge(got, seen)
             paths = tuple(got.changes)
             if not isinstance(done, Bad):
                 log.attempt(attempt, paths=paths, runs=seen)
@@ -157,7 +157,7 @@ class RoleStep(Generic[Done]):
 
     def _propose(self, plan: EditPlan, attempt: int) -> None:
         """On record before anything of it is written, without any key that a model may have repeated."""
-        said = Proposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
+        said = LoopProposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
         document = self.open.casting.scrub.document(to_json(said))
         blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
         self.project.record(StepProposed(step=self.number, attempt=attempt, proposal=blob), sync=True)
@@ -165,11 +165,11 @@ class RoleStep(Generic[Done]):
     def _set_back(self, why: str) -> None:
         lay_back(self.project, self.rest, f"step {self.number}, {self.role}: {why}")
 
-    def proposal(self) -> Proposal:
+    def proposal(self) -> LoopProposal:
         """What was said of the edits that are accepted or judged now."""
         step = self.project.state().machine.step
         data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
-        return from_json(Proposal, json.loads(data)) if data else Proposal()
+        return from_json(LoopProposal, json.loads(data)) if data else LoopProposal()
 
     def tell_end(self, outcome: str, why: str = "") -> None:
         """What it came to; the event of the phase puts that on record."""
@@ -218,7 +218,7 @@ class PhaseWork:
             sent_back.append(is_report(plan.lesson))
             return _no_lesson() if sent_back == [True] else judge(plan, seen)
 
-        def heed(stop: Stop) -> Event | Bad:
+        def heed(stop: RoleStop) -> Event | Bad:
             sent_back.append(is_report(stop.lesson))
             if sent_back == [True]:
                 return _no_lesson()
@@ -238,7 +238,7 @@ class PhaseWork:
             str(phase),
         )
 
-    def _heed(self, phase: LoopPhase, stop: Stop, stand: Callable[[str], Event] | None) -> Event | Bad:
+    def _heed(self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None) -> Event | Bad:
         match stop.say:
             case Say.PROGRAM_IS_WRONG:
                 return self.pause(f"the program is wrong: {stop.reason}")

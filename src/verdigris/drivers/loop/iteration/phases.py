@@ -68,7 +68,7 @@ def attempts_left(now: OpenIteration, attempts: int) -> int:
 # -- when it stops ----------------------------------------------------------------------------
 
 
-class End(StrEnum):
+class LoopOutcome(StrEnum):
     """How a run ends: one vocabulary for all programs."""
 
     COMPLETED = "completed"
@@ -81,19 +81,19 @@ class End(StrEnum):
 
 
 EXIT_CODES = {
-    End.COMPLETED: 0,
-    End.LIMIT: 0,
-    End.NOTHING_DUE: 1,
-    End.STUCK: 5,
-    End.BLOCKED: 6,
-    End.PAUSED: 7,
-    End.INFRASTRUCTURE: 69,
+    LoopOutcome.COMPLETED: 0,
+    LoopOutcome.LIMIT: 0,
+    LoopOutcome.NOTHING_DUE: 1,
+    LoopOutcome.STUCK: 5,
+    LoopOutcome.BLOCKED: 6,
+    LoopOutcome.PAUSED: 7,
+    LoopOutcome.INFRASTRUCTURE: 69,
 }
 
 
 @value
-class Ended:
-    outcome: End
+class LoopEnd:
+    outcome: LoopOutcome
     why: str
     next: str
 
@@ -115,13 +115,13 @@ def pause_reason(state: ProgramState) -> str:
     return ""
 
 
-def end_of_pause(name: str, reason: str) -> Ended:
+def end_of_pause(name: str, reason: str) -> LoopEnd:
     """As a run is ended by a pause, whoever made it."""
     following = f"look at `tdd loop status {name}`, then `tdd loop resume {name}`"
     if reason.startswith("td-stuck"):
-        return Ended(End.BLOCKED, reason, following)
+        return LoopEnd(LoopOutcome.BLOCKED, reason, following)
     stuck = ("consecutive errors", "plateau", "ci-", "stuck in CI")
-    return Ended(End.STUCK if reason.startswith(stuck) else End.PAUSED, reason, following)
+    return LoopEnd(LoopOutcome.STUCK if reason.startswith(stuck) else LoopOutcome.PAUSED, reason, following)
 
 
 _REPORTING = frozenset(

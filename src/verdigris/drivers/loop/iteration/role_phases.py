@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.loop.history import Behaviour
-    from verdigris.drivers.loop.iteration.candidate import Candidate
+    from verdigris.drivers.loop.iteration.candidate import CandidateCommit
     from verdigris.models.roles.check import EditPlan
 
 
@@ -185,7 +185,7 @@ class Pinning(PhaseWork):
             found.append(text_of_test(named.path, text, named.function) or "")
         return "\n\n".join(filter(None, found))
 
-    def block(self, candidate: Candidate) -> Event | None:
+    def block(self, candidate: CandidateCommit) -> Event | None:
         """A person has to look. The test stays, skipped by the kernel: nobody else may skip one."""
         pinned, project = self.pinned, self.open.project
         why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"

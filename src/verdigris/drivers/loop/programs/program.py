@@ -13,7 +13,7 @@ from verdigris.drivers.specs.markdown import list_items, read_page, split_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.drivers.specs.markdown import Page, TextLine
+    from verdigris.drivers.specs.markdown import MarkdownPage, TextLine
 
 Direction = Literal["higher", "lower"]
 _EVERY = re.compile(r"every\s+(\d+)\s*([hm])\b", re.IGNORECASE)
@@ -147,7 +147,7 @@ def hide_held_out(text: str) -> str:
     return _HELD_OUT_KEY.sub("", "\n".join(raw))
 
 
-def _section(page: Page, title: str) -> Sequence[TextLine]:
+def _section(page: MarkdownPage, title: str) -> Sequence[TextLine]:
     """The lines below a heading, to the next of its level or a higher one."""
     lines = page.lines
     for at, line in enumerate(lines):
@@ -181,7 +181,7 @@ class _EvaluationText:
     metric: str = ""
 
 
-def _read_evaluation(page: Page, text: str) -> _EvaluationText:
+def _read_evaluation(page: MarkdownPage, text: str) -> _EvaluationText:
     """The fenced blocks below Evaluation: the first, and the one below `### Held-out`."""
     lines = _section(page, "evaluation")
     if not lines:

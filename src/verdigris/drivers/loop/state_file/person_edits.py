@@ -50,7 +50,7 @@ class _Subject(NamedTuple):
         return self.section, self.entry
 
 
-class _Line(NamedTuple):
+class _StateLine(NamedTuple):
     subject: _Subject
     text: str
 
@@ -75,7 +75,7 @@ def merge_state(base: str, theirs: str, ours: str) -> MergedState:
     return _Merge(_read_lines(base), _read_lines(theirs), _read_lines(ours)).carry_out()
 
 
-def _read_lines(text: str) -> list[_Line]:
+def _read_lines(text: str) -> list[_StateLine]:
     section = entry = ""
     found = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
@@ -90,16 +90,16 @@ def _read_lines(text: str) -> list[_Line]:
             name = f"- {field[1]}"
         else:
             name = words
-        found.append(_Line(_Subject(section, entry, name), line))
+        found.append(_StateLine(_Subject(section, entry, name), line))
     return found
 
 
 class _Side:
     """What one of the two did to the lines of the base."""
 
-    def __init__(self, base: Sequence[_Line], now: Sequence[_Line]) -> None:
-        self.kept: dict[int, _Line] = {}
-        self.added: dict[int, list[_Line]] = {}
+    def __init__(self, base: Sequence[_StateLine], now: Sequence[_StateLine]) -> None:
+        self.kept: dict[int, _StateLine] = {}
+        self.added: dict[int, list[_StateLine]] = {}
         """Before the line of the base with that number."""
         self.replaced: dict[int, range] = {}
         """By the number before which something was added: the lines that it stands for."""
@@ -121,7 +121,7 @@ class _Side:
 
 
 class _Merge:
-    def __init__(self, base: list[_Line], theirs: list[_Line], ours: list[_Line]) -> None:
+    def __init__(self, base: list[_StateLine], theirs: list[_StateLine], ours: list[_StateLine]) -> None:
         self.base, self.theirs, self.ours = base, _Side(base, theirs), _Side(base, ours)
         self.known = {one.subject for one in base}
         self.notes: list[str] = []
@@ -187,7 +187,7 @@ class _Merge:
         theirs, ours = self.theirs.replaced[number], self.ours.replaced[number]
         return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
 
-    def _admitted(self, ours: Sequence[_Line]) -> list[_Line]:
+    def _admitted(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
         """Without what a person wrote too, or what belongs to something that a person took out."""
         found = []
         for one in ours:
@@ -208,20 +208,20 @@ class _Merge:
             return True
         return bool(subject.entry) and entry in self.known and entry not in self.theirs.headings
 
-    def _note(self, theirs: _Line | None, ours: _Line) -> None:
+    def _note(self, theirs: _StateLine | None, ours: _StateLine) -> None:
         said = f"`{_short(theirs)}` is a person's and stays" if theirs else "a person took this out"
         self.notes.append(f"{said}; the loop had `{_short(ours)}`")
 
 
-def _short(line: _Line) -> str:
+def _short(line: _StateLine) -> str:
     return line.words if len(line.words) <= _LONGEST else f"{line.words[:_LONGEST]}…"
 
 
-def _continuing(lines: Iterable[_Line], place: tuple[str, str]) -> list[_Line]:
+def _continuing(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
     return [one for one in lines if one.subject.place == place]
 
 
-def _starting(lines: Iterable[_Line], place: tuple[str, str]) -> list[_Line]:
+def _starting(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
     return [one for one in lines if one.subject.place != place]
 
 

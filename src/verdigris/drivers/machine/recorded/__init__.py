@@ -11,7 +11,7 @@ from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import REPLAY
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.drivers.machine.run import Run
+from verdigris.drivers.machine.run import MachineRun
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import make
 from verdigris.storage.git import ask_users_git
@@ -32,7 +32,7 @@ def replay(root: Path, actor: Actor, watch: Watcher, steps: int = 6) -> RunEnded
     """In a new folder; what happens is told to `watch`, that it is a replay among it."""
     prepare(root, actor, IN_PLACE)
     with open_machine(root, watch) as machine:
-        return Run(machine, lambda _: None).make(steps)
+        return MachineRun(machine, lambda _: None).make(steps)
 
 
 def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{TALK}") -> None:

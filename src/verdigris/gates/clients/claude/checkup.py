@@ -13,7 +13,7 @@ from verdigris.gates.agent_shell.launcher import HOOK
 from verdigris.gates.clients.claude.install import SHELL, prefix
 from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import LOCAL, PREFIX, SHARED, place_of, read, with_hooks
-from verdigris.setup.doctor_checks import Finding
+from verdigris.setup.doctor_checks import DoctorFinding
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _CODE = 7
 _ASKED = b'{"hook_event_name":"Notification"}'
 
 
-def check(start: Path) -> Finding | None:
+def check(start: Path) -> DoctorFinding | None:
     """None where there is no repository: another finding says so."""
     try:
         repo = find_repository(start)
@@ -36,17 +36,19 @@ def check(start: Path) -> Finding | None:
     except VerdigrisError as error:
         return _bad(error.message, error.hint or AGAIN) if "settings" in error.message else None
     if not _ours(shared) and not _ours(local):
-        return Finding(NAME, "ok", "Claude Code is not connected; `tdd init --agent claude` connects it")
+        return DoctorFinding(
+            NAME, "ok", "Claude Code is not connected; `tdd init --agent claude` connects it"
+        )
     if off := _switched_off(repo):
         return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
-        return Finding(
+        return DoctorFinding(
             NAME, "warn", "Claude Code's hooks or shell prefix are missing or of another version", AGAIN
         )
     return _try_programs(repo)
 
 
-def _try_programs(repo: Repository) -> Finding:
+def _try_programs(repo: Repository) -> DoctorFinding:
     """The programs that the settings lead to, called as the client calls them."""
     code, out = _call_program([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
     if (code, out.strip()) != (0, b"{}"):
@@ -54,7 +56,7 @@ def _try_programs(repo: Repository) -> Finding:
     code, _ = _call_program([str(repo.control / SHELL), f"exit {_CODE}"])
     if code != _CODE:
         return _bad(f"the shell prefix does not run commands (exit {code})", AGAIN)
-    return Finding(
+    return DoctorFinding(
         NAME, "ok", "the gate is in the client's settings, its hook answers, its shell prefix works"
     )
 
@@ -92,5 +94,5 @@ def _switched_off(repo: Repository) -> str:
     return ""
 
 
-def _bad(what: str, fix: str) -> Finding:
-    return Finding(NAME, "fail", what, fix)
+def _bad(what: str, fix: str) -> DoctorFinding:
+    return DoctorFinding(NAME, "fail", what, fix)

@@ -18,9 +18,9 @@ from verdigris.gates.clients.registry import Surroundings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.gates.calls import Call, HookAnswer, Manner, Reply
+    from verdigris.gates.calls import HookAnswer, HookCall, Manner, Reply
     from verdigris.gates.clients.registry import Hook
-    from verdigris.setup.doctor_checks import Finding
+    from verdigris.setup.doctor_checks import DoctorFinding
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 
@@ -88,19 +88,19 @@ class ClaudeCode:
     def hooks(self) -> tuple[Hook, ...]:
         return HOOKS
 
-    def parse(self, raw: bytes, environment: Mapping[str, str]) -> Call:
+    def parse(self, raw: bytes, environment: Mapping[str, str]) -> HookCall:
         return dialect.parse(raw, environment)
 
     def manner(self, tool: str) -> Manner:
         return dialect.manner(tool)
 
-    def render(self, call: Call, reply: Reply) -> HookAnswer:
+    def render(self, call: HookCall, reply: Reply) -> HookAnswer:
         return dialect.render(call, reply)
 
-    def fault(self, call: Call, what: str, hint: str) -> HookAnswer:
+    def fault(self, call: HookCall, what: str, hint: str) -> HookAnswer:
         return dialect.fault(call, what, hint)
 
-    def start(self, call: Call, environment: Mapping[str, str]) -> str:
+    def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         """The client's word for where its project is; the call's folder follows an agent's `cd`."""
         return environment.get(PROJECT) or call.cwd
 
@@ -143,7 +143,7 @@ class ClaudeCode:
 
         return cycle_files()
 
-    def check(self, start: Path) -> Finding | None:
+    def check(self, start: Path) -> DoctorFinding | None:
         from verdigris.gates.clients.claude.checkup import check
 
         return check(start)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.records import Actor
-from verdigris.gates.calls import EXPLAINED, SIGNS, Call, HookAnswer, Manner, Moment, Reply
+from verdigris.gates.calls import EXPLAINED, SIGNS, HookAnswer, HookCall, Manner, Moment, Reply
 from verdigris.gates.clients.claude.quick import NAME, OWN, READERS, SHELLS, WRITERS
 
 if TYPE_CHECKING:
@@ -32,20 +32,20 @@ MOST_STRINGS = 2_000
 CAP = 8
 
 
-def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False) -> Call:
+def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False) -> HookCall:
     try:
         payload = json.loads(raw.decode())
     except (ValueError, RecursionError) as error:
-        return Call(Moment.JUNK, fault=f"the hook call is not JSON ({type(error).__name__})")
+        return HookCall(Moment.JUNK, fault=f"the hook call is not JSON ({type(error).__name__})")
     if not isinstance(payload, dict):
-        return Call(Moment.JUNK, fault="the hook call is no JSON object")
+        return HookCall(Moment.JUNK, fault="the hook call is no JSON object")
     name = payload.get("hook_event_name")
     if not isinstance(name, str):
-        return Call(Moment.JUNK, fault="the hook call names no event")
+        return HookCall(Moment.JUNK, fault="the hook call names no event")
     moment = MOMENTS.get(name)
     if moment is None and "tool_name" in payload:
-        return Call(Moment.JUNK, fault=f"{name} is no hook event that this version knows")
-    call = Call(
+        return HookCall(Moment.JUNK, fault=f"{name} is no hook event that this version knows")
+    call = HookCall(
         moment or Moment.OTHER,
         actor=Actor("agent", _text(payload, "agent_id") or _text(payload, "session_id"), NAME),
         session=_text(payload, "session_id"),
@@ -63,11 +63,11 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
     return _with_tool(call, payload) if "tool_name" in payload or _is_about_a_tool(call) else call
 
 
-def _is_about_a_tool(call: Call) -> bool:
+def _is_about_a_tool(call: HookCall) -> bool:
     return call.moment in {Moment.BEFORE, Moment.AFTER, Moment.FAILED}
 
 
-def _with_tool(call: Call, payload: Mapping[str, Any]) -> Call:
+def _with_tool(call: HookCall, payload: Mapping[str, Any]) -> HookCall:
     from verdigris.core.value import replace
 
     tool, arguments = payload.get("tool_name"), payload.get("tool_input")
@@ -125,7 +125,7 @@ NEVER_LOCKED_OUT = frozenset(Moment) - {Moment.BEFORE, Moment.AFTER, Moment.FAIL
 """Where our own fault must not stand in a person's way, and nothing is gained by it."""
 
 
-def render(call: Call, reply: Reply) -> HookAnswer:
+def render(call: HookCall, reply: Reply) -> HookAnswer:
     match reply.kind:
         case "deny" | "ask":
             document = _permission(call, reply)
@@ -138,7 +138,7 @@ def render(call: Call, reply: Reply) -> HookAnswer:
     return HookAnswer(0, json.dumps(document))
 
 
-def _permission(call: Call, reply: Reply) -> dict[str, Any]:
+def _permission(call: HookCall, reply: Reply) -> dict[str, Any]:
     return {
         "hookSpecificOutput": {
             "hookEventName": EVENTS.get(call.moment, "PreToolUse"),
@@ -148,13 +148,13 @@ def _permission(call: Call, reply: Reply) -> dict[str, Any]:
     }
 
 
-def _context(call: Call, reply: Reply) -> dict[str, Any]:
+def _context(call: HookCall, reply: Reply) -> dict[str, Any]:
     if not reply.text or call.moment not in EVENTS:
         return {}
     return {"hookSpecificOutput": {"hookEventName": EVENTS[call.moment], "additionalContext": reply.text}}
 
 
-def fault(call: Call, what: str, hint: str) -> HookAnswer:
+def fault(call: HookCall, what: str, hint: str) -> HookAnswer:
     """Unexpected means no for the agent, and never locks a person out."""
     text = f"Verdigris cannot judge this call: {what.rstrip('.')}. next: {hint}"
     if call.moment in NEVER_LOCKED_OUT:

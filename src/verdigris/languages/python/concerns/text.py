@@ -37,13 +37,13 @@ _LONGEST = 100_000
 def fold_text(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> str | None:
     """Bytes count as text. `known`: texts by name; `dotted`: what a name or attribute means."""
     try:
-        text = _Folding(known, dotted).text(node)
+        text = _ConstantFolding(known, dotted).text(node)
     except (ValueError, TypeError, LookupError, OverflowError, MemoryError):
         return None
     return text if text is None or len(text) <= _LONGEST else None
 
 
-class _Folding:
+class _ConstantFolding:
     def __init__(self, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> None:
         self.known = known
         self.dotted = dotted

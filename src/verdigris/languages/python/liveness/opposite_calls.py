@@ -16,7 +16,7 @@ from verdigris.languages.python.liveness.opposites import (
     shorten,
     two_values,
 )
-from verdigris.languages.python.liveness.values import Draw, others
+from verdigris.languages.python.liveness.values import ValueSource, others
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.tests.code import leaves
@@ -75,7 +75,7 @@ _WORD = "'word'"
 """As long at least is a pattern that is worth changing."""
 
 
-def changes(at: AssertionPlace, draw: Draw) -> Iterator[Choice]:
+def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
     """None where failing is all that the statement can do."""
     match at.node:
         case ast.Assert(test=test):
@@ -99,7 +99,7 @@ def failing_after(at: AssertionPlace) -> ExpressionChange:
     )
 
 
-def _call(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name = last_name(call.func)
     if name in _UNRELATED:
         yield from _raising(at, call, draw)
@@ -113,7 +113,7 @@ def _call(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
         yield _two_sides(at, call, name, draw) or _contrary(at, call, name) or Choice((failing_after(at),))
 
 
-def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: Draw) -> Choice | None:
+def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource) -> Choice | None:
     if len(call.args) < 2:  # noqa: PLR2004 - two sides
         return None
     left, right = call.args[:2]
@@ -147,7 +147,7 @@ def _contrary(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
     return Choice((ExpressionChange(f"{name} → {edit.new}", (edit,)),))
 
 
-def _other_arguments(at: AssertionPlace, call: ast.Call, draw: Draw) -> Choice:
+def _other_arguments(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Choice:
     source = at.code.source
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     for node in draw.random.sample(given, len(given)):
@@ -161,7 +161,7 @@ def _other_arguments(at: AssertionPlace, call: ast.Call, draw: Draw) -> Choice:
     return Choice((ExpressionChange(f"{shorten(source.segment(call))} → with one more argument", (more,)),))
 
 
-def _raising(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]:
+def _raising(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name, source = last_name(call.func), at.code.source
     if name not in _UNRELATED:
         return
@@ -176,11 +176,13 @@ def _raising(at: AssertionPlace, call: ast.Call, draw: Draw) -> Iterator[Choice]
             yield from _other_pattern(at, node, node.value, draw)
 
 
-def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: Draw) -> Iterator[Choice]:
+def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: ValueSource) -> Iterator[Choice]:
     """A message may hold one misspelling of a longer word by chance, and not two."""
     if not _PLAIN_PATTERN.fullmatch(pattern):
         return
-    edits = [edit for edit in others(node, at.code.source, Draw(draw.random)) if len(edit.new) > len(_WORD)]
+    edits = [
+        edit for edit in others(node, at.code.source, ValueSource(draw.random)) if len(edit.new) > len(_WORD)
+    ]
     if len(edits) > 1:
         what = shorten(at.code.source.segment(node))
         yield Choice(

@@ -12,7 +12,7 @@ from verdigris.languages.python.stubs.forms import Function, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.liveness.values import Draw
+    from verdigris.languages.python.liveness.values import ValueSource
     from verdigris.languages.python.syntax import TextEdit
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 
@@ -159,7 +159,7 @@ class Choice:
     """Honest code may pass one of them by chance, and never all of them."""
 
 
-def opposites(at: AssertionPlace, test: ast.expr, draw: Draw) -> Iterator[Choice]:
+def opposites(at: AssertionPlace, test: ast.expr, draw: ValueSource) -> Iterator[Choice]:
     """The opposites of an expression that is asserted to be true."""
     match test:
         case ast.BoolOp(op=ast.And(), values=parts):
@@ -189,7 +189,7 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
     return Choice((ExpressionChange(f"{shorten(text)} → its opposite", (edit,)),))
 
 
-def other_literal(at: AssertionPlace, side: ast.expr, draw: Draw, slack: float = 0) -> Choice | None:
+def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: float = 0) -> Choice | None:
     """Another literal on this side of an equality, wherever it is written; None where there is none."""
     source = at.code.source
     edits = others(side, source, draw, slack, _equals_besides(at, side))
@@ -216,7 +216,7 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: Draw, slack: float =
     return Choice(tuple(options))
 
 
-def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: Draw) -> Choice | None:
+def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
     """Where no literal is written: two values that nothing equals both, in the place of one side."""
     source = at.code.source
     known = [repr(value) for value in draw.anything()]
@@ -254,7 +254,7 @@ def shorten(text: str) -> str:
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 
-def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: Draw) -> Choice | None:
+def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: ValueSource) -> Choice | None:
     if len(test.ops) != 1:
         return None
     left, right = test.left, test.comparators[0]
@@ -267,7 +267,7 @@ def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: Draw) -> Cho
             return None
 
 
-def other_items(at: AssertionPlace, container: ast.expr, draw: Draw) -> Choice | None:
+def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> Choice | None:
     """A written collection with none of the items that it had; what else a container holds is its own."""
     source = at.code.source
     match container:

@@ -12,7 +12,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
 from verdigris.languages.python.liveness.opposites import expectations
-from verdigris.languages.python.liveness.values import Draw
+from verdigris.languages.python.liveness.values import ValueSource
 from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.tests.code import Tests
 
@@ -29,7 +29,7 @@ ROUNDS = 2
 
 
 @value
-class Probe:
+class PythonProbe:
     """One assertion, changed so that honest code fails it."""
 
     path: str
@@ -49,7 +49,7 @@ class Probe:
 class Variant:
     texts: Mapping[str, str]
     """Every file that any variant changes, by path; in each test at most one assertion is another."""
-    probes: tuple[Probe, ...]
+    probes: tuple[PythonProbe, ...]
 
 
 @value
@@ -74,7 +74,7 @@ class RunSet:
 
 
 @value
-class _Found:
+class _ConcernedChange:
     """One change with the tests that it concerns."""
 
     at: AssertionPlace
@@ -85,7 +85,7 @@ class _Found:
 
 
 @value
-class _Part:
+class _AssertionPart:
     """All changes of one part of an assertion."""
 
     at: AssertionPlace
@@ -93,11 +93,11 @@ class _Part:
     joint: bool
     functions: dict[str, bool]
 
-    def round(self, number: int, group: int) -> Iterator[_Found]:
+    def round(self, number: int, group: int) -> Iterator[_ConcernedChange]:
         chosen = self.options if self.joint and number == 0 else self.options[number : number + 1]
         for change in chosen if not self.joint or number == 0 else ():
             guards = {name: guarded or change.guarded for name, guarded in self.functions.items()}
-            yield _Found(self.at, change, guards, group if self.joint else 0)
+            yield _ConcernedChange(self.at, change, guards, group if self.joint else 0)
 
 
 def plan(
@@ -110,7 +110,7 @@ def plan(
     """
     tests = Tests(texts)
     functions = list(dict.fromkeys(test_id.removesuffix(split_id(test_id).case) for test_id in asked))
-    parts, unreached = _gather(tests, functions, Draw(random))
+    parts, unreached = _gather(tests, functions, ValueSource(random))
     first = [found for number, part in enumerate(parts) for found in part.round(0, number + 1)]
     waves = _waves(first)
     totals: dict[str, int] = {}
@@ -125,18 +125,18 @@ def plan(
     return _make_plan(tests, chosen, tuple(unreached), totals)
 
 
-def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[Probe]) -> ProbePlan:
+def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[PythonProbe]) -> ProbePlan:
     """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
     tests = Tests(texts)
     places = {(probe.path, probe.line) for probe in suspects}
-    found: dict[tuple[str, int], _Found] = {}
+    found: dict[tuple[str, int], _ConcernedChange] = {}
     for function in asked:
         for at in _standing(tests, function):
             place = at.code.path, at.node.lineno
             if place in places:
                 known = found.get(place)
                 mine = {**(known.functions if known else {}), function: True}
-                found[place] = _Found(at, failing_after(at), mine)
+                found[place] = _ConcernedChange(at, failing_after(at), mine)
     return _make_plan(tests, _waves(found.values()), (), {})
 
 
@@ -146,12 +146,14 @@ def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
     return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
 
 
-def _gather(tests: Tests, functions: Iterable[str], draw: Draw) -> tuple[list[_Part], list[str]]:
+def _gather(
+    tests: Tests, functions: Iterable[str], draw: ValueSource
+) -> tuple[list[_AssertionPart], list[str]]:
     standing = {function: list(_standing(tests, function)) for function in functions}
     for found in standing.values():
         for at in found:
             draw.learn(expectations(at))
-    parts: dict[tuple[str, int, int], _Part] = {}
+    parts: dict[tuple[str, int, int], _AssertionPart] = {}
     unreached = []
     for function, found in standing.items():
         count = 0
@@ -160,7 +162,7 @@ def _gather(tests: Tests, functions: Iterable[str], draw: Draw) -> tuple[list[_P
             choices = () if known else tuple(changes(at, draw))
             for number, choice in enumerate(choices):
                 key = at.code.path, at.node.lineno, number
-                parts[key] = _Part(at, choice.options, choice.joint, {})
+                parts[key] = _AssertionPart(at, choice.options, choice.joint, {})
             for key, part in parts.items():
                 if key[:2] == (at.code.path, at.node.lineno):
                     part.functions[function] = part.functions.get(function, True) and at.guarded
@@ -186,7 +188,9 @@ def _why_nothing(tests: Tests, function: str) -> str:
     return "no assertion that can be changed was found in it"
 
 
-def _waves(found: Iterable[_Found], known: Iterable[list[_Found]] = ()) -> list[list[_Found]]:
+def _waves(
+    found: Iterable[_ConcernedChange], known: Iterable[list[_ConcernedChange]] = ()
+) -> list[list[_ConcernedChange]]:
     """Each change goes where none of its tests has another."""
     waves = [list(wave) for wave in known]
     for one in found:
@@ -199,7 +203,9 @@ def _waves(found: Iterable[_Found], known: Iterable[list[_Found]] = ()) -> list[
     return waves
 
 
-def _whole_groups(waves: list[list[_Found]], all_: Iterable[_Found]) -> list[list[_Found]]:
+def _whole_groups(
+    waves: list[list[_ConcernedChange]], all_: Iterable[_ConcernedChange]
+) -> list[list[_ConcernedChange]]:
     """Without changes that say something only together with others that found no room."""
     due = Counter(found.group for found in all_)
     there = Counter(found.group for wave in waves for found in wave)
@@ -210,7 +216,10 @@ def _whole_groups(waves: list[list[_Found]], all_: Iterable[_Found]) -> list[lis
 
 
 def _make_plan(
-    tests: Tests, waves: Iterable[list[_Found]], unreached: tuple[str, ...], totals: Mapping[str, int]
+    tests: Tests,
+    waves: Iterable[list[_ConcernedChange]],
+    unreached: tuple[str, ...],
+    totals: Mapping[str, int],
 ) -> ProbePlan:
     made = [_variant(wave) for wave in waves]
     spoilt = tuple(
@@ -225,7 +234,7 @@ def _make_plan(
     return ProbePlan(truth, variants, (*unreached, *spoilt), totals)
 
 
-def _variant(wave: list[_Found]) -> Variant:
+def _variant(wave: list[_ConcernedChange]) -> Variant:
     edits: dict[Code, dict[TextEdit, None]] = {}
     for one in wave:
         edits.setdefault(one.at.code, {}).update(dict.fromkeys(one.change.edits))
@@ -233,11 +242,11 @@ def _variant(wave: list[_Found]) -> Variant:
     return Variant(texts, tuple(_probe(one, edits[one.at.code]) for one in wave))
 
 
-def _probe(one: _Found, edits: Iterable[TextEdit]) -> Probe:
+def _probe(one: _ConcernedChange, edits: Iterable[TextEdit]) -> PythonProbe:
     at, names = one.at, tuple(one.functions)
     lines = at.code.source.lines(at.node, edits)
     guarded = frozenset(name for name, guard in one.functions.items() if guard)
-    return Probe(at.code.path, at.node.lineno, one.change.what, names, lines, guarded, one.group)
+    return PythonProbe(at.code.path, at.node.lineno, one.change.what, names, lines, guarded, one.group)
 
 
 def _parses(variant: Variant) -> bool:

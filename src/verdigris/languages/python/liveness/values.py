@@ -35,7 +35,7 @@ _MAKERS = frozenset({"approx", "list", "tuple", "dict", "bytearray", "deque", "O
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 
 
-class Draw:
+class ValueSource:
     """Where other values come from: chance, and what else the suite expects."""
 
     def __init__(self, random: Chance) -> None:
@@ -73,7 +73,7 @@ class Draw:
 
 
 def others(
-    node: ast.expr, source: Source, draw: Draw, slack: float = 0, apart: Iterable[object] = ()
+    node: ast.expr, source: Source, draw: ValueSource, slack: float = 0, apart: Iterable[object] = ()
 ) -> list[TextEdit]:
     """Several edits, each of which makes another value; none where no literal decides what the node equals.
 
@@ -84,7 +84,9 @@ def others(
     return [source.replaced(node, text) for text in list(kept)[:DRAWS]]
 
 
-def _texts(node: ast.expr, source: Source, draw: Draw, slack: float, apart: frozenset[str]) -> Iterator[str]:
+def _texts(
+    node: ast.expr, source: Source, draw: ValueSource, slack: float, apart: frozenset[str]
+) -> Iterator[str]:
     match node:
         case ast.Constant(value=str() | bytes() as old):
             yield from (_respelt(old, new, source.segment(node)) for new in _other_texts(old, draw, apart))
@@ -118,7 +120,7 @@ def _reckons(node: ast.BinOp) -> bool:
 
 
 def _other_items(
-    node: ast.expr, parts: Sequence[ast.expr], source: Source, draw: Draw, slack: float
+    node: ast.expr, parts: Sequence[ast.expr], source: Source, draw: ValueSource, slack: float
 ) -> Iterator[str]:
     if not parts:
         opening, closing = source.segment(node)[0], source.segment(node)[-1]
@@ -140,7 +142,7 @@ def _other_entries(
     keys: Sequence[ast.expr | None],
     values: Sequence[ast.expr],
     source: Source,
-    draw: Draw,
+    draw: ValueSource,
     slack: float,
 ) -> Iterator[str]:
     """No entry is dropped: one of no weight may rightly be missing (a counter's zero)."""
@@ -157,7 +159,7 @@ def _within(
     node: ast.expr,
     parts: Sequence[ast.expr],
     source: Source,
-    draw: Draw,
+    draw: ValueSource,
     slack: float,
     known: set[str],
 ) -> Iterator[str]:
@@ -195,7 +197,7 @@ def _other_made(
     args: list[ast.expr],
     keywords: list[ast.keyword],
     source: Source,
-    draw: Draw,
+    draw: ValueSource,
 ) -> Iterator[str]:
     if maker == "set" and not args:
         yield f"{{{draw.random.randint(1, 9)}}}"
@@ -207,7 +209,7 @@ def _other_made(
 
 
 def _made_edits(
-    maker: str, args: list[ast.expr], keywords: list[ast.keyword], source: Source, draw: Draw
+    maker: str, args: list[ast.expr], keywords: list[ast.keyword], source: Source, draw: ValueSource
 ) -> list[TextEdit]:
     if maker == "approx":
         slack = _slack(args, keywords)
@@ -245,7 +247,7 @@ def _size(node: ast.expr | None) -> float | None:
             return None
 
 
-def _other_values(old: object, draw: Draw, slack: float, apart: frozenset[str]) -> Iterator[object]:
+def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset[str]) -> Iterator[object]:
     match old:
         case bool():
             yield not old
@@ -265,7 +267,7 @@ def _far(new: object, old: float, slack: float) -> bool:
     return isinstance(new, int | float) and abs(new - old) > 2 * slack and not math.isclose(new, old)
 
 
-def _near(old: float, slack: float, draw: Draw) -> Iterator[int | float]:
+def _near(old: float, slack: float, draw: ValueSource) -> Iterator[int | float]:
     """One more and one less, as many digits long where that can be, and outside of the slack."""
     if not cmath.isfinite(old):
         yield 0.0
@@ -288,7 +290,7 @@ def _decimals(number: float) -> int:
     return len(behind) if behind.isdigit() and behind != "0" else 0
 
 
-def _other_texts(old: str | bytes, draw: Draw, apart: frozenset[str]) -> Iterator[str | bytes]:
+def _other_texts(old: str | bytes, draw: ValueSource, apart: frozenset[str]) -> Iterator[str | bytes]:
     plain = old if isinstance(old, str) else old.decode("latin-1")
     near = [new if isinstance(old, str) else new.encode("latin-1") for new in _misspelt(plain, draw)]
     same = [v for v in draw.values(type(old)) if isinstance(v, str | bytes)]
@@ -299,15 +301,15 @@ def _other_texts(old: str | bytes, draw: Draw, apart: frozenset[str]) -> Iterato
         yield old + letter if isinstance(old, str) else old + letter.encode()
 
 
-def _misspelt(old: str, draw: Draw) -> Iterator[str]:
+def _misspelt(old: str, draw: ValueSource) -> Iterator[str]:
     """Two letters swapped, one letter another of its kind, one letter less."""
-    ways: list[Callable[[str, Draw], str | None]] = [_swap_characters, _replace_character, _shorten]
+    ways: list[Callable[[str, ValueSource], str | None]] = [_swap_characters, _replace_character, _shorten]
     draw.random.shuffle(ways)
     made = (way(old, draw) for way in ways)
     yield from (new for new in made if new is not None and not _alike(new, old))
 
 
-def _swap_characters(old: str, draw: Draw) -> str | None:
+def _swap_characters(old: str, draw: ValueSource) -> str | None:
     places = [
         i
         for i in range(len(old) - 1)
@@ -319,7 +321,7 @@ def _swap_characters(old: str, draw: Draw) -> str | None:
     return old[:at] + old[at + 1] + old[at] + old[at + 2 :]
 
 
-def _replace_character(old: str, draw: Draw) -> str | None:
+def _replace_character(old: str, draw: ValueSource) -> str | None:
     places = [i for i, c in enumerate(old) if any(c in alphabet for alphabet in _CLASSES)]
     if not places:
         return None
@@ -330,7 +332,7 @@ def _replace_character(old: str, draw: Draw) -> str | None:
     return old[:at] + new + old[at + 1 :]
 
 
-def _shorten(old: str, draw: Draw) -> str | None:
+def _shorten(old: str, draw: ValueSource) -> str | None:
     places = [i for i, c in enumerate(old) if c.isalpha()]
     if len(old) < 3 or not places:  # noqa: PLR2004 - something recognisable is left
         return None
@@ -338,7 +340,7 @@ def _shorten(old: str, draw: Draw) -> str | None:
     return old[:at] + old[at + 1 :]
 
 
-def _other_digit(old: str, draw: Draw) -> str:
+def _other_digit(old: str, draw: ValueSource) -> str:
     at = draw.random.choice([i for i, c in enumerate(old) if c.isdigit()])
     new = draw.random.choice([c for c in "123456789" if c != old[at]])
     return old[:at] + new + old[at + 1 :]
@@ -354,7 +356,7 @@ def _bare(text: object) -> str:
     return re.sub(r"[\W_0]+", "", plain.casefold()) or plain.strip()
 
 
-def _alternating(near: Sequence[T], known: Sequence[T], draw: Draw) -> Iterator[T]:
+def _alternating(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> Iterator[T]:
     """What is near, and what else is expected; either may come first."""
     pair = [near, known]
     draw.random.shuffle(pair)

@@ -28,7 +28,7 @@ _WIDTH = 50
 
 
 @value
-class _Change:
+class _MutantChange:
     node: ast.expr
     now: str
     weak: bool = False
@@ -43,13 +43,13 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     same = find_known(then, now)
     mutants: list[Mutant] = []
     untried: list[str] = []
-    was = [_Literal.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
-    held = [_Literal.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
+    was = [_InputLiteral.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
+    held = [_InputLiteral.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
     surplus = compare_literals([one.about for one in was], [one.about for one in held])
     changes = [
         *_decisions(then, now, same),
         *(
-            (held[at].path, _Change(held[at].node, repr(_other(held[at].node.value)), weak=weak))
+            (held[at].path, _MutantChange(held[at].node, repr(_other(held[at].node.value)), weak=weak))
             for at, weak in surplus.found.items()
         ),
     ]
@@ -73,7 +73,7 @@ def _tree(text: str) -> ast.Module | None:
         return None
 
 
-def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterator[tuple[str, _Change]]:
+def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterator[tuple[str, _MutantChange]]:
     moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
         if at not in same.new and is_decision(site):
@@ -90,36 +90,38 @@ def _loose(site: Site) -> str:
     return site.about.shape.replace("(LtE )", "(Lt )")
 
 
-def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Change]:
+def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_MutantChange]:
     """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
     match node:
         case ast.BoolOp(op=op, values=parts):
             neutral = "True" if isinstance(op, ast.And) else "False"
             word = "or" if neutral == "True" else "and"
             conditional = [part for part in parts if kind == "condition" or part is not parts[-1]]
-            yield from (_Change(part, f"(({ast.unparse(part)}) {word} {neutral})") for part in conditional)
+            yield from (
+                _MutantChange(part, f"(({ast.unparse(part)}) {word} {neutral})") for part in conditional
+            )
             if kind == "value":
-                yield _Change(node, f"({ast.unparse(parts[0])})")
+                yield _MutantChange(node, f"({ast.unparse(parts[0])})")
         case _ if kind != "compared":
             text = ast.unparse(node)
             if kind != "loop":
-                yield _Change(node, f"(({text}) or True)")
-            yield _Change(node, f"(({text}) and False)")
+                yield _MutantChange(node, f"(({text}) or True)")
+            yield _MutantChange(node, f"(({text}) and False)")
     for part in ast.walk(node):
         match part:
             case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in _BOUNDARY:
                 moved = f"{ast.unparse(left)} {_BOUNDARY[type(sign)]} {ast.unparse(right)}"
-                yield _Change(part, moved, weak=weak)
+                yield _MutantChange(part, moved, weak=weak)
 
 
 @value
-class _Literal:
+class _InputLiteral:
     path: str
     node: ast.Constant
     about: Literal
 
     @classmethod
-    def of(cls, path: str, node: ast.Constant, place: str) -> _Literal:
+    def of(cls, path: str, node: ast.Constant, place: str) -> _InputLiteral:
         return cls(path, node, Literal(repr(node.value), place))
 
 
@@ -222,7 +224,7 @@ def _optional(node: Function) -> dict[str, ast.expr]:
     return {name: default for name, default in found.items() if constant(default, mutable=False)}
 
 
-def _with(text: str, change: _Change) -> bytes | None:
+def _with(text: str, change: _MutantChange) -> bytes | None:
     """None where the tree's places are not those of the text, as inside f-strings of older Pythons."""
     lines = _lines(text)
     node = change.node

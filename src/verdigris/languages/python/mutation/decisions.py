@@ -57,7 +57,7 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     found = (pair for tree in trees.values() for pair in _predicates(tree))
     # Of two functions with one name it is not known which is called.
     predicates = {name: node for name, node in found if defined[name] == 1}
-    return [site for path, tree in trees.items() for site in _Reader(path, tree, predicates).sites()]
+    return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
 
 def find_known(then: Sequence[Site], now: Sequence[Site]) -> Known:
@@ -102,7 +102,7 @@ def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
                     yield name, node
 
 
-class _Reader:
+class _DecisionReader:
     """The decisions of one file."""
 
     def __init__(self, path: str, tree: ast.Module, predicates: Mapping[str, Function]) -> None:

@@ -82,7 +82,7 @@ _INSTALLED = ("", ".py", ".pyi", ".so")
 
 
 def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
-    places = _Places(path, files)
+    places = _ModulePlaces(path, files)
     by_module: dict[str, list[Wanted]] = {}
     for one in find_wanted(files.text(path), lambda module: places.existing(module) is not None):
         by_module.setdefault(one.module, []).append(one)
@@ -119,7 +119,7 @@ def _is_inner(package: str | None, name: str, files: Files) -> bool:
     return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
 
 
-class _Places:
+class _ModulePlaces:
     """Where modules are, or would be."""
 
     def __init__(self, test: str, files: Files) -> None:

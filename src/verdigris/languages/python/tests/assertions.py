@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @value
-class _Test:
+class _TestShapes:
     path: str
     name: str
     line: int
@@ -110,11 +110,11 @@ def _take(counter: Counter[str], name: str) -> bool:
     return counter[name] >= 0
 
 
-def _tests(files: Mapping[str, TestFile]) -> Iterator[_Test]:
+def _tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
     for path, found in files.items():
         for name, line in found.tests:
             inside = (a.shape for a in found.assertions if a.scope == name or a.scope.startswith(f"{name}::"))
-            yield _Test(path, name, line, Counter(inside))
+            yield _TestShapes(path, name, line, Counter(inside))
 
 
 def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:

@@ -26,7 +26,7 @@ def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[Test
     file = suite.files.get(test.path)
     if file is None or test.name not in file.functions:
         return None
-    reading = _Reading(test, file, frozenset(filter(None, map(_module, sources))))
+    reading = _MockReading(test, file, frozenset(filter(None, map(_module, sources))))
     for owner, function in _nodes_around(suite, file, test.name):
         reading.take_patches(owner, function)
     function = file.functions[test.name]
@@ -72,7 +72,7 @@ def _is_automatic(function: Function) -> bool:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _MockReading:
     test: TestText
     file: File
     modules: frozenset[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from verdigris.languages.findings import Answer, StubBody, draw_word
+from verdigris.languages.findings import StubAnswer, StubBody, draw_word
 from verdigris.languages.python.stubs.forms import Function, is_empty_statement, last_name
 from verdigris.languages.python.syntax import Source
 
@@ -79,19 +79,19 @@ def _work(function: Function) -> ast.stmt:
     return body[1] if has_docstring else body[0]
 
 
-def _answers(function: Function, literals: Sequence[str], dice: Chance) -> Iterator[Answer]:
+def _answers(function: Function, literals: Sequence[str], dice: Chance) -> Iterator[StubAnswer]:
     kind = _kind_of(function)
     kinds = (kind,) if kind else _UNTOLD
     for one in kinds:
         yield from _constants(one, dice)
     for error in ("ValueError", "RuntimeError"):
-        yield Answer(f'raise {error}("{draw_word(dice)}")', "error")
+        yield StubAnswer(f'raise {error}("{draw_word(dice)}")', "error")
     for literal in literals:
         value = ast.literal_eval(literal)
         if type(value).__name__ in kinds and not isinstance(value, bool) and value is not None:
-            yield Answer(f"return {literal}", "expected", literal=literal)
+            yield StubAnswer(f"return {literal}", "expected", literal=literal)
             others = list(dict.fromkeys(repr(other) for other in _other_values(value, dice)))[:_ALTERED]
-            yield from (Answer(f"return {o}", "expected", literal=literal, altered=True) for o in others)
+            yield from (StubAnswer(f"return {o}", "expected", literal=literal, altered=True) for o in others)
 
 
 def _kind_of(function: Function) -> str:
@@ -128,7 +128,7 @@ def _annotation_of(node: ast.expr | None) -> str:
             return ""
 
 
-def _constants(kind: str, dice: Chance) -> Iterator[Answer]:
+def _constants(kind: str, dice: Chance) -> Iterator[StubAnswer]:
     one, two = draw_word(dice), draw_word(dice)
     number, other = dice.randint(1_000, 9_000), -dice.randint(10, 900)
     nothing, *values = {
@@ -142,9 +142,9 @@ def _constants(kind: str, dice: Chance) -> Iterator[Answer]:
         "set": ("set()", f'{{"{one}"}}', f"{{{number}, {other}}}"),
         "dict": ("{}", f'{{"{one}": {number}}}', f'{{"{two}": "{one}", {number}: {other}}}'),
     }[kind]
-    yield from (Answer(f"return {text}", kind) for text in values)
+    yield from (StubAnswer(f"return {text}", kind) for text in values)
     if nothing:
-        yield Answer(f"return {nothing}", kind, empty=True)
+        yield StubAnswer(f"return {nothing}", kind, empty=True)
 
 
 def _other_values(value: object, dice: Chance) -> Iterator[object]:

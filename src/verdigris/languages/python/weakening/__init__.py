@@ -82,7 +82,7 @@ def _new_marks(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterato
     """New marks on what was there before; a new test may be skipped as its author likes."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
     fresh = _fresh(old, new, found_in)
-    origins = _Origins(old, new, found_in)
+    origins = _TestOrigins(old, new, found_in)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
         is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
@@ -91,7 +91,7 @@ def _new_marks(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterato
         yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
 
 
-class _Origins:
+class _TestOrigins:
     """Which earlier test each test was, so that the skip of one is not taken for that of another."""
 
     def __init__(self, old: Marked, new: Marked, found_in: Mapping[int, int]) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import Assertion, Change, Name
+from verdigris.languages.assertions import Assertion, AssertionChange, Name
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.tests import BLOCKS, LEAVES, branches, context, is_assert_call, visible
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
@@ -42,7 +42,7 @@ class Fact:
     guards: tuple[str, ...]
     match: Assertion
 
-    def against(self, other: Fact) -> Change:
+    def against(self, other: Fact) -> AssertionChange:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
@@ -50,7 +50,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class _At:
+class _FactPlace:
     names: TestNames
     scope: str
     owner: str = ""
@@ -59,7 +59,7 @@ class _At:
     calls: int = 0
     inner: tuple[Function, ...] = ()
 
-    def under(self, *guards: Guard) -> _At:
+    def under(self, *guards: Guard) -> _FactPlace:
         return replace(self, guards=(*self.guards, *guards))
 
 
@@ -71,7 +71,7 @@ def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
     tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
     for case, env, guards in _rows(tables, names):
         inner = names.entering(file, function, {})
-        yield from _block(function.body, _At(inner.binding(env), name, owner, guards, case))
+        yield from _block(function.body, _FactPlace(inner.binding(env), name, owner, guards, case))
 
 
 def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
@@ -124,7 +124,7 @@ def _bare(row: ast.expr) -> ast.expr:
             return row
 
 
-def _block(body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
+def _block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
     at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
     for node in visible(body):
         yield from _statement(node, at)
@@ -134,7 +134,7 @@ def _block(body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
             at = at.under(("after", node.test if isinstance(node, ast.If) else None))
 
 
-def _statement(node: ast.stmt, at: _At) -> Iterator[Fact]:
+def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
@@ -159,7 +159,7 @@ def _statement(node: ast.stmt, at: _At) -> Iterator[Fact]:
             yield from _facts_of_calls(node, at)
 
 
-def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _At) -> Iterator[Fact]:
+def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
     for row in rows:
         env = bind_row(target, row)
         case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
@@ -178,7 +178,7 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
     return [(str(word), ast.Tuple(parts, ast.Load()) if parts else None)]
 
 
-def _facts_of_calls(node: ast.AST, at: _At) -> Iterator[Fact]:
+def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
     """What the functions of the suite that a statement calls, or hands on, assert."""
     if at.calls >= _CALLS:
         return
@@ -194,7 +194,7 @@ def _facts_of_calls(node: ast.AST, at: _At) -> Iterator[Fact]:
                 yield from _helper(name, ast.Call(part, [], []), at)
 
 
-def _helper(name: str, call: ast.Call, at: _At) -> Iterator[Fact]:
+def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     names = at.names
     nested = next((f for f in at.inner if f.name == name), None)
     file, known = names.file, name
@@ -211,7 +211,7 @@ def _helper(name: str, call: ast.Call, at: _At) -> Iterator[Fact]:
     yield from _block(function.body, replace(at, names=entered, calls=at.calls + 1))
 
 
-def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _At) -> Iterator[Fact]:
+def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
     guards = [(word, None if test is None else at.names.inlined(test)) for word, test in at.guards]
     for test in tests:
         for form in conjuncts(at.names.inlined(test)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import Change, Mark
+from verdigris.languages.assertions import AssertionChange, Mark
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.tests import skip_owners, skips
 
@@ -35,7 +35,7 @@ class AssertedFact(Protocol):
     @property
     def guards(self) -> tuple[str, ...]: ...
 
-    def against(self, other: Any) -> Change:
+    def against(self, other: Any) -> AssertionChange:
         """What became of it, if the other stands in its place."""
         ...
 
@@ -82,7 +82,7 @@ def losses(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterat
     gone = list(_gone_tests(old, new, lost, heirs))
     yield from gone
     scopes = {(loss.path, loss.scope) for loss in gone}
-    places = _Places(new, set(pairs.values()))
+    places = _NewAssertions(new, set(pairs.values()))
     for fact in lost:
         if (fact.path, fact.scope) not in scopes:
             yield from places.loss(fact, heirs.get((fact.path, fact.scope), fact.scope))
@@ -138,7 +138,7 @@ def _gone_tests(
 
 
 @dataclass(slots=True)
-class _Places:
+class _NewAssertions:
     """What the new suite has for the assertions that were not found in it."""
 
     new: SuiteFacts
@@ -183,12 +183,14 @@ def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
     """The other asks for as much, or for more, wherever this one did."""
     if not set(other.guards) <= set(fact.guards):
         return False
-    return fact.against(other) in {Change.SAME, Change.STRONGER}
+    return fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
 
 
 def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
     more = set(other.guards) - set(fact.guards)
-    return "guarded" if more and fact.against(other) in {Change.SAME, Change.STRONGER} else ""
+    return (
+        "guarded" if more and fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER} else ""
+    )
 
 
 def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
@@ -202,7 +204,7 @@ def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
 
 
 def _weaker(fact: AssertedFact, other: AssertedFact) -> str:
-    return "weaker" if fact.against(other) is Change.WEAKER else ""
+    return "weaker" if fact.against(other) is AssertionChange.WEAKER else ""
 
 
 def _row(fact: AssertedFact, other: AssertedFact) -> str:

@@ -7,7 +7,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import Change
+from verdigris.languages.assertions import AssertionChange
 from verdigris.languages.python.stubs.forms import last_name
 
 if TYPE_CHECKING:
@@ -30,78 +30,78 @@ _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
 
 
 @value
-class _Claim:
+class _AssertionStrength:
     rank: float
     """How much of its subject an assertion pins."""
     sides: tuple[str, ...]
     word: str = ""
 
 
-def _claim(form: ast.expr) -> _Claim:
+def _claim(form: ast.expr) -> _AssertionStrength:
     match form:
         case ast.Constant():
-            return _Claim(0, ())
+            return _AssertionStrength(0, ())
         case ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
-            return _Claim(0, ())
+            return _AssertionStrength(0, ())
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _comparison(left, operator, right)
         case ast.BoolOp(op=ast.Or(), values=values):
             sides = tuple(ast.unparse(part) for part in values)
-            return _Claim(min(0.5, *(_claim(part).rank for part in values)), sides, "or")
+            return _AssertionStrength(min(0.5, *(_claim(part).rank for part in values)), sides, "or")
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
-            return _Claim(2, (ast.unparse(subject),), "isinstance")
+            return _AssertionStrength(2, (ast.unparse(subject),), "isinstance")
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
-            return _Claim(_MOCKS.get(name, 5), (ast.unparse(form),), name)
+            return _AssertionStrength(_MOCKS.get(name, 5), (ast.unparse(form),), name)
         case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "match" | "search" | "issubset")):
-            return _Claim(3, (ast.unparse(form),), "part")
+            return _AssertionStrength(3, (ast.unparse(form),), "part")
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _Claim(1.5, (ast.unparse(operand),), "not")
+            return _AssertionStrength(1.5, (ast.unparse(operand),), "not")
         case _:
-            return _Claim(1, (ast.unparse(form),), "truth")
+            return _AssertionStrength(1, (ast.unparse(form),), "truth")
 
 
-def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _Claim:
+def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _AssertionStrength:
     sides = (ast.unparse(left), ast.unparse(right))
     match operator:
         case ast.Eq() if sides[0] == sides[1]:
-            return _Claim(0, sides)
+            return _AssertionStrength(0, sides)
         case ast.Eq() if _ANYTHING & set(sides):
-            return _Claim(0.5, sides)
+            return _AssertionStrength(0.5, sides)
         case ast.Eq() if any(_is_approx(side) for side in (left, right)):
-            return _Claim(4, sides, "approx")
+            return _AssertionStrength(4, sides, "approx")
         case ast.Eq() if any(isinstance(s, ast.Call) and last_name(s.func) == "len" for s in (left, right)):
-            return _Claim(3, sides, "len")
+            return _AssertionStrength(3, sides, "len")
         case ast.Eq():
-            return _Claim(5, sides, "==")
+            return _AssertionStrength(5, sides, "==")
         case ast.Is():
-            return _Claim(5, sides, "is")
+            return _AssertionStrength(5, sides, "is")
         case ast.NotEq() | ast.IsNot() | ast.NotIn():
-            return _Claim(2, sides, "not")
+            return _AssertionStrength(2, sides, "not")
         case _:
-            return _Claim(3, sides, type(operator).__name__)
+            return _AssertionStrength(3, sides, type(operator).__name__)
 
 
 def _is_approx(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and last_name(node.func).rpartition(".")[2] == "approx"
 
 
-def compare(old: ast.expr, new: ast.expr) -> Change:
+def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
     """What became of an old assertion, if the new one stands in its place."""
     if ast.unparse(old) == ast.unparse(new):
-        return Change.SAME
+        return AssertionChange.SAME
     if _is_raises(old) or _is_raises(new):
-        return _raises(old, new) if _is_raises(old) and _is_raises(new) else Change.UNRELATED
+        return _raises(old, new) if _is_raises(old) and _is_raises(new) else AssertionChange.UNRELATED
     if _is_of_more(old, new):
-        return Change.STRONGER
+        return AssertionChange.STRONGER
     was, is_ = _claim(old), _claim(new)
     if is_.rank == 0:
-        return Change.WEAKER if was.rank else Change.SAME
+        return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
     if not _are_related(old, new):
-        return Change.UNRELATED
+        return AssertionChange.UNRELATED
     if was.rank != is_.rank:
         if is_.rank < was.rank:
-            return Change.WEAKER
-        return Change.STRONGER if _spoken_of(old) <= _spoken_of(new) else Change.CHANGED
+            return AssertionChange.WEAKER
+        return AssertionChange.STRONGER if _spoken_of(old) <= _spoken_of(new) else AssertionChange.CHANGED
     return _alike(old, new, was, is_)
 
 
@@ -127,23 +127,23 @@ def _over(form: ast.expr, part: ast.comprehension) -> str:
     return ast.unparse(form).replace(ast.unparse(part.iter), "", 1)
 
 
-def _alike(old: ast.expr, new: ast.expr, was: _Claim, is_: _Claim) -> Change:
+def _alike(old: ast.expr, new: ast.expr, was: _AssertionStrength, is_: _AssertionStrength) -> AssertionChange:
     match was.word, is_.word:
         case "approx", "approx":
             return _tolerance(old, new)
         case "Lt", "LtE" if was.sides == is_.sides:
-            return Change.WEAKER
+            return AssertionChange.WEAKER
         case "LtE", "Lt" if was.sides == is_.sides:
-            return Change.STRONGER
+            return AssertionChange.STRONGER
         case "or", "or":
-            return Change.STRONGER if set(is_.sides) < set(was.sides) else Change.WEAKER
+            return AssertionChange.STRONGER if set(is_.sides) < set(was.sides) else AssertionChange.WEAKER
         case "==", "==" if set(was.sides) & set(is_.sides):
             (one, *_), (two, *_) = set(was.sides) - set(is_.sides), set(is_.sides) - set(was.sides)
             if _is_call_on(two, one):
-                return Change.WEAKER
-            return Change.STRONGER if _is_call_on(one, two) else Change.CHANGED
+                return AssertionChange.WEAKER
+            return AssertionChange.STRONGER if _is_call_on(one, two) else AssertionChange.CHANGED
         case _:
-            return Change.CHANGED
+            return AssertionChange.CHANGED
 
 
 def _is_call_on(outer: str, inner: str) -> bool:
@@ -174,13 +174,13 @@ def _subjects(form: ast.expr) -> set[str]:
     return found
 
 
-def _tolerance(old: ast.expr, new: ast.expr) -> Change:
+def _tolerance(old: ast.expr, new: ast.expr) -> AssertionChange:
     was, is_ = (_tolerances(form) for form in (old, new))
     if was[0] != is_[0]:
-        return Change.CHANGED
+        return AssertionChange.CHANGED
     if was[1] == is_[1]:
-        return Change.SAME
-    return Change.WEAKER if is_[1] > was[1] else Change.STRONGER
+        return AssertionChange.SAME
+    return AssertionChange.WEAKER if is_[1] > was[1] else AssertionChange.STRONGER
 
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
@@ -208,26 +208,30 @@ def _is_raises(form: ast.expr) -> bool:
     return isinstance(form, ast.Call) and last_name(form.func).startswith("with ")
 
 
-def _raises(old: ast.expr, new: ast.expr) -> Change:
+def _raises(old: ast.expr, new: ast.expr) -> AssertionChange:
     if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
-        return Change.UNRELATED
+        return AssertionChange.UNRELATED
     if not _are_related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
-        return Change.UNRELATED
+        return AssertionChange.UNRELATED
     kinds, match = _kinds(old, new), _match(old, new)
-    if Change.WEAKER in {kinds, match}:
-        return Change.WEAKER
-    if Change.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
-        return Change.CHANGED
-    return Change.STRONGER
+    if AssertionChange.WEAKER in {kinds, match}:
+        return AssertionChange.WEAKER
+    if AssertionChange.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
+        return AssertionChange.CHANGED
+    return AssertionChange.STRONGER
 
 
-def _kinds(old: ast.Call, new: ast.Call) -> Change:
+def _kinds(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = _exceptions(old.args[0]), _exceptions(new.args[0])
     if was == is_:
-        return Change.SAME
+        return AssertionChange.SAME
     if all(any(_below(one, other) for other in was) for one in is_):
-        return Change.STRONGER
-    return Change.WEAKER if all(any(_below(one, other) for other in is_) for one in was) else Change.CHANGED
+        return AssertionChange.STRONGER
+    return (
+        AssertionChange.WEAKER
+        if all(any(_below(one, other) for other in is_) for one in was)
+        else AssertionChange.CHANGED
+    )
 
 
 def _exceptions(node: ast.expr) -> frozenset[str]:
@@ -243,13 +247,13 @@ def _below(name: str, other: str) -> bool:
     return name == other or other in {"Exception", "BaseException"}
 
 
-def _match(old: ast.Call, new: ast.Call) -> Change:
+def _match(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = (next((ast.unparse(k.value) for k in call.keywords), None) for call in (old, new))
     if was == is_:
-        return Change.SAME
+        return AssertionChange.SAME
     if is_ is None or is_.strip("r'\"") in _LOOSE:
-        return Change.WEAKER
-    return Change.STRONGER if was is None else Change.CHANGED
+        return AssertionChange.WEAKER
+    return AssertionChange.STRONGER if was is None else AssertionChange.CHANGED
 
 
 _OPERATORS: dict[str, type[ast.cmpop]] = {
