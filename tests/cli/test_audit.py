@@ -34,7 +34,7 @@ def test_a_table_is_shown_files_are_written_and_the_exit_code_gates(cli: Cli, tm
     assert ran.code == 1
     rows = ran.out.splitlines()[:2]
     assert [row.split()[1] for row in rows] == ["test-driven", "weakened"]
-    assert "2 units: 1 test-driven, 1 weakened" in ran.out
+    assert "2 changes: 1 test-driven, 1 weakened" in ran.out
     assert "::error file=tests/test_sub.py," in ran.out
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names.values())
 
@@ -92,3 +92,10 @@ def test_help_shows_the_options_and_the_other_commands(cli: Cli) -> None:
 def test_without_a_range_it_says_what_is_missing(cli: Cli) -> None:
     ran = cli.tdd("audit")
     assert (ran.code, "Missing argument 'RANGE'" in ran.err) == (2, True)
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(cli: Cli, tmp_path: Path) -> None:
+    ran = cli.tdd("audit", "HEAD~2..HEAD", "--html", str(tmp_path / "missing" / "a.html"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "missing/a.html cannot be written." in ran.err
+    assert "to judge" not in ran.err

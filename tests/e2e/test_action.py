@@ -169,7 +169,7 @@ def test_a_pull_request_is_audited_as_one_change_though_head_is_a_shallow_merge(
     audited = runner.outputs["audit"]
     assert json.loads(audited["summary"]) == {"test-driven": 1}
     assert audited["failed"] == "false"
-    assert "1 unit: 1 test-driven" in (tmp_path / "temp/summary.md").read_text()
+    assert "1 change: 1 test-driven" in (tmp_path / "temp/summary.md").read_text()
     assert all(Path(audited[name]).is_file() for name in ("report", "html", "sarif"))
     assert "this checkout is shallow: fetching" in runner.said
 

@@ -79,10 +79,10 @@ def test_paths_that_are_not_utf_8_have_fingerprints() -> None:
 
 
 def test_outcomes_are_counted_in_words() -> None:
-    assert count_outcomes(audits.report()) == "0 units"
-    assert count_outcomes(audits.report(audits.DRIVEN)) == "1 unit: 1 test-driven"
+    assert count_outcomes(audits.report()) == "0 changes"
+    assert count_outcomes(audits.report(audits.DRIVEN)) == "1 change: 1 test-driven"
     assert count_outcomes(audits.report(audits.DRIVEN, audits.UNTESTED)) == (
-        "2 units: 1 test-driven, 1 untested"
+        "2 changes: 1 test-driven, 1 untested"
     )
 
 

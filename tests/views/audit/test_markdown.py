@@ -51,7 +51,7 @@ def test_a_page_that_is_too_long_says_what_it_left_out() -> None:
     many = audits.report(*[audits.WEAKENED] * 2_000)
     text = render_markdown(many, most=100_000)
     assert len(text.encode()) <= 100_000 < MOST_BYTES
-    found = re.search(r"Left out, for want of room: (\d+) rows and (\d+) units' findings\.", text)
+    found = re.search(r"Left out, for want of room: (\d+) rows and (\d+) changes' findings\.", text)
     assert found is not None
     rows = text.count("| ▼ |")
     assert rows + int(found[1]) == 2_000
@@ -60,7 +60,7 @@ def test_a_page_that_is_too_long_says_what_it_left_out() -> None:
 def test_findings_are_left_out_before_rows_are() -> None:
     text = render_markdown(audits.EVERYTHING, most=2_300)
     assert text.count("\n| ") == len(audits.UNITS) + 1
-    assert "units' findings.**" in text
+    assert "changes' findings.**" in text
 
 
 def test_an_empty_range_says_so() -> None:

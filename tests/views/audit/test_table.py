@@ -46,17 +46,17 @@ def test_what_blames_is_told_below_with_its_place() -> None:
 def test_the_end_sums_up_and_names_a_next_move_for_each_outcome_that_blames() -> None:
     report = audits.report(audits.DRIVEN, audits.UNTESTED)
     *_, total, advice = render_table(report, 100).splitlines()
-    assert total == "main..HEAD, commit by commit: 2 units: 1 test-driven, 1 untested (3.8 s)"
+    assert total == "main..HEAD, commit by commit: 2 changes: 1 test-driven, 1 untested (3.8 s)"
     assert advice == "next: untested: add a test that fails without this change and passes with it"
 
 
 def test_a_squashed_range_is_called_one_change() -> None:
     report = replace(audits.report(audits.DRIVEN), squash=True)
-    assert "main..HEAD, as one change: 1 unit: 1 test-driven" in render_table(report, 100)
+    assert "main..HEAD, as one change: 1 change: 1 test-driven" in render_table(report, 100)
 
 
 def test_an_empty_range_is_told_too() -> None:
-    assert "main..HEAD, commit by commit: 0 units" in render_table(audits.report())
+    assert render_table(audits.report()) == "there is no commit in main..HEAD\n"
 
 
 def test_colour_is_a_dot_and_never_part_of_the_text() -> None:
@@ -79,3 +79,8 @@ def test_of_many_findings_the_rest_is_counted() -> None:
     places = tuple(Place("a.py", line * 2, f"line {line}") for line in range(40))
     text = render_table(audits.report(replace(audits.UNTESTED, uncovered=places)))
     assert "  … and 28 more that are uncovered\n" in text
+
+
+def test_whole_ids_in_a_range_are_cut() -> None:
+    report = replace(audits.report(audits.DRIVEN), range=f"{'a' * 40}..{'b' * 40}")
+    assert f"\n{'a' * 9}..{'b' * 9}, commit by commit:" in render_table(report)

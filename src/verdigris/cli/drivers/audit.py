@@ -119,14 +119,15 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     from verdigris.drivers.audit.run import AuditRequest, audit
     from verdigris.drivers.audit.units import Selection
 
-    wanted = _read_outcomes(fail_on)
+    wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
+    reports.check()
     selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
     report = audit(start(), AuditRequest(selection, deep, timeout, fresh), Progress())
     if as_json:
         sys.stdout.write(json.dumps(render_report(report)) + "\n")
     else:
         show_table(report)
-    write_reports(report, ReportFiles(**files))
+    write_reports(report, reports)
     return FAILED if units_with(report, wanted) else 0
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound="Callable[..., Any]")
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_WRITABLE = "name a file in a folder that exists and can be written"
 _WIDE = 100
 """Columns where nobody says how many there are."""
 
@@ -37,6 +38,12 @@ class ReportFiles:
     sarif: Path | None = None
     html: Path | None = None
     annotations: bool = False
+
+    def check(self) -> None:
+        """Before the audit, which may take long: each file can be written, as far as that can be told."""
+        for path in filter(None, (self.markdown, self.junit, self.sarif, self.html)):
+            if not os.access(path.parent, os.W_OK | os.X_OK) or path.is_dir():
+                raise UserError(f"{path} cannot be written.", hint=_WRITABLE)
 
 
 def report_options(command: F) -> F:
@@ -121,5 +128,4 @@ def _write(path: Path, text: str) -> None:
         new.write_bytes(data)
         new.replace(path)
     except OSError as error:
-        hint = "name a file in a folder that exists and can be written"
-        raise StorageError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
+        raise StorageError(f"{path} cannot be written: {error.strerror}", hint=_WRITABLE) from error

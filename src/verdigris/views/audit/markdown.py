@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.views.audit.findings import unit_findings
-from verdigris.views.audit.outcomes import KINDS, SEVERITY, count_outcomes, short, tell_time
+from verdigris.views.audit.outcomes import KINDS, SEVERITY, count_outcomes, short, tell_range, tell_time
 from verdigris.views.lines import count_of, visible
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|~#@$])")
 def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
     """The table first, then what blames, the gravest first, as far as there is room."""
     page = _Page(most)
-    page.add(f"### `tdd audit` {_code(report.range)}: {_escape(count_outcomes(report))}\n\n")
+    page.add(f"### `tdd audit` {_code(tell_range(report))}: {_escape(count_outcomes(report))}\n\n")
     if not report.units:
         page.add("There is no commit in this range.\n")
         return page.text()
@@ -32,7 +32,7 @@ def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
     page.add_all([_row(unit) for unit in report.units], "row", "rows")
     page.add("\n")
     grave = sorted(filter(_told, report.units), key=lambda unit: SEVERITY[unit.outcome])
-    page.add_all(["".join(_details(unit)) for unit in grave], "unit's findings", "units' findings")
+    page.add_all(["".join(_details(unit)) for unit in grave], "change's findings", "changes' findings")
     page.add("".join(_meanings(report)))
     return page.text()
 

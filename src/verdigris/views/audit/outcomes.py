@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
+from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport
@@ -84,10 +86,14 @@ def tone_of(outcome: Outcome) -> Tone | None:
 
 
 def count_outcomes(report: AuditReport) -> str:
-    """`5 units: 3 test-driven, 1 untested, 1 unverified`."""
-    total = len(report.units)
+    """`5 changes: 3 test-driven, 1 untested, 1 unverified`."""
     counts = ", ".join(f"{number} {name}" for name, number in report.summary.items())
-    return f"{total} unit{'' if total == 1 else 's'}{f': {counts}' if counts else ''}"
+    return f"{count_of(len(report.units), 'change')}{f': {counts}' if counts else ''}"
+
+
+def tell_range(report: AuditReport) -> str:
+    """As the user gave it; whole ids of commits are cut, as git does it."""
+    return re.sub(r"\b[0-9a-f]{40,64}\b", lambda found: short(found[0]), report.range)
 
 
 def short(commit: str) -> str:

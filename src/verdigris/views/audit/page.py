@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
 from verdigris.views.audit.findings import unit_findings
-from verdigris.views.audit.outcomes import KINDS, short, tell_time
+from verdigris.views.audit.outcomes import KINDS, short, tell_range, tell_time
 from verdigris.views.lines import count_of, visible
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def render_page(report: AuditReport) -> str:
 
 
 def _page(report: AuditReport) -> Iterator[str]:
-    title = f"tdd audit {report.range}"
+    title = f"tdd audit {tell_range(report)}"
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -42,7 +42,7 @@ def _page(report: AuditReport) -> Iterator[str]:
         yield from _filters(report)
         for number, unit in enumerate(report.units, 1):
             yield from _unit(number, unit)
-        yield '<p id="none" hidden>No unit has an outcome that is switched on above.</p>\n'
+        yield '<p id="none" hidden>No change has an outcome that is switched on above.</p>\n'
     else:
         yield "<p>There is no commit in this range.</p>\n"
     yield "</main>\n"
@@ -63,8 +63,8 @@ def _header(report: AuditReport) -> Iterator[str]:
     how = "the range as one change" if report.squash else "commit by commit"
     total = tell_time(sum(unit.seconds for unit in report.units))
     groups = Counter(_group(unit.outcome) for unit in report.units)
-    yield f"<header>\n<p class=product>tdd audit</p>\n<h1>{_text(report.range)}</h1>\n"
-    yield f"<p class=about>{count_of(len(report.units), 'unit')}, {how}, in {total}"
+    yield f"<header>\n<p class=product>tdd audit</p>\n<h1>{_text(tell_range(report))}</h1>\n"
+    yield f"<p class=about>{count_of(len(report.units), 'change')}, {how}, in {total}"
     if report.base or report.head:
         yield f" · <code>{_text(short(report.base))}</code> to <code>{_text(short(report.head))}</code>"
     yield "</p>\n<dl class=sum>\n"

@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 
 from verdigris.drivers.audit.report import Outcome
 from verdigris.views.audit.findings import name_unit, unit_findings
-from verdigris.views.audit.outcomes import KINDS, count_outcomes, short, tell_time, tone_of
+from verdigris.views.audit.outcomes import KINDS, count_outcomes, short, tell_range, tell_time, tone_of
 from verdigris.views.lines import Line, count_of, visible, wrap
 
 if TYPE_CHECKING:
@@ -42,10 +42,13 @@ def _lines(report: AuditReport, width: int) -> Iterator[Line]:
         yield _row(unit, time.rjust(longest), width)
     for unit in report.units:
         yield from _details(unit, width)
+    if not report.units:
+        yield Line(f"there is no commit in {visible(tell_range(report))}")
+        return
     yield Line("")
     total = tell_time(sum(unit.seconds for unit in report.units))
     how = "as one change" if report.squash else "commit by commit"
-    yield Line(f"{visible(report.range)}, {how}: {count_outcomes(report)} ({total})")
+    yield Line(f"{visible(tell_range(report))}, {how}: {count_outcomes(report)} ({total})")
     yield from _advice(report)
 
 
