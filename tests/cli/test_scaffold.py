@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from verdigris.cli.init import scaffold_lines, scaffolded_lines, undone_lines
+from verdigris.cli.init import scaffold_lines, scaffolded_lines
+from verdigris.cli.uninit import undone_lines
 from verdigris.core.settings import Settings
 from verdigris.setup.initialisation import Initialised
 from verdigris.setup.scaffold import Scaffold

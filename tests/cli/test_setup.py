@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from verdigris.cli import init as view
+from verdigris.cli.uninit import removed_lines
 from verdigris.core.settings import JUnit, Settings, Stack
 from verdigris.setup.initialisation import Initialised, InitPlan, Removed
 from verdigris.storage.repository import Repository
@@ -53,6 +54,6 @@ def test_without_tests_an_uncovered_refactor_is_offered() -> None:
 
 
 def test_what_became_of_the_file_is_said() -> None:
-    assert "tdd.yaml is removed" in view.removed_lines(Removed("removed", was_configured=True))[0].text
-    assert "--force" in view.removed_lines(Removed("kept", was_configured=True))[0].text
-    assert "was not set up" in view.removed_lines(Removed("missing", was_configured=False))[0].text
+    assert "tdd.yaml is removed" in removed_lines(Removed("removed", was_configured=True))[0].text
+    assert "--force" in removed_lines(Removed("kept", was_configured=True))[0].text
+    assert "was not set up" in removed_lines(Removed("missing", was_configured=False))[0].text

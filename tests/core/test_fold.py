@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from verdigris.core import events as e
 from verdigris.core.events import Event, encode
-from verdigris.core.fold import REMEMBERED_GROUNDS, REMEMBERED_REDS, StateFolding, fold
+from verdigris.core.fold import REMEMBERED_GROUNDS, StateFolding, fold
 from verdigris.core.records import Record
 from verdigris.core.report import Status
 from verdigris.core.state import Configuration, Phase, State, WorktreeState
+from verdigris.core.turn_fold import REMEMBERED_REDS
 
 
 def records(*events: Event, worktree: str = "main") -> list[Record]:

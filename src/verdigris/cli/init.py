@@ -1,4 +1,4 @@
-"""`tdd init` and `tdd uninit`: show what will be written or taken back, ask, and do it."""
+"""`tdd init`: shows what will be written, asks, and does it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from verdigris.cli.context import PERSON, deny, here, persons_only, project, say, show
-from verdigris.core.errors import NotARepository, NotConfigured
+from verdigris.core.errors import NotARepository
 from verdigris.core.value import value
 from verdigris.gates.clients.registry import BUILT_IN
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
     from verdigris.gates.clients.registry import Client
     from verdigris.gates.cycle_files import CycleFiles
-    from verdigris.setup.initialisation import Initialised, InitPlan, Removed
+    from verdigris.setup.initialisation import Initialised, InitPlan
     from verdigris.setup.scaffold import Scaffold
-    from verdigris.setup.scaffold_files import RemovedScaffold, ScaffoldResult
+    from verdigris.setup.scaffold_files import ScaffoldResult
 
 
 _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
@@ -58,7 +58,7 @@ class Additions:
 )
 @click.option("--pre-push", "audits", is_flag=True, help="Audit what `git push` would send, before it goes.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def init_command(
+def command(
     agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, audits: bool, yes: bool
 ) -> int:
     """Set Verdigris up in this repository, and with --agent connect that coding agent.
@@ -194,26 +194,6 @@ def done_lines(done: Initialised) -> list[Line]:
     return [Line(f"{head}; phase {done.phase}"), *([] if done.tests else none), Line(f"next: {done.next}")]
 
 
-def removed_lines(removed: Removed) -> list[Line]:
-    match removed.file:
-        case "removed":
-            what = "tdd.yaml is removed"
-        case "kept":
-            what = (
-                "tdd.yaml is not as `tdd init` wrote it, so it is kept, and the next command adopts it again"
-                " (`tdd uninit --force` removes it)"
-            )
-        case "missing":
-            what = "there was no tdd.yaml"
-    head = "Verdigris is no longer set up here" if removed.was_configured else "Verdigris was not set up here"
-    return [Line(f"{head}; {what}; the log stays")]
-
-
-def leftover_lines(found: Iterable[tuple[str, str]]) -> list[Line]:
-    """What goes, and what stays with the reason."""
-    return [Line(f"kept {what}: {why}" if why else f"will remove {what}") for what, why in found]
-
-
 def asked_lines(asked: Additions) -> Iterator[Line]:
     for client in asked.agents:
         yield from map(Line, client.plan())
@@ -242,18 +222,6 @@ def gate_line(client: Client, written: Sequence[str]) -> Line:
     if not written:
         return Line(f"{client.title} is connected already")
     return Line(f"{client.title} is connected by {' and '.join(written)}; restart it")
-
-
-def gate_removed_lines(taken_out: Mapping[str, Sequence[str]]) -> list[Line]:
-    return [
-        Line(f"{title} is disconnected: its hooks are taken out of {' and '.join(files)}")
-        for title, files in taken_out.items()
-        if files
-    ]
-
-
-def cycle_removed_lines(files: Sequence[str]) -> list[Line]:
-    return [Line(f"the cycle's files are as they were before: {' '.join(files)}")] if files else []
 
 
 def scaffold_lines(scaffold: Scaffold) -> list[Line]:
@@ -295,82 +263,3 @@ def _moves(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
     files = shlex.join(dict.fromkeys((*made.uncommitted, "tdd.yaml")))
     yield f"commit that, since it works on what is committed: `git add -- {files} && git commit`"
     yield "`tdd run`"
-
-
-def undone_lines(undone: RemovedScaffold) -> list[Line]:
-    match undone.scaffold:
-        case "removed":
-            return [Line(f"removed what `tdd init` wrote: {' '.join(undone.paths)}")]
-        case "kept":
-            return [Line(f"the scaffold stays, for there is work in it ({undone.worked})")]
-        case "none":
-            return []
-
-
-@click.command("uninit")
-@click.option("--force", is_flag=True, help="Remove tdd.yaml although it is not as `tdd init` wrote it.")
-def uninit_command(*, force: bool) -> int:
-    """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
-
-    A scaffold is removed while nobody has worked in it; what the machine left (worktree, branch, .tdd) is
-    removed where your branch has all of its commits, and a program's worktree where it holds no changes. The
-    log stays, and so does the git repository.
-    """
-    from verdigris.setup.initialisation import uninitialise
-    from verdigris.setup.scaffold_files import undo
-
-    if denial := persons_only("uninit"):
-        return deny(denial)
-    _remove_leftovers()
-    played = _remove_cycle_files()
-    taken_out = _taken_out()
-    undone = undo(here())
-    removed = uninitialise(here(), PERSON, force=force)
-    show([*removed_lines(removed), *undone_lines(undone), *gate_removed_lines(taken_out)])
-    show(cycle_removed_lines(played))
-    show(_remove_pre_push())
-    return 0
-
-
-def _remove_pre_push() -> list[Line]:
-    from verdigris.setup.pre_push import remove_hook
-    from verdigris.storage.repository import find_repository
-
-    removed = remove_hook(find_repository(here()).root)
-    return [] if removed is None else [Line(f"the hook {removed} is as it was before `tdd init --pre-push`")]
-
-
-def _remove_leftovers() -> None:
-    """Shown before anything is done; nothing goes that is nowhere else."""
-    from verdigris.drivers.loop.branches import work
-    from verdigris.drivers.machine import worktree
-    from verdigris.drivers.private_worktree import remove
-    from verdigris.storage.repository import find_repository
-
-    root = find_repository(here()).root
-    found = (*worktree.leftovers(root), *work.leftovers(root))
-    show(leftover_lines((one.what, one.kept) for one in found))
-    remove(root, found)
-
-
-def _remove_cycle_files() -> tuple[str, ...]:
-    """Before the gates: what is left of an agent's folder goes with those."""
-    from verdigris.gates.clients.registry import clients
-    from verdigris.gates.cycle_files import remove_cycle_files
-
-    try:
-        here = project()
-    except NotConfigured:
-        return ()
-    return tuple(path for client in clients() for path in remove_cycle_files(here, client))
-
-
-def _taken_out() -> dict[str, tuple[str, ...]]:
-    """The files from which each client's hooks were taken, by the name that people call it."""
-    from verdigris.gates.clients.registry import clients
-
-    try:
-        here = project()
-    except NotConfigured:
-        return {}
-    return {client.title: client.uninstall(here) for client in clients()}

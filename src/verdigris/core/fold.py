@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core import events as e
 from verdigris.core.events import Event, decode
@@ -10,7 +10,6 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.state import (
     Baseline,
-    Claim,
     Configuration,
     Intent,
     LaidAside,
@@ -19,32 +18,29 @@ from verdigris.core.state import (
     OpenTestBug,
     PassedStep,
     Phase,
-    Red,
     Refactor,
     SeenHead,
     Stage,
     State,
-    Turn,
     WorktreeState,
 )
+from verdigris.core.turn_fold import close_turn, fold_reds, fold_turn, without_keys
 from verdigris.core.value import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from verdigris.core.records import Record
 
 
-V = TypeVar("V")
-
-REMEMBERED_REDS = 200
-"""A suite with thousands of failures must not bloat every checkpoint; the newest are kept."""
 REMEMBERED_ASIDES = 100
 REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
 _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
 """Of a cycle, with a phase of their own."""
 REMEMBERED_VIOLATIONS = 20
+REMEMBERED_STEPS = 50
+ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
 def fold(records: Iterable[Record], state: State | None = None) -> State:
@@ -82,23 +78,21 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.HeadSeen():
             return _at_head(replace(_at_head(w), head=SeenHead(event.commit, event.on)))
         case e.TestRun():
-            blocked = w.blocked if event.status is Status.SKIP else _without(w.blocked, {event.test_id})
-            return replace(w, reds=_reds(w, event, seq), blocked=blocked)
+            blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
+            return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
         case e.SuiteRun():
             return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
         case e.TestBugClosed():
-            return replace(w, test_bugs=_without(w.test_bugs, {event.bug}))
+            return replace(w, test_bugs=without_keys(w.test_bugs, {event.bug}))
         case e.Violation():
             return replace(w, violations=(*w.violations, event.path)[-REMEMBERED_VIOLATIONS:])
         case e.SwitchedOff():
-            return replace(_close_turn(w), phase=Phase.OFF, off_why=event.why, refactor=None)
+            return replace(close_turn(w), phase=Phase.OFF, off_why=event.why, refactor=None)
         case e.SwitchedOn():
-            return replace(
-                _close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={}
-            )
+            return replace(close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
         case e.RefactorBegun():
             refactor = Refactor(event.tree, event.record, event.uncovered)
             refactor = replace(
@@ -111,7 +105,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.RefactorEnded():
             return _refactor_ended(w, event)
         case _:
-            return _turn(w, event)
+            return fold_turn(w, event)
 
 
 def _machine(w: WorktreeState, event: Event) -> WorktreeState:
@@ -138,7 +132,7 @@ def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.CycleAdvanced():
             return replace(w, phase=_STAGES.get(Stage(event.stage), Phase.HELD))
         case e.CycleEnded():
-            ended = replace(_close_turn(w), phase=Phase.RED, refactor=None)
+            ended = replace(close_turn(w), phase=Phase.RED, refactor=None)
             return replace(ended, ground=event.tree) if event.tree else ended
         case _:
             return w
@@ -155,147 +149,6 @@ def _at_head(w: WorktreeState) -> WorktreeState:
     return replace(w, grounds=dict(list(grounds.items())[-REMEMBERED_GROUNDS:]))
 
 
-def _turn(w: WorktreeState, event: Event) -> WorktreeState:
-    match event:
-        case e.TurnOpened():
-            return replace(
-                w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
-            )
-        case e.OracleFrozen() if w.turn:
-            return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
-        case e.EditClaim():
-            turn = _with_reads(w.turn, event.reads)
-            return replace(w, turn=turn, claims={**w.claims, event.test_id: _claim_after(w, event)})
-        case e.Settled():
-            return _after_settlement(w, event)
-        case e.Accepted():
-            return _after_acceptance(w, event)
-        case e.Reverted():
-            return _after_revert(w, event)
-        case e.Restored():
-            return replace(w, aside=_without(w.aside, {event.aside}))
-        case e.Suspended() if w.turn:
-            turn = replace(w.turn, tree=event.tree, suspended=True, why=event.why)
-            return replace(w, turn=turn, head=SeenHead(event.commit, event.on))
-        case e.Resumed() if w.turn:
-            claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
-            foundation = event.foundation or w.turn.foundation
-            founded = event.founded or w.turn.founded
-            turn = replace(w.turn, suspended=False, why="", foundation=foundation, founded=founded)
-            return replace(w, turn=turn, claims=claims)
-        case _:
-            return _beside_turns(w, event)
-
-
-def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
-    match event:
-        case e.RedsEnded():
-            return replace(w, reds=_without(w.reds, set(event.test_ids)))
-        case e.TestsBlocked():
-            return _after_blocking(w, event)
-        case e.Revised():
-            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
-        case e.HeldOut():
-            return replace(w, held_out={**w.held_out, **event.files})
-        case e.Released():
-            return replace(w, held_out=_without(w.held_out, set(event.paths)))
-        case e.ToolAllowed():
-            return replace(w, tools=tuple(dict.fromkeys((*w.tools, event.source))))
-        case e.LeftOpen():
-            return replace(w, left_open=event.what)
-        case e.SentBack():
-            return replace(w, sent_back=event.nth)
-        case _:
-            return w
-
-
-def _after_blocking(w: WorktreeState, event: e.TestsBlocked) -> WorktreeState:
-    gone = set(event.tests)
-    return replace(
-        w,
-        reds=_without(w.reds, gone),
-        strikes=_without(w.strikes, gone),
-        blocked={**w.blocked, **dict.fromkeys(event.tests, event.why)},
-        ground=event.ground or w.ground,
-    )
-
-
-def _reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:
-    others = _without(w.reds, {event.test_id})
-    if event.status is Status.PASS or event.status is Status.SKIP:
-        return others
-    red = Red(
-        event.test_id,
-        event.native_id,
-        event.test_id_source,
-        seq,
-        event.tree,
-        event.command,
-        event.status,
-        event.red or "unknown",
-        event.failure,
-        event.place,
-        event.duration_ms,
-        event.reads,
-    )
-    reds = {**others, event.test_id: red}
-    surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
-    return _without(reds, set(surplus))
-
-
-def _with_reads(turn: Turn | None, reads: tuple[str, ...]) -> Turn | None:
-    if turn is None or not reads:
-        return turn
-    return replace(turn, reads=tuple(dict.fromkeys((*turn.reads, *reads))))
-
-
-def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
-    known = w.claims.get(event.test_id)
-    if known is not None:
-        targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
-        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
-    red = w.reds.get(event.test_id)
-    native = event.test_id if red is None else red.native_id
-    claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
-    return claim if red is None else replace(claim, place=red.place, duration_ms=red.duration_ms)
-
-
-def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
-    strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
-    turn = None if w.turn is None else replace(w.turn, judged=event.tree)
-    return replace(w, turn=turn, strikes=strikes)
-
-
-def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
-    """The last claim that is accepted closes the turn: the edited tree is the new ground."""
-    gone = {event.test_id}
-    w = replace(
-        w,
-        ground=event.after,
-        claims=_without(w.claims, gone),
-        reds=_without(w.reds, gone),
-        strikes=_without(w.strikes, gone),
-    )
-    return w if w.claims else replace(_close_turn(w, _rest(w)), revised=())
-
-
-def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
-    """What was seen red with the edits in place says nothing without them."""
-    laid = w.aside.get(event.aside)
-    if w.phase is Phase.REFACTOR:
-        return replace(w, phase=Phase.RED, refactor=None)
-    if w.phase is not Phase.GREEN or laid is None:
-        return w
-    gone = set(laid.test_ids or w.claims)
-    w = replace(w, claims=_without(w.claims, gone), strikes=_without(w.strikes, gone), reds={})
-    return w if w.claims else _close_turn(w, _rest(w))
-
-
-def _rest(w: WorktreeState) -> Phase:
-    """Between two turns; in a cycle the tests stay frozen then, too."""
-    return Phase.HELD if w.open_cycle is not None else Phase.RED
-
-
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "accepted":
         return replace(w, phase=Phase.RED, refactor=None, ground=event.tree, revised=())
@@ -307,10 +160,6 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     }
     refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree)
     return replace(w, refactor=refactor)
-
-
-def _close_turn(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
-    return replace(w, phase=phase or w.phase, turn=None, claims={}, violations=())
 
 
 def _intents(w: WorktreeState, event: Event) -> WorktreeState:
@@ -328,10 +177,6 @@ def _intents(w: WorktreeState, event: Event) -> WorktreeState:
     return replace(w, aside=kept, asides=w.asides + 1)
 
 
-def _without(mapping: Mapping[str, V], gone: set[str]) -> Mapping[str, V]:
-    return {k: v for k, v in mapping.items() if k not in gone}
-
-
 class StateFolding:
     """How the log folds its records into a State (the seam that `storage.log` takes)."""
 
@@ -346,10 +191,6 @@ class StateFolding:
 
     def load(self, data: Any) -> State:
         return from_json(State, data)
-
-
-REMEMBERED_STEPS = 50
-ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
 def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineState:

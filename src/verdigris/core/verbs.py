@@ -12,7 +12,9 @@ AGENTS = frozenset(
     {"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync", "cycle"}
 )
 READING = frozenset({"status", "log", "doctor", "displaced"})
-PERSONS = frozenset({"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit"})
+PERSONS = frozenset(
+    {"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit", "corpus"}
+)
 LOCAL = frozenset({"demo", "completion", "help", "shell", "spec", "loop"})
 """They ask nothing of the kernel outside: served where they are called."""
 

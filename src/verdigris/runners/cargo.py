@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, RunEnd, TestReport
 from verdigris.core.value import value
-from verdigris.runners.libtest_output import Binary, Heard, doc_listed, doc_results, hear, is_doc_id
+from verdigris.runners.libtest_output import Binary, Heard, hear
 from verdigris.runners.protocol import (
     RunnerAnswer,
     RunnerCall,
@@ -23,6 +23,7 @@ from verdigris.runners.protocol import (
     worst,
 )
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
+from verdigris.runners.rustdoc_output import doc_listed, doc_results, is_doc_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

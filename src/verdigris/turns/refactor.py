@@ -25,7 +25,8 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide, give_up_losses
+from verdigris.core.policy import decide
+from verdigris.core.policy.claims import give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import replace, value

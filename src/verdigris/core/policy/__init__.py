@@ -8,19 +8,44 @@ from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.claims import decide_block, decide_claim, decide_claim_phase, deny_suspended
 from verdigris.core.policy.next_move import SYNCS_IN, finish_git, next_move
 from verdigris.core.policy.reds import about_stubs, implied_claim, owners
-from verdigris.core.state import Phase, Turn, WorktreeState
+from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
-from verdigris.core.verdict.redness import WHY_NOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from verdigris.core.settings import Settings
-
-_MANY_LOSSES = 20
-"""Losses of a suite that are named one by one."""
+_NEEDS: dict[str, tuple[Phase, ...]] = {
+    "settle": (Phase.GREEN,),
+    "refactor begin": (Phase.RED,),
+    "refactor end": (Phase.REFACTOR,),
+    "refactor abort": (Phase.REFACTOR,),
+    "test-bug": (Phase.RED, Phase.GREEN),
+    "aside": (Phase.RED,),
+    "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
+    "sync": SYNCS_IN,
+    "holdout": (Phase.RED,),
+    "on": (Phase.OFF,),
+    "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD),
+}
+_MISPLACED = {
+    ("settle", Phase.RED): "Nothing to settle: no test is claimed",
+    ("settle", Phase.REFACTOR): "Nothing to settle: a refactor is open, `tdd refactor end` judges it",
+    ("refactor begin", Phase.GREEN): "A turn is open: settle it before you begin a refactor",
+    ("refactor begin", Phase.REFACTOR): "A refactor is open already",
+    ("refactor end", Phase.RED): "No refactor is open",
+    ("refactor abort", Phase.RED): "No refactor is open",
+    ("aside", Phase.GREEN): "A turn is open, so its edits stay until the verdict",
+    ("aside", Phase.REFACTOR): "A refactor is open: `tdd refactor abort` sets its edits aside",
+    ("aside", Phase.OFF): "Verdigris is off here, so nothing has to wait for a red",
+    ("restore", Phase.RED): "Source edits come back in green: claim a red first",
+    ("sync", Phase.GREEN): "A turn is open: settle it before git moves the tree",
+    ("sync", Phase.REFACTOR): "A refactor is open: end it before git moves the tree",
+    ("on", Phase.RED): "The laws are on already",
+    ("on", Phase.GREEN): "The laws are on already",
+    ("on", Phase.REFACTOR): "The laws are on already",
+}
 
 
 def decide(
@@ -31,9 +56,9 @@ def decide(
         case Write():
             return _write(state, action, settings)
         case ClaimTest():
-            return _deny_unfinished(state, in_progress) or _claim(state, action)
+            return _deny_unfinished(state, in_progress) or decide_claim(state, action)
         case BlockTests():
-            return _deny_unfinished(state, in_progress) or _block(state, action)
+            return _deny_unfinished(state, in_progress) or decide_block(state, action)
         case Do(verb="on" | "off" | "test-bug" | "aside" | "restore" | "sync"):
             return _verb(state, action)
         case Do():
@@ -140,7 +165,7 @@ def _decide_mixed(file: FileWrite, name: str) -> Deny | str:
 
 def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | str:
     if state.turn is not None and state.turn.suspended:
-        return _deny_suspended(state, state.turn)
+        return deny_suspended(state, state.turn)
     name = file.path or file.spelling
     if file.changes_oracle:
         return _tests_among_source(name)
@@ -166,11 +191,6 @@ def _tests_among_source(name: str) -> Deny:
     )
 
 
-def _deny_suspended(state: WorktreeState, turn: Turn) -> Deny:
-    why = turn.why or "HEAD moved under the open turn: its reds are not proven on the new baseline"
-    return Deny("suspended", f"{why}.", f"`tdd test {shell_words(*state.claims)}`")
-
-
 def _source_in_red(file: FileWrite) -> str:
     return "ok" if file.after is not None and file.beyond_stubs == "" else "claim"
 
@@ -178,174 +198,7 @@ def _source_in_red(file: FileWrite) -> str:
 # -- claims -----------------------------------------------------------------------------------
 
 
-def _claim(state: WorktreeState, action: ClaimTest) -> Decision:
-    in_cycle = cycles.deny_claim(state.open_cycle, action.test_id) if state.open_cycle else None
-    return _claim_phase(state) or in_cycle or _claim_targets(action) or _claim_red(state, action) or Allow()
-
-
-def _claim_phase(state: WorktreeState) -> Deny | None:
-    match state.phase:
-        case Phase.REFACTOR:
-            return Deny(
-                "not-in-refactor",
-                "A refactor is open: it keeps behaviour, so nothing is claimed.",
-                "`tdd refactor end`",
-            )
-        case Phase.OFF:
-            return Deny(
-                "off",
-                f"Verdigris is off here ({state.off_why}).",
-                "run `tdd on` to resume (a person's command)",
-            )
-        case _ if state.turn is not None and state.turn.suspended:
-            return _deny_suspended(state, state.turn)
-        case _:
-            return None
-
-
-def _claim_targets(action: ClaimTest) -> Deny | None:
-    for target in action.targets:
-        if target.path is None:
-            return Deny(
-                "outside", f"{target.spelling} lies outside the repository.", "name a source path inside it"
-            )
-        if not target.classes & {PathClass.SOURCE, PathClass.OTHER}:
-            found = min(target.classes, key=list(PathClass).index)
-            return Deny(
-                "claim-target",
-                f"{target.path} is of class {found}, and a claim names source.",
-                "name the source file to edit",
-            )
-    return None
-
-
-def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
-    red = state.reds.get(action.test_id)
-    if action.drift:
-        return Deny(
-            "oracle-drift",
-            f"{action.drift[0]} changed since the open turn froze it.",
-            f"put {action.drift[0]} back as it was, then claim again",
-        )
-    if action.test_id in state.claims:
-        return None
-    if red is None and action.passing:
-        return _wrong_red(action.test_id, "passing")
-    if red is None:
-        return _no_red(action)
-    if not red.valid:
-        return _wrong_red(action.test_id, red.why)
-    return _deny_observed(action, action.test_id)
-
-
-def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | None:
-    """What the tree shows against citing these reds."""
-    if action.moved:
-        return Deny(
-            "stale-red",
-            f"{action.moved[0]} changed since that red was seen.",
-            f"run `tdd test {shell_words(*test_ids)}` again",
-        )
-    if action.weakened:
-        more = len(action.weakened) - _MANY_LOSSES
-        named = [*action.weakened[:_MANY_LOSSES], *([f"and {more} more"] if more > 0 else [])]
-        return Deny(
-            "weakened",
-            "\n  ".join(("The suite lost something:", *named)),
-            give_up_losses(action.weakened),
-        )
-    if action.unclaimed:
-        first = action.unclaimed[0]
-        return Deny(
-            "source-before-red",
-            f"{first.path}:{first.line} was edited before any red: {first.why}.",
-            f"`tdd aside` sets the edit of {first.path} aside, which was made before a red; "
-            "then `tdd test` and claim: the claim brings it back",
-        )
-    return None
-
-
-def give_up_losses(losses: Sequence[str]) -> str:
-    """One `tdd revise` line that gives up all losses, each of which begins with `path:line: `."""
-    files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
-    named = ", ".join([*list(files)[:3], *(["others"] if len(files) > 3 else [])])  # noqa: PLR2004 - some are enough
-    return (
-        f'put back what {named} lost, or a person gives it up: `tdd revise {shell_words(*files)} --why "WHY"`'
-    )
-
-
-def _no_red(action: ClaimTest) -> Deny:
-    """A name that is nearly that of a red is a typing error: repeating it would lead nowhere."""
-    what = f"{action.test_id} is not red now."
-    if action.nearest:
-        close = action.nearest[0]
-        return Deny(
-            "no-red", f"{what} Did you mean {close}?", f"`tdd test {shell_words(close)}`, then claim it"
-        )
-    if not action.written:
-        return Deny("no-red", what, "`tdd test` runs all tests and names those that are red")
-    return Deny("no-red", what, f"`tdd test {shell_words(action.test_id)}`")
-
-
-def _wrong_red(test_id: str, why: str) -> Deny:
-    reason, following = WHY_NOT.get(why, (f"it failed for another reason ({why})", "revise the test"))
-    return Deny(f"red-{why}", f"{test_id} is not red for the right reason: {reason}", following)
-
-
-def _block(state: WorktreeState, action: BlockTests) -> Decision:
-    """Only what is red now and never passed: a skip gives nothing up that the suite had."""
-    if state.phase is not Phase.RED or state.open_cycle is not None:
-        where = f"phase {state.phase}" if state.open_cycle is None else f"cycle {state.open_cycle.id}"
-        return Deny(
-            "not-in-phase", f"A test is given up in red, outside a cycle ({where}).", next_move(state)
-        )
-    for test_id in action.test_ids:
-        if test_id not in state.reds:
-            run = f"`tdd test {shell_words(test_id)}`"
-            return Deny("no-red", f"{test_id} is not red now, so it is not skipped.", run)
-    if action.passed:
-        return Deny(
-            "passed-before",
-            f"{action.passed[0]} passed before, so it is not skipped: something broke it.",
-            'mend the source; if it asks for what nobody wants any more: `tdd revise TEST --why "WHY"`',
-        )
-    return _deny_observed(action, *action.test_ids) or Allow()
-
-
 # -- verbs ------------------------------------------------------------------------------------
-
-_NEEDS: dict[str, tuple[Phase, ...]] = {
-    "settle": (Phase.GREEN,),
-    "refactor begin": (Phase.RED,),
-    "refactor end": (Phase.REFACTOR,),
-    "refactor abort": (Phase.REFACTOR,),
-    "test-bug": (Phase.RED, Phase.GREEN),
-    "aside": (Phase.RED,),
-    "restore": (Phase.GREEN, Phase.REFACTOR, Phase.OFF),
-    "sync": SYNCS_IN,
-    "holdout": (Phase.RED,),
-    "on": (Phase.OFF,),
-    "off": (Phase.RED, Phase.GREEN, Phase.REFACTOR, Phase.PLAN, Phase.HELD),
-}
-
-
-_MISPLACED = {
-    ("settle", Phase.RED): "Nothing to settle: no test is claimed",
-    ("settle", Phase.REFACTOR): "Nothing to settle: a refactor is open, `tdd refactor end` judges it",
-    ("refactor begin", Phase.GREEN): "A turn is open: settle it before you begin a refactor",
-    ("refactor begin", Phase.REFACTOR): "A refactor is open already",
-    ("refactor end", Phase.RED): "No refactor is open",
-    ("refactor abort", Phase.RED): "No refactor is open",
-    ("aside", Phase.GREEN): "A turn is open, so its edits stay until the verdict",
-    ("aside", Phase.REFACTOR): "A refactor is open: `tdd refactor abort` sets its edits aside",
-    ("aside", Phase.OFF): "Verdigris is off here, so nothing has to wait for a red",
-    ("restore", Phase.RED): "Source edits come back in green: claim a red first",
-    ("sync", Phase.GREEN): "A turn is open: settle it before git moves the tree",
-    ("sync", Phase.REFACTOR): "A refactor is open: end it before git moves the tree",
-    ("on", Phase.RED): "The laws are on already",
-    ("on", Phase.GREEN): "The laws are on already",
-    ("on", Phase.REFACTOR): "The laws are on already",
-}
 
 
 def _verb(state: WorktreeState, action: Do) -> Decision:
@@ -356,7 +209,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
         return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
     if action.verb == "settle" and state.turn is not None and state.turn.suspended:
-        return _claim_phase(state) or Allow()
+        return decide_claim_phase(state) or Allow()
     if action.verb == "refactor begin" and action.unclaimed:
         first = action.unclaimed[0]
         return Deny(

@@ -13,7 +13,7 @@ from verdigris.drivers.edits import describe_reds
 from verdigris.drivers.material import gather_material
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import plain
+from verdigris.models.roles.edit_faults import plain
 from verdigris.models.roles.prompt import Task, put_fences
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.cycle import PASS, deny_source, next_step
 from verdigris.core.events import CycleAdvanced, CycleStarted
-from verdigris.core.policy import give_up_losses
+from verdigris.core.policy.claims import give_up_losses
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.coder_turn import freeze
 from verdigris.drivers.cycle.completion import complete

@@ -8,7 +8,7 @@ from verdigris.core.paths import PathClass
 from verdigris.languages.registry import language_for
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
-from verdigris.models.roles.check import plain
+from verdigris.models.roles.edit_faults import plain
 
 if TYPE_CHECKING:
     from verdigris.models.roles import Tree

@@ -6,87 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.rust.tokens import (
+    _CLOSE,
+    _OPEN,
+    RustToken,
+    Unreadable,
+    canonical,
+    find_closing,
+    split_arguments,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-
-_TOKEN = re.compile(
-    rb"""
-      (?P<space>\s+)
-    | (?P<comment>//[^\n]*)
-    | (?P<block>/\*)
-    | (?P<raw>(?:b|c)?r(?P<hashes>\#*)")
-    | (?P<string>(?:b|c)?"(?:\\.|[^"\\])*")
-    | (?P<char>b?'(?:\\(?:u\{[^}]*\}|x[0-9a-fA-F]{2}|.)|[^\\'\n\x80-\xff]|[\xc2-\xf4][\x80-\xbf]{1,3})')
-    | (?P<lifetime>'[A-Za-z_\x80-\xff][\w\x80-\xff]*)
-    | (?P<word>(?:r\#)?[A-Za-z_\x80-\xff][\w\x80-\xff]*)
-    | (?P<number>\d\w*(?:\.\d\w*)?)
-    | (?P<open>")
-    | (?P<sign>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT_EDGE = re.compile(rb"/\*|\*/")
-
-
-class Unreadable(ValueError):
-    """A string or comment has no end, or brackets do not match."""
-
-
-@value
-class RustToken:
-    kind: str
-    text: bytes
-    start: int
-    end: int
-
-    @property
-    def is_comment(self) -> bool:
-        return self.kind in {"comment", "block"}
-
-    @property
-    def is_word(self) -> bool:
-        return self.kind == "word"
-
-    @property
-    def is_sign(self) -> bool:
-        return self.kind == "sign"
-
-
-def tokens(data: bytes) -> Iterator[RustToken]:
-    """Without white space; raise Unreadable at what has no end."""
-    at = 0
-    while at < len(data):
-        found = _TOKEN.match(data, at)
-        assert found is not None  # noqa: S101 - the last alternative takes any byte
-        kind, end = str(found.lastgroup), found.end()
-        match kind:
-            case "block":
-                end = _comment_end(data, at)
-            case "raw" | "hashes":
-                kind, end = "raw", _raw_end(data, end, found["hashes"])
-            case "open":
-                raise Unreadable
-        if kind != "space":
-            yield RustToken(kind, data[at:end], at, end)
-        at = end
-
-
-def _comment_end(data: bytes, at: int) -> int:
-    depth = 0
-    for edge in _COMMENT_EDGE.finditer(data, at):
-        depth += 1 if edge[0] == b"/*" else -1
-        if depth == 0:
-            return edge.end()
-    raise Unreadable
-
-
-def _raw_end(data: bytes, at: int, hashes: bytes) -> int:
-    end = data.find(b'"' + hashes, at)
-    if end < 0:
-        raise Unreadable
-    return end + 1 + len(hashes)
 
 
 _TESTS = frozenset(
@@ -95,11 +27,7 @@ _TESTS = frozenset(
 _QUALIFIERS = frozenset({b"async", b"unsafe", b"default", b"safe", b"auto"})
 _WITH_BODY = frozenset({b"fn", b"mod", b"struct", b"enum", b"union", b"trait", b"impl", b"macro", b"extern"})
 _TO_SEMICOLON = frozenset({b"use", b"static", b"const", b"type"})
-_OPEN = {b"(": b")", b"[": b"]", b"{": b"}"}
-_CLOSE = frozenset(_OPEN.values())
-_ALONE = frozenset({*_OPEN, *_CLOSE, b",", b";"})
 _INSTEAD = re.compile(rb"[^\n]")
-_SEPARATOR = b"\x1f"
 
 
 @value
@@ -176,29 +104,6 @@ def is_test_line(data: bytes, line: int) -> bool:
     return any(first <= line <= last for first, last in lines)
 
 
-def canonical(text: bytes) -> bytes:
-    """The same bytes for the same code and comments, however a formatter lays them out."""
-    shown: list[bytes] = []
-    commas: list[int] = []
-    before: RustToken | None = None
-    for token in tokens(text):
-        if token.text in _OPEN:
-            commas.append(0)
-        elif token.text in _CLOSE and commas:
-            count = commas.pop()
-            # `(a,)` is a tuple; every other comma before a bracket is a matter of layout.
-            if before is not None and before.text == b"," and (count > 1 or token.text != b")"):
-                shown.pop()
-        elif token.text == b"," and commas:
-            commas[-1] += 1
-        if before is not None and _is_operator(before) and _is_operator(token) and before.end == token.start:
-            shown[-1] += token.text
-        else:
-            shown.append(token.text.rstrip() if token.is_comment else token.text)
-        before = token
-    return _SEPARATOR.join(shown)
-
-
 def above(path: str) -> tuple[str, ...]:
     """The files that may declare the module whose text stands in this one."""
     folder, _, name = path.rpartition("/")
@@ -218,10 +123,6 @@ def _gaps(data: bytes, regions: Sequence[Region]) -> list[Region]:
     ends = [0, *(region.end for region in regions)]
     starts = [*(region.start for region in regions), len(data)]
     return [Region(start, end) for start, end in zip(ends, starts, strict=True)]
-
-
-def _is_operator(token: RustToken) -> bool:
-    return token.is_sign and token.text not in _ALONE
 
 
 def _blank_regions(data: bytes, regions: Sequence[Region]) -> bytes:
@@ -252,7 +153,7 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
             continue
         inner = line[at + 1 : at + 2] and line[at + 1].text == b"!"
         if inner and at + 2 < len(line) and line[at + 2].text == b"[":
-            end = _find_closing(line, at + 2)
+            end = find_closing(line, at + 2)
             if _is_test_only(line[at + 3 : end]):
                 yield Region(0, len(data))
                 return
@@ -260,7 +161,7 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
             continue
         first, marked = at, False
         while at + 1 < len(line) and line[at].text == b"#" and line[at + 1].text == b"[":
-            end = _find_closing(line, at + 1)
+            end = find_closing(line, at + 1)
             marked = marked or _is_test_only(line[at + 2 : end])
             at = end + 1
         if at == first:
@@ -269,16 +170,6 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
             last, module = item
             yield Region(_with_comments(stream, code[first], data), line[last].end, module)
             at = last + 1
-
-
-def _find_closing(line: Sequence[RustToken], at: int) -> int:
-    """The index of the bracket that closes the one at `at`."""
-    depth = 0
-    for index in range(at, len(line)):
-        depth += (line[index].text in _OPEN) - (line[index].text in _CLOSE)
-        if depth == 0:
-            return index
-    raise Unreadable
 
 
 def _is_test_only(attribute: Sequence[RustToken]) -> bool:
@@ -297,18 +188,8 @@ def _implies_test(predicate: Sequence[RustToken]) -> bool:
         return True
     if len(words) < 3 or words[1] != b"(" or words[0] not in {b"all", b"any"}:  # noqa: PLR2004 - `all()`
         return False
-    parts = [_implies_test(part) for part in _split_arguments(predicate[2:-1])]
+    parts = [_implies_test(part) for part in split_arguments(predicate[2:-1])]
     return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
-
-
-def _split_arguments(inside: Sequence[RustToken]) -> list[Sequence[RustToken]]:
-    parts, depth, start = [], 0, 0
-    for index, token in enumerate(inside):
-        depth += (token.text in _OPEN) - (token.text in _CLOSE)
-        if token.text == b"," and depth == 0:
-            parts.append(inside[start:index])
-            start = index + 1
-    return [part for part in (*parts, inside[start:]) if part]
 
 
 def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
@@ -326,7 +207,7 @@ def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
     if line[at].text != b"!" or at == start:
         return None
     at += 2 if line[at + 1].is_word else 1
-    end = _find_closing(line, at)
+    end = find_closing(line, at)
     return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
 
 
@@ -334,7 +215,7 @@ def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
     while True:
         word = line[at].text
         if word == b"pub":
-            at = _find_closing(line, at + 1) + 1 if line[at + 1].text == b"(" else at + 1
+            at = find_closing(line, at + 1) + 1 if line[at + 1].text == b"(" else at + 1
         elif word in _QUALIFIERS or (word == b"const" and line[at + 1].text in {b"fn", *_QUALIFIERS}):
             at += 1
         elif word == b"extern" and line[at + 1 + (line[at + 1].kind == "string")].text == b"fn":
@@ -350,7 +231,7 @@ def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
             return at
         if text in _OPEN:
             in_types = line[at - 1].text in {b"<", b",", b"="}
-            at = _find_closing(line, at)
+            at = find_closing(line, at)
             if text == b"{" and body and not in_types:
                 return at
         elif text in _CLOSE:

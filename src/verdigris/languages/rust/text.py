@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import split_id
 from verdigris.languages.folders import first_known
 from verdigris.languages.grammar.text import Function, TextReader
-from verdigris.languages.rust import test_regions
+from verdigris.languages.rust.tokens import Unreadable, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,8 +53,8 @@ def _spans(text: str) -> Iterator[tuple[str, int, int]]:
     # One byte a character: the reading is of bytes, and its places are to be the text's.
     data = _WIDE.sub("_", text).encode()
     try:
-        yield from [(token.kind, token.start, token.end) for token in test_regions.tokens(data)]
-    except test_regions.Unreadable:
+        yield from [(token.kind, token.start, token.end) for token in tokens(data)]
+    except Unreadable:
         return
 
 

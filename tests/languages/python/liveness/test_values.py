@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.python.liveness.values import ValueSource, others
+from verdigris.languages.python.liveness.near_values import ValueSource
+from verdigris.languages.python.liveness.values import others
 from verdigris.languages.python.syntax import Source
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.languages.python.liveness.near_values import ValueSource
 from verdigris.languages.python.liveness.opposites import (
     Choice,
     ExpressionChange,
@@ -16,7 +17,7 @@ from verdigris.languages.python.liveness.opposites import (
     shorten,
     two_values,
 )
-from verdigris.languages.python.liveness.values import ValueSource, others
+from verdigris.languages.python.liveness.values import others
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.tests.code import leaves

@@ -12,7 +12,7 @@ from verdigris.languages.python.stubs.forms import Function, last_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.python.liveness.values import ValueSource
+    from verdigris.languages.python.liveness.near_values import ValueSource
     from verdigris.languages.python.syntax import TextEdit
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 

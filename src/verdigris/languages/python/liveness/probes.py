@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
+from verdigris.languages.python.liveness.near_values import ValueSource
 from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
 from verdigris.languages.python.liveness.opposites import expectations
-from verdigris.languages.python.liveness.values import ValueSource
 from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.tests.code import Tests
 

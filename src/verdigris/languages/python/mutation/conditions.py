@@ -1,17 +1,18 @@
-"""Brings conditions into one form: `not (a == b)` is `a != b`, `0 < x` is `x > 0`.
-
-Two conditions of one form decide alike; one that is the other's opposite has the same form and is `flipped`.
-"""
+"""Brings conditions into one form: `not (a == b)` is `a != b`; names that stand for one are written out."""
 
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from verdigris.languages.python.stubs.forms import Function
+
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -30,6 +31,8 @@ _NEGATIVE = (ast.Not, ast.NotEq, ast.NotIn, ast.IsNot)
 _EMPTY = {("Eq", 0): True, ("NotEq", 0): False, ("Lt", 1): True, ("LtE", 0): True}
 _FILLED = {("Lt", 0): False, ("LtE", 1): False}
 """Comparisons of a length with a number, on its right and on its left: whether they say that it is empty."""
+_DEEP = 5
+"""So many names and functions are written out within each other."""
 
 
 @value
@@ -122,3 +125,75 @@ def _is_pure(node: ast.expr) -> bool:
         isinstance(part, ast.Name | ast.Constant | ast.Attribute | ast.expr_context)
         for part in ast.walk(node)
     )
+
+
+class WriteOut(ast.NodeTransformer):
+    """Puts the condition in the place of a name or a call that stands for it."""
+
+    def __init__(
+        self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], deep: int = 0
+    ) -> None:
+        self.named, self.predicates, self.deep = named, predicates, deep
+        self.used: list[ast.expr] = []
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self.named.get(node.id)
+        if found is None or self.deep > _DEEP:
+            return node
+        return self._inner(found, {})
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node.func:
+            case ast.Name(id=name):
+                given = node.args
+            case ast.Attribute(value=of, attr=name):
+                given = [of, *node.args]
+            case _:
+                return node
+        function = self.predicates.get(name)
+        if function is None or node.keywords or self.deep > _DEEP:
+            return node
+        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        returned = function.body[-1]
+        if len(places) != len(given) or not isinstance(returned, ast.Return) or returned.value is None:
+            return node
+        return self._inner(returned.value, dict(zip(places, given, strict=True)))
+
+    def _inner(self, found: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
+        self.used.append(found)
+        within = WriteOut({} if given else self.named, self.predicates, self.deep + 1)
+        made = within.visit(copy_node(found))
+        self.used += within.used
+        replaced = _Arguments(given).visit(made)
+        return replaced if isinstance(replaced, ast.expr) else found
+
+
+class _Arguments(ast.NodeTransformer):
+    def __init__(self, given: Mapping[str, ast.expr]) -> None:
+        self.given = given
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.given.get(node.id, node)
+
+
+def copy_node(node: ast.expr) -> ast.expr:
+    found = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.copy_location(found, node)
+
+
+def named_conditions(node: Function) -> dict[str, ast.expr]:
+    """Names of a function that are given a value once, and a condition."""
+    stored = Counter(
+        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+    taken = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
+    found: dict[str, ast.expr] = {}
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(
+                targets=[ast.Name(id=name)], value=ast.Compare() | ast.BoolOp() | ast.UnaryOp() as value
+            ):
+                if stored[name] == 1 and name not in taken:
+                    found[name] = value
+    return found

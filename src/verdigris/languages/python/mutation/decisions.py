@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, Name
-from verdigris.languages.python.mutation.conditions import canonical, push_negations
+from verdigris.languages.python.mutation.conditions import (
+    WriteOut,
+    canonical,
+    copy_node,
+    named_conditions,
+    push_negations,
+)
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.tests.assertions import match_assertions
 
@@ -22,10 +28,9 @@ if TYPE_CHECKING:
 
     Scope = tuple[str, frozenset[str], Mapping[str, ast.expr]]
 
+
 _HEAD = "parameters"
 _DECISION = (ast.Compare, ast.BoolOp, ast.UnaryOp)
-_DEEP = 5
-"""So many names and functions are written out within each other."""
 
 
 @value
@@ -115,7 +120,7 @@ class _DecisionReader:
         while stack:
             node, (scope, local, named) = stack.pop()
             if isinstance(node, Function):
-                scope, local, named = f"{scope}::{node.name}", local | _locals(node), _named_conditions(node)
+                scope, local, named = f"{scope}::{node.name}", local | _locals(node), named_conditions(node)
                 yield self._parameters(scope, node)
             elif isinstance(node, ast.ClassDef):
                 scope = f"{scope}::{node.name}"
@@ -138,8 +143,8 @@ class _DecisionReader:
             op, ifs = more
             nodes = tuple(one.test for one in ifs)
             asked = ast.BoolOp(op, list(nodes))
-        out = _WriteOut(named, self.predicates)
-        whole = out.visit(_copy_node(asked))
+        out = WriteOut(named, self.predicates)
+        whole = out.visit(copy_node(asked))
         flipped, form = False, push_negations(whole)
         if kind != "value":
             found = canonical(whole)
@@ -246,78 +251,6 @@ def _guards(block: Sequence[ast.stmt]) -> Iterator[list[ast.If]]:
         if len(run) > 1:
             yield run
         run = following
-
-
-class _WriteOut(ast.NodeTransformer):
-    """Puts the condition in the place of a name or a call that stands for it."""
-
-    def __init__(
-        self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], deep: int = 0
-    ) -> None:
-        self.named, self.predicates, self.deep = named, predicates, deep
-        self.used: list[ast.expr] = []
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        found = self.named.get(node.id)
-        if found is None or self.deep > _DEEP:
-            return node
-        return self._inner(found, {})
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        match node.func:
-            case ast.Name(id=name):
-                given = node.args
-            case ast.Attribute(value=of, attr=name):
-                given = [of, *node.args]
-            case _:
-                return node
-        function = self.predicates.get(name)
-        if function is None or node.keywords or self.deep > _DEEP:
-            return node
-        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
-        returned = function.body[-1]
-        if len(places) != len(given) or not isinstance(returned, ast.Return) or returned.value is None:
-            return node
-        return self._inner(returned.value, dict(zip(places, given, strict=True)))
-
-    def _inner(self, found: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
-        self.used.append(found)
-        within = _WriteOut({} if given else self.named, self.predicates, self.deep + 1)
-        made = within.visit(_copy_node(found))
-        self.used += within.used
-        replaced = _Arguments(given).visit(made)
-        return replaced if isinstance(replaced, ast.expr) else found
-
-
-class _Arguments(ast.NodeTransformer):
-    def __init__(self, given: Mapping[str, ast.expr]) -> None:
-        self.given = given
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return self.given.get(node.id, node)
-
-
-def _copy_node(node: ast.expr) -> ast.expr:
-    found = ast.parse(ast.unparse(node), mode="eval").body
-    return ast.copy_location(found, node)
-
-
-def _named_conditions(node: Function) -> dict[str, ast.expr]:
-    """Names of a function that are given a value once, and a condition."""
-    stored = Counter(
-        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    )
-    taken = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    found: dict[str, ast.expr] = {}
-    for part in ast.walk(node):
-        match part:
-            case ast.Assign(
-                targets=[ast.Name(id=name)], value=ast.Compare() | ast.BoolOp() | ast.UnaryOp() as value
-            ):
-                if stored[name] == 1 and name not in taken:
-                    found[name] = value
-    return found
 
 
 def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
