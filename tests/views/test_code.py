@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from verdigris.drivers import happenings as w
-from verdigris.views.code import describe_arguments, describe_cost, lines
+from verdigris.views.code import describe_cost, lines
 
 
 def texts(happening: w.Happening) -> list[str]:
@@ -14,13 +14,6 @@ def test_a_call_that_went_well_is_one_line_and_a_denial_says_why() -> None:
     no = w.ToolCalled(1, "edit_file", '{"path": "calc.py"}', "denied", "denied [red-first]\nNo test is red.")
     assert texts(no) == ["edit_file calc.py: denied", "      denied [red-first]", "      No test is red."]
     assert lines(no)[0].dot == "red"
-
-
-def test_what_a_call_is_about_fits_a_line() -> None:
-    assert describe_arguments('{"ids": ["a", "b"]}') == "a b"
-    assert describe_arguments('{"command": "echo  a\\n b"}') == "echo a b"
-    assert describe_arguments("{") == describe_arguments("[]") == ""
-    assert len(describe_arguments(f'{{"text": "{"x" * 500}"}}')) < 100
 
 
 def test_what_no_server_told_is_unknown_and_money_is_shown_where_it_can_be() -> None:

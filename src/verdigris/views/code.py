@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from verdigris.drivers import happenings as w
+from verdigris.drivers.code.tools.table import arguments_of, describe_arguments
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from verdigris.views.lines import Dot
 
 _OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": "yellow"}
-_TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
-"""The argument that says most about a call, in this order."""
-_ABOUT, _SAID = 90, 6
+_SAID = 6
 _ASKED = 60
 """Lines of an edit that a question shows."""
 
@@ -61,11 +59,7 @@ def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
 
 def question_lines(tool: str, arguments: str) -> list[Line]:
     """What a person is asked to say yes to: of a command all, of an edit what changes."""
-    try:
-        given = json.loads(arguments)
-    except ValueError:
-        given = {}
-    given = given if isinstance(given, dict) else {}
+    given = arguments_of(arguments)
     path = f" of {given['path']}" if given.get("path") else ""
     found = [Line(f"The model asks for {tool}{path}:", "yellow")]
     found += [Line(f"  {line.expandtabs()}") for line in str(given.get("command", "")).splitlines()]
@@ -74,18 +68,6 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
         found += [Line(f"  {sign}{line.expandtabs()}", code=True) for line in text[:_ASKED]]
         found += [Line(f"  … {len(text) - _ASKED} more lines")] * (len(text) > _ASKED)
     return found
-
-
-def describe_arguments(arguments: str) -> str:
-    """What a call is about, on a line."""
-    try:
-        given = json.loads(arguments)
-    except ValueError:
-        return ""
-    found = next((given[name] for name in _TELLING if given.get(name)), "") if isinstance(given, dict) else ""
-    told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
-    flat = " ".join(told.split())
-    return flat if len(flat) <= _ABOUT else f"{flat[:_ABOUT]}…"
 
 
 def _end_lines(ended: w.SessionEnded) -> Iterator[Line]:

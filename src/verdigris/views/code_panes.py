@@ -9,7 +9,8 @@ from verdigris.core.value import value
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import SessionFacts
-from verdigris.views.code import describe_arguments, lines, question_lines
+from verdigris.drivers.code.tools.table import describe_arguments
+from verdigris.views.code import lines, question_lines
 from verdigris.views.lines import Line
 
 if TYPE_CHECKING:

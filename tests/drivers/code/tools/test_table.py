@@ -4,7 +4,14 @@ import json
 
 import pytest
 
-from verdigris.drivers.code.tools.table import EDITING, READING, SYSTEM, is_patching, tools_for
+from verdigris.drivers.code.tools.table import (
+    EDITING,
+    READING,
+    SYSTEM,
+    describe_arguments,
+    is_patching,
+    tools_for,
+)
 from verdigris.models.request import estimate
 
 
@@ -35,3 +42,10 @@ def test_tools_and_system_text_are_small() -> None:
     told = "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in tools_for("m"))
     assert estimate(told) < 1600
     assert estimate(SYSTEM) < 700
+
+
+def test_what_a_call_is_about_fits_a_line() -> None:
+    assert describe_arguments('{"ids": ["a", "b"]}') == "a b"
+    assert describe_arguments('{"command": "echo  a\\n b"}') == "echo a b"
+    assert describe_arguments("{") == describe_arguments("[]") == ""
+    assert len(describe_arguments(f'{{"text": "{"x" * 500}"}}')) < 100

@@ -5,6 +5,7 @@ The set is chosen once, by the model's name: a tool is closed by refusing its ca
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 READING = frozenset({"read_file", "list_files", "search", "run_tests"})
 """Calls that change no file: repeating one makes sense after another kind of call."""
 EDITING = frozenset({"edit_file", "create_file", "write_file", "apply_patch"})
+
+_TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
+"""The argument that says most about a call, in this order."""
+_ABOUT = 90
 
 _TEXT, _FLAG, _NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -147,6 +152,24 @@ def is_patching(model: str) -> bool:
 def tools_for(model: str) -> tuple[ToolSpec, ...]:
     edits = _PATCHING if is_patching(model) else _REPLACING
     return tuple(sorted((*_COMMON, *edits), key=lambda tool: tool.name))
+
+
+def arguments_of(text: str) -> dict[str, Any]:
+    """For a person to look at: nothing where they cannot be read."""
+    try:
+        given = json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def describe_arguments(arguments: str) -> str:
+    """What a call is about, on a line."""
+    given = arguments_of(arguments)
+    found = next((given[name] for name in _TELLING if given.get(name)), "")
+    told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
+    flat = " ".join(told.split())
+    return flat if len(flat) <= _ABOUT else f"{flat[:_ABOUT]}…"
 
 
 SYSTEM = """\
