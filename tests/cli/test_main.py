@@ -271,3 +271,13 @@ def test_make_install_brings_the_product_and_make_test_what_it_needs(tmp_path: P
     assert "-e .\n" in install
     assert "[dev]" not in install
     assert "-e '.[dev]'" in test
+
+
+def test_an_editor_is_told_what_to_install_where_the_protocols_sdk_is_missing(bare_cli: Cli) -> None:
+    code = (
+        "import sys; sys.modules['acp'] = None; sys.argv = ['tdd', 'code', '--acp']\n"
+        "from verdigris.cli.main import run; run()"
+    )
+    done = _python(bare_cli, code)
+    assert (done.returncode, done.stdout) == (69, "")
+    assert "pip install 'verdigris[code]'" in done.stderr

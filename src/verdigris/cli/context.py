@@ -58,14 +58,19 @@ def project() -> Project:
     return open_project(start(), actor())
 
 
+def deny_agent(verb: str) -> Deny | None:
+    from verdigris.core.verbs import persons
+
+    return persons(verb) if ACTOR in os.environ else None
+
+
 def persons_only(verb: str) -> Deny | None:
     """A person's verbs are refused to an agent, and to everyone while an agent's shell call is open."""
-    from verdigris.core.verbs import persons
     from verdigris.storage.open_calls import refusal
     from verdigris.storage.repository import find_repository
 
-    if ACTOR in os.environ:
-        return persons(verb)
+    if (no := deny_agent(verb)) is not None:
+        return no
     return refusal(str(find_repository(here()).private))
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 import click
 
-from verdigris.cli.context import deny, persons_only, show, show_json, start
+from verdigris.cli.context import deny, deny_agent, persons_only, show, show_json, start
 from verdigris.cli.drivers.machine import reporting_ends, with_time
-from verdigris.core.errors import UserError
+from verdigris.core.errors import ToolMissing, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +42,7 @@ AGAIN = "`tdd code --continue` goes on"
 @click.option("--sweep-files", type=click.IntRange(min=1), default=200, help="That it may touch.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--plain", is_flag=True, help="At a terminal: a plain prompt, without the screen.")
+@click.option("--acp", is_flag=True, help="Let an editor host sessions: the Agent Client Protocol on stdio.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 def command(  # noqa: PLR0913 - options, each by its name
     *,
@@ -59,6 +60,7 @@ def command(  # noqa: PLR0913 - options, each by its name
     sweep_files: int,
     record: Path | None,
     plain: bool,
+    acp: bool,
     as_json: bool,
 ) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
@@ -67,17 +69,29 @@ def command(  # noqa: PLR0913 - options, each by its name
     and for commands (/help). Exit code: 0 done, 1 what is left is not accepted, 3 a limit is reached, 69 no
     model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
     """
-    if (no := persons_only("code")) is not None:
+    if (no := deny_agent("code") if acp else persons_only("code")) is not None:
         return deny(no, as_json=as_json)
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.code.grants import Sweep
     from verdigris.drivers.code.session import EXIT_CODES, End
     from verdigris.drivers.code.session_start import SessionOptions, begin_session, open_session, run_session
 
+    limits = Limits(max_turns, max_tokens, max_cost, timeout)
+    if acp:
+        said = {
+            "--prompt": task is not None,
+            "--continue": goes_on,
+            "--resume": resume is not None,
+            "--uncovered": uncovered,
+            "--sweep": bool(sweep),
+            "--plain": plain,
+            "--json": as_json,
+        }
+        options = SessionOptions(model, None, record, limits, cast("Mode | None", permission))
+        return _serve_editor(options, [name for name, given in said.items() if given])
     attended = task is None and not as_json and sys.stdin.isatty()
     resumed = resume if resume is not None else "" if goes_on else None
     words = "" if attended else _read_task(task, optional=resumed is not None)
-    limits = Limits(max_turns, max_tokens, max_cost, timeout)
     options = SessionOptions(model, resumed, record, limits, cast("Mode | None", permission))
     scope = Sweep(sweep, sweep_files) if sweep else None
     with reporting_ends(AGAIN, as_json=as_json) as failed:
@@ -91,6 +105,24 @@ def command(  # noqa: PLR0913 - options, each by its name
             sys.stdout.write(f"{ended.text.rstrip()}\n")
         return EXIT_CODES[End(ended.outcome)]
     return failed[0]
+
+
+def _serve_editor(options: SessionOptions, others: list[str]) -> int:
+    """`others`: words beside `--acp` that say what the editor says there."""
+    if others:
+        raise UserError(
+            f"--acp and {others[0]} do not go together.", hint="the editor begins sessions and gives tasks"
+        )
+    try:
+        import acp  # noqa: F401 - of the extra
+    except ImportError:
+        raise ToolMissing(
+            "--acp needs the SDK of the Agent Client Protocol, which is not installed.",
+            hint="pip install 'verdigris[code]'",
+        ) from None
+    from verdigris.drivers.code.acp.agent import serve_editor
+
+    return serve_editor(options, _watching(as_json=False))
 
 
 def _read_task(task: str | None, *, optional: bool) -> str:

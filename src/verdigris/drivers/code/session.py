@@ -101,6 +101,8 @@ class Session:
     plan_told: bool = False
     last_prompt: int = 0
     """Its tokens."""
+    finish: str = ""
+    """How the last reply ended, in the server's word."""
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -175,7 +177,7 @@ class Session:
         except ContextOverflow:
             self.compact()
             reply = self._ask_once()
-        self.last_prompt = reply.usage.prompt
+        self.last_prompt, self.finish = reply.usage.prompt, reply.finish
         self.file.add(entries.Counted(reply.usage))
         return reply
 

@@ -7,6 +7,7 @@ here: that is in the log.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -253,9 +254,7 @@ def read_entries(path: Path) -> Iterator[Entry]:
 
 def find_session(repo: Repository, name: str) -> str:
     """The whole name of a session, of its beginning; empty: the one that was written to last."""
-    folder = repo.private / FOLDER
-    found = sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-    names = [path.stem for path in found if _NAME.fullmatch(path.stem)]
+    names = [path.stem for path in _session_paths(repo)]
     if not name and names:
         return names[-1]
     matching = [one for one in names if name and one.startswith(name)]
@@ -265,6 +264,22 @@ def find_session(repo: Repository, name: str) -> str:
         raise UserError("there is no session in this worktree yet.", hint='`tdd code -p "TASK"` begins one')
     problem = "is not known here" if not matching else "is the beginning of several"
     raise UserError(f"the session {name!r} {problem}.", hint=f"known: {', '.join(names[-5:])}")
+
+
+def _session_paths(repo: Repository) -> list[Path]:
+    """The one that was written to last is the last."""
+    found = [path for path in (repo.private / FOLDER).glob("*.jsonl") if _NAME.fullmatch(path.stem)]
+    return sorted(found, key=lambda path: path.stat().st_mtime_ns)
+
+
+def describe_sessions(repo: Repository, most: int = 50) -> list[tuple[str, float, str]]:
+    """Name, time of the last entry and first task, the newest first; without files that cannot be read."""
+    found = []
+    for path in reversed(_session_paths(repo)[-most:]):
+        with suppress(UserError):
+            tasks = fold_session(path).tasks
+            found.append((path.stem, path.stat().st_mtime, tasks[0] if tasks else ""))
+    return found
 
 
 def note_current(repo: Repository, name: str) -> None:

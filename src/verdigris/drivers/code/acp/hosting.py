@@ -1,0 +1,228 @@
+"""The sessions of one editor: opens them, works on their prompts, and tells the editor what happens.
+
+All of it in the main thread, by the `Worker`.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from acp import schema
+from acp.helpers import update_agent_message_text, update_current_mode
+
+from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.drivers.code.acp.updates import Narration, replay, stop_reason
+from verdigris.drivers.code.commands import run_command
+from verdigris.drivers.code.session import End
+from verdigris.drivers.code.session_file import find_session
+from verdigris.drivers.code.session_start import begin_session, open_session, work_on_task
+from verdigris.drivers.code.tools.table import EDITING
+from verdigris.storage.open_calls import refusal
+from verdigris.storage.repository import find_repository
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from acp.schema import StopReason
+
+    from verdigris.drivers.code.acp.updates import Update
+    from verdigris.drivers.code.session import Session
+    from verdigris.drivers.code.session_start import SessionOptions
+    from verdigris.drivers.code.tools.workbench import Workbench
+    from verdigris.drivers.happenings import Happening, Watcher
+
+_ONCE, _ALWAYS, _NO = "once", "always", "no"
+
+
+class Editor(Protocol):
+    """What hosts us, as seen from the main thread; both wait until it is done."""
+
+    def tell(self, session: str, update: Update) -> None: ...
+
+    def ask_permission(
+        self, session: str, call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
+    ) -> str:
+        """The option that a person chose; empty where nobody did."""
+        ...
+
+
+@dataclass(eq=False)
+class HostedSession:
+    name: str
+    root: Path
+    narration: Narration
+    held: ExitStack
+    """Its worktree; closed while another session has that."""
+    open: bool = True
+    begun: bool = False
+    notes: list[str] = field(default_factory=list)
+    """What the person did since the model last heard from them."""
+
+    @property
+    def session(self) -> Session:
+        return self.narration.session
+
+    def rest(self) -> None:
+        if self.open:
+            self.open = False
+            self.held.close()
+
+
+class Host:
+    def __init__(self, options: SessionOptions, log: Watcher, editor: Editor) -> None:
+        self.sessions: dict[str, HostedSession] = {}
+        self._options, self._log, self._editor = options, log, editor
+
+    # -- opening and closing ------------------------------------------------------------------
+
+    def open(self, folder: Path, resume: str | None = None, *, replays: bool = False) -> HostedSession:
+        repo = find_repository(folder)
+        if (no := refusal(str(repo.private))) is not None:
+            raise UserError(no.reason, hint=no.next)
+        if resume is not None and find_session(repo, resume) != resume:
+            raise UserError(f"there is no session {resume!r} in {repo.root}.", hint="session/new begins one")
+        hosted = self._enter(repo.root, resume)
+        self.sessions[hosted.name] = hosted
+        if replays:
+            session = hosted.session
+            self._tell(hosted, replay(session.file.record, session.bench, session.dispatcher.verdicts()))
+        return hosted
+
+    def _enter(self, root: Path, resume: str | None) -> HostedSession:
+        """A worktree has one session at a time: an idle one of ours gives way until it is asked again."""
+        for other in self.sessions.values():
+            if other.root == root:
+                other.rest()
+        entered: list[HostedSession] = []
+
+        def watch(happening: Happening) -> None:
+            self._log(happening)
+            for hosted in entered:
+                self._tell(hosted, hosted.narration.tell(happening))
+
+        def ask(tool: str, _: str) -> bool:
+            return self._ask_person(entered[0], tool)
+
+        with ExitStack() as held:
+            opened = open_session(root, watch, replace(self._options, resume=resume), ask_person=ask)
+            session = held.enter_context(opened)
+            entered.append(HostedSession(session.file.name, root, Narration(session), held.pop_all()))
+        return entered[0]
+
+    def _take_up(self, hosted: HostedSession) -> None:
+        """What the person allowed, and did meanwhile, is kept."""
+        if not hosted.open:
+            permission, again = hosted.session.dispatcher.permission, self._enter(hosted.root, hosted.name)
+            again.session.dispatcher.permission = permission
+            hosted.narration, hosted.held, hosted.open = again.narration, again.held, True
+
+    def forget(self, hosted: HostedSession) -> None:
+        self.sessions.pop(hosted.name, None)
+        hosted.rest()
+
+    def close(self) -> None:
+        for hosted in list(self.sessions.values()):
+            self.forget(hosted)
+
+    # -- a prompt -----------------------------------------------------------------------------
+
+    def work_on(self, hosted: HostedSession, blocks: Sequence[Any]) -> StopReason:
+        self._take_up(hosted)
+        words = read_prompt(blocks, hosted.session.bench)
+        if words.startswith("/"):
+            answer = run_command(hosted.session, words)
+            hosted.notes += [answer.note] if answer.note else []
+            told = ("the editor closes a session",) if answer.ends else answer.lines
+            self._tell(hosted, [update_agent_message_text("\n".join(told) or "done")])
+            return "end_turn"
+        if not hosted.begun:
+            hosted.begun = True
+            begin_session(hosted.session)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, hosted.session.limits.seconds)
+            return self._work_on_task(hosted, words)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            self._tell(hosted, hosted.narration.close_calls("It was cancelled."))
+
+    def _work_on_task(self, hosted: HostedSession, words: str) -> StopReason:
+        """Turns and time are counted by the prompt, tokens and money by the session."""
+        session, notes = hosted.session, "\n".join(hosted.notes)
+        session.turns, session.begun = 0, time.monotonic()
+        hosted.notes.clear()
+        ended = work_on_task(session, words, resumed=bool(session.file.record.tasks), notes=notes)
+        if ended.outcome == End.PROVIDER:
+            raise VerdigrisError(ended.text, hint=ended.why or None)
+        return stop_reason(End(ended.outcome), session.finish, session.limits, session.spent())
+
+    def _tell(self, hosted: HostedSession, updates: Iterable[Update]) -> None:
+        for update in updates:
+            self._editor.tell(hosted.name, update)
+
+    def _ask_person(self, hosted: HostedSession, tool: str) -> bool:
+        dispatcher, call = hosted.session.dispatcher, next(iter(hosted.narration.calls.values()))
+        every = "all edits" if tool in EDITING else "this command"
+        options = [
+            schema.PermissionOption(option_id=_ONCE, name="Allow once", kind="allow_once"),
+            schema.PermissionOption(
+                option_id=_ALWAYS, name=f"Allow {every} in this session", kind="allow_always"
+            ),
+            schema.PermissionOption(option_id=_NO, name="Reject", kind="reject_once"),
+        ]
+        shown = schema.ToolCallUpdate(
+            tool_call_id=call.name,
+            title=call.title,
+            kind=call.kind,
+            status="pending",
+            content=list(call.proposal()),
+            locations=call.locations(),
+            raw_input=call.given,
+        )
+        chosen = self._editor.ask_permission(hosted.name, shown, options)
+        if chosen == _ALWAYS and tool in EDITING:
+            dispatcher.permission = replace(dispatcher.permission, mode="edits")
+            self._tell(hosted, [update_current_mode("edits")])
+        elif chosen == _ALWAYS:
+            command = str(call.given.get("command", "")).strip()
+            dispatcher.permission = replace(
+                dispatcher.permission, allow=(*dispatcher.permission.allow, command)
+            )
+        return chosen in {_ONCE, _ALWAYS}
+
+
+def read_prompt(blocks: Sequence[Any], bench: Workbench) -> str:
+    """The person's words; files that came with them stand behind, as far as models are shown such."""
+    words, files = [], []
+    for block in blocks:
+        match block:
+            case schema.TextContentBlock():
+                words.append(block.text)
+            case schema.ResourceContentBlock():
+                words.append(_name_resource(block.uri, bench)[0])
+            case schema.EmbeddedResourceContentBlock(resource=schema.TextResourceContents() as resource):
+                name, shown = _name_resource(resource.uri, bench)
+                words.append(name)
+                files.append(f"{name}:\n{bench.answer(resource.text)}" if shown else f"{name} is not shown.")
+            case _:
+                raise UserError(
+                    "a prompt holds text and text files, and nothing else.", hint="send it as text"
+                )
+    task = "\n\n".join(("".join(words).strip(), *files)).strip()
+    if not task:
+        raise UserError("the prompt is empty.", hint="say what is to be done")
+    return task.encode(errors="replace").decode()  # half a character cannot be kept
+
+
+def _name_resource(uri: str, bench: Workbench) -> tuple[str, bool]:
+    """As the tools name it, and whether models are shown its text."""
+    parts = urlsplit(uri)
+    if parts.scheme != "file":
+        return uri, True
+    path = bench.locate(unquote(parts.path))
+    return (path, True) if isinstance(path, str) else (unquote(parts.path), False)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from verdigris.drivers.code.acp import stdio
+from verdigris.drivers.code.acp.stdio import NoMessage, StdioTransport, read_message
+
+
+def test_a_request_a_notification_and_an_answer_are_messages() -> None:
+    assert read_message(b'{"id": 1, "method": "a", "params": {"x": 1}}') == {
+        "id": 1,
+        "method": "a",
+        "params": {"x": 1},
+    }
+    assert read_message(b'{"method": "a"}') == {"method": "a"}
+    assert read_message(b'{"id": 0, "result": null}') == {"id": 0, "result": None}
+
+
+def test_what_others_attach_is_not_taken_for_parameters() -> None:
+    found = read_message(b'{"method": "session/new", "params": {"cwd": "/a", "_meta": {"cwd": "/b"}}}')
+    assert found == {"method": "session/new", "params": {"cwd": "/a"}}
+
+
+def test_an_error_that_is_no_object_becomes_one() -> None:
+    assert read_message(b'{"id": 0, "error": "no"}') == {"id": 0, "error": {"message": "no"}}
+
+
+@pytest.mark.parametrize("line", [b"{", b"\xff", b"[" * 100_000, b""])
+def test_what_is_no_json_cannot_be_parsed(line: bytes) -> None:
+    found = read_message(line)
+    assert isinstance(found, NoMessage)
+    assert found.document()["error"]["code"] == -32700
+    assert found.document()["id"] is None
+
+
+@pytest.mark.parametrize(
+    "line", [b"[]", b"1", b"{}", b'{"id": true, "method": "a"}', b'{"id": 3, "method": 4}', b'{"id": 3}']
+)
+def test_what_is_json_and_no_message_is_invalid_and_keeps_an_id_that_can_be_read(line: bytes) -> None:
+    found = read_message(line)
+    assert isinstance(found, NoMessage)
+    assert found.code == -32600
+    assert found.id == (3 if b"3" in line else None)
+
+
+def converse(sent: bytes) -> tuple[list[dict[str, object]], bytes, int]:
+    """What a transport takes for messages, what it writes, and how often it was left."""
+    source, feed = os.pipe()
+    read, sink = os.pipe()
+    left = 0
+
+    async def leave() -> None:
+        nonlocal left
+        left += 1
+
+    async def listen() -> list[dict[str, object]]:
+        transport = StdioTransport(source, sink, leave)
+        os.write(feed, sent)
+        os.close(feed)
+        found = []
+        while (message := await transport.receive()) is not None:
+            found.append(message)
+            if "id" in message:
+                await transport.send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
+        return found
+
+    found = asyncio.run(listen())
+    os.close(sink)
+    with os.fdopen(read, "rb") as written:
+        said = written.read()
+    os.close(source)
+    return found, said, left
+
+
+def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stdio, "LONGEST", 40)
+    found, said, left = converse(b'{"method": "' + b"x" * 100 + b'"}\n\n{"id": 1, "method": "b"}')
+    assert found == [{"id": 1, "method": "b"}]
+    assert said.splitlines()[0].startswith(b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700')
+    assert said.splitlines()[1] == b'{"jsonrpc":"2.0","id":1,"result":{}}'
+    assert left == 1
+
+
+def test_who_does_not_read_any_more_has_gone() -> None:
+    source, feed = os.pipe()
+    read, sink = os.pipe()
+    os.close(read)
+    left: list[bool] = []
+
+    async def leave() -> None:
+        left.append(True)
+
+    async def speak() -> None:
+        transport = StdioTransport(source, sink, leave)
+        await transport.send({"method": "a"})
+        assert await transport.receive() is None
+        await transport.send({"method": "b"})
+
+    asyncio.run(speak())
+    assert left == [True]
+    for descriptor in (feed, sink, source):
+        os.close(descriptor)

@@ -1,0 +1,191 @@
+"""A client of `tdd code --acp` over real pipes; what comes is held against the protocol's schema."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.cli import TDD, Cli
+
+acp = pytest.importorskip("acp", reason="the SDK of the Agent Client Protocol (verdigris[code]) is missing")
+schema = acp.schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pydantic import BaseModel
+
+    from support.code_sessions import Played
+
+SECONDS = 60.0
+ANSWERS: dict[str, type[BaseModel]] = {
+    "initialize": schema.InitializeResponse,
+    "session/new": schema.NewSessionResponse,
+    "session/load": schema.LoadSessionResponse,
+    "session/resume": schema.ResumeSessionResponse,
+    "session/list": schema.ListSessionsResponse,
+    "session/close": schema.CloseSessionResponse,
+    "session/set_mode": schema.SetSessionModeResponse,
+    "session/prompt": schema.PromptResponse,
+}
+ASKED: dict[str, type[BaseModel]] = {
+    "session/update": schema.SessionNotification,
+    "session/request_permission": schema.RequestPermissionRequest,
+}
+
+
+def check_message(message: dict[str, Any], asked: dict[Any, str]) -> None:
+    """The models salvage what is wrong, so what they read has to be all that was written."""
+    assert message["jsonrpc"] == "2.0"
+    if "method" in message:
+        assert ("id" in message) == (message["method"] == "session/request_permission")
+        model, said = ASKED[message["method"]], message["params"]
+    elif "error" in message:
+        model, said = schema.Error, {key: one for key, one in message["error"].items() if key != "data"}
+    else:
+        model, said = ANSWERS[asked[message["id"]]], message["result"]
+    read = model.model_validate(said).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    assert read == said
+
+
+@dataclass
+class RawClient:
+    """Writes lines, whatever they hold, and reads messages."""
+
+    process: subprocess.Popen[bytes]
+    received: queue.Queue[dict[str, Any] | None] = field(default_factory=queue.Queue)
+    updates: list[dict[str, Any]] = field(default_factory=list)
+    """Of all sessions, in their order."""
+    asked: dict[Any, str] = field(default_factory=dict)
+    faults: list[Exception] = field(default_factory=list)
+    permit: Callable[[dict[str, Any]], str | None] = lambda _: None
+    """The option that is chosen where permission is asked for; None: no answer."""
+    number: int = 0
+
+    def read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            try:
+                message = json.loads(line)
+                check_message(message, self.asked)
+            except Exception as error:  # noqa: BLE001 - raised where the test waits
+                self.faults.append(error)
+                break
+            self.received.put(message)
+        self.received.put(None)
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, method: str, /, **params: Any) -> int:
+        self.number += 1
+        self.asked[self.number] = method
+        document = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.write(json.dumps(document).encode() + b"\n")
+        return self.number
+
+    def notify(self, method: str, /, **params: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode() + b"\n")
+
+    def next(self) -> dict[str, Any] | None:
+        """The next message, updates included; None at the end."""
+        message = self.received.get(timeout=SECONDS)
+        if self.faults:
+            raise self.faults[0]
+        match message:
+            case {"method": "session/update", "params": params}:
+                self.updates.append(params["update"])
+            case {"method": "session/request_permission", "params": params, "id": number}:
+                self._answer_permission(number, self.permit(params))
+        return message
+
+    def _answer_permission(self, number: int, chosen: str | None) -> None:
+        if chosen is not None:
+            result = {"outcome": {"outcome": "selected", "optionId": chosen}}
+            self.write(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode() + b"\n")
+
+    def until(self, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        while (message := self.next()) is not None:
+            if holds(message):
+                return message
+        raise AssertionError(f"the agent has ended: {self.end()}")
+
+    def answer(self, number: int | None) -> dict[str, Any]:
+        return self.until(lambda message: "method" not in message and message["id"] == number)
+
+    def ask(self, method: str, /, **params: Any) -> dict[str, Any]:
+        """The result; an error is one of the test's."""
+        message = self.answer(self.send(method, **params))
+        assert "result" in message, message
+        result: dict[str, Any] = message["result"]
+        return result
+
+    def refused(self, method: str, /, **params: Any) -> dict[str, Any]:
+        message = self.answer(self.send(method, **params))
+        assert "error" in message, message
+        error: dict[str, Any] = message["error"]
+        return error
+
+    def begin(self) -> None:
+        self.ask("initialize", protocolVersion=1, clientCapabilities={})
+
+    def new(self, cwd: object) -> str:
+        return str(self.ask("session/new", cwd=str(cwd), mcpServers=[])["sessionId"])
+
+    def prompt(self, session: str, text: str) -> str:
+        return str(self.ask("session/prompt", sessionId=session, prompt=[text_block(text)])["stopReason"])
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [update for update in self.updates if update["sessionUpdate"] == kind]
+
+    def text(self) -> str:
+        return "".join(update["content"]["text"] for update in self.of("agent_message_chunk"))
+
+    def end(self) -> tuple[int, str]:
+        """The exit code and what stood on standard error, after the input has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stderr is not None
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
+        said = self.process.stderr.read().decode()
+        return self.process.wait(SECONDS), said
+
+
+def text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+@contextmanager
+def editing(played: Played, *words: str, begin: bool = True) -> Iterator[RawClient]:
+    """A client that has said its first words to the real command."""
+    process = subprocess.Popen(
+        [*TDD, "code", "--acp", *words],
+        cwd=played.repo.root,
+        env=Cli(played.repo).environment() | played.env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    client = RawClient(process)
+    reader = threading.Thread(target=client.read)
+    reader.start()
+    try:
+        if begin:
+            client.begin()
+        yield client
+    finally:
+        process.kill()
+        process.wait()
+        reader.join()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
