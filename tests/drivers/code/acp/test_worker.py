@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.drivers.code.acp import worker as module
-from verdigris.drivers.code.acp.worker import Interrupted, Job, Worker
+from verdigris.drivers.code.acp.worker import Interrupted, Worker, WorkItem
 from verdigris.drivers.code.session import OutOfTime
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def run_beside(worker: Worker, act: Callable[[], object]) -> None:
     thread.join()
 
 
-def test_jobs_are_carried_out_in_order_and_what_they_raise_is_told() -> None:
+def test_items_are_carried_out_in_order_and_what_they_raise_is_told() -> None:
     worker, done = Worker(), []
 
     def fail() -> None:
         done.append("two")
         raise ValueError("so it is")
 
-    one, two = Job(lambda: done.append("one")), Job(fail)
+    one, two = WorkItem(lambda: done.append("one")), WorkItem(fail)
     run_beside(worker, lambda: (worker.submit(one), worker.submit(two)))
     assert done == ["one", "two"]
     assert one.future.result() is None
@@ -55,7 +55,7 @@ def test_a_prompt_is_interrupted_in_a_wait_and_the_next_one_is_not() -> None:
         time.sleep(60)
         return "slept"
 
-    long, short = Job(wait, "a"), Job(lambda: "short", "b")
+    long, short = WorkItem(wait, "a"), WorkItem(lambda: "short", "b")
 
     def act() -> None:
         worker.submit(long)
@@ -88,34 +88,34 @@ def test_who_cleans_up_is_not_interrupted_again_and_who_hears_nothing_is(
         time.sleep(0.1)
         return "cleaned up"
 
-    job = Job(sleep_on, "a")
+    item = WorkItem(sleep_on, "a")
 
     def act() -> None:
-        worker.submit(job)
+        worker.submit(item)
         begun.wait()
         asyncio.run(worker.cancel_prompt())
 
     run_beside(worker, act)
-    assert job.future.result() == "cleaned up"
+    assert item.future.result() == "cleaned up"
     assert heard[1] - heard[0] >= 0.3
 
 
 def test_a_signal_from_outside_ends_what_is_under_way_and_all_that_waits() -> None:
     worker = Worker()
-    waits = Job(lambda: "never")
+    waits = WorkItem(lambda: "never")
 
     def end() -> None:
         worker.submit(waits)
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)
 
-    job = Job(end, "a")
+    item = WorkItem(end, "a")
     before = signal.getsignal(signal.SIGTERM)
-    run_beside(worker, lambda: worker.submit(job))
+    run_beside(worker, lambda: worker.submit(item))
     assert worker.ends
-    assert isinstance(job.future.exception(), Interrupted)
+    assert isinstance(item.future.exception(), Interrupted)
     assert isinstance(waits.future.exception(), Interrupted)
-    assert isinstance(worker.submit(Job(lambda: None)).exception(), Interrupted)
+    assert isinstance(worker.submit(WorkItem(lambda: None)).exception(), Interrupted)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -129,5 +129,5 @@ def test_the_end_of_the_time_is_told_as_such() -> None:
         except OutOfTime:
             told.append("over")
 
-    run_beside(worker, lambda: worker.submit(Job(wait, "a")))
+    run_beside(worker, lambda: worker.submit(WorkItem(wait, "a")))
     assert told == ["over"]

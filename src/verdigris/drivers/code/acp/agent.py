@@ -1,4 +1,4 @@
-"""The agent that an editor speaks to: the protocol's methods, which a `Host` carries out."""
+"""The agent that an editor speaks to: the protocol's methods, which a `SessionHost` carries out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from acp.helpers import update_current_mode
 
 from verdigris import __version__
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.drivers.code.acp.hosting import Host
+from verdigris.drivers.code.acp.hosting import SessionHost
 from verdigris.drivers.code.acp.stdio import StdioTransport, take_over_stdio
 from verdigris.drivers.code.acp.updates import commands_update, mode_named, modes_of
-from verdigris.drivers.code.acp.worker import Interrupted, Job, Worker
+from verdigris.drivers.code.acp.worker import Interrupted, Worker, WorkItem
 from verdigris.drivers.code.session_file import describe_sessions
 from verdigris.storage.repository import find_repository
 
@@ -44,7 +44,7 @@ class EditorAgent:
 
     def __init__(self, options: SessionOptions, log: Watcher) -> None:
         self.worker = Worker()
-        self.host = Host(options, log, self)
+        self.host = SessionHost(options, log, self)
         self.cut_off = False
         """The client went away while a prompt was under way."""
         self._initialized = False
@@ -89,7 +89,7 @@ class EditorAgent:
         return schema.LoadSessionResponse(modes=_modes(hosted))
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
-        """Of the worktree that is asked for, or of those that have a session here."""
+        """Those of the worktree that is asked for, or of each that has a session here."""
         self._require_initialized()
         roots = [_folder(cwd)] if cwd is not None else [one.root for one in self.host.sessions.values()]
         found = []
@@ -104,7 +104,7 @@ class EditorAgent:
     async def close_session(self, session_id: str, **_: Any) -> schema.CloseSessionResponse:
         hosted = self._find(session_id)
         await self.worker.cancel_prompt(session_id)
-        await self._work(Job(lambda: self.host.forget(hosted)))
+        await self._work(WorkItem(lambda: self.host.forget(hosted)))
         return schema.CloseSessionResponse()
 
     async def set_session_mode(
@@ -123,14 +123,14 @@ class EditorAgent:
         """A turn that was cancelled says so, whatever else came of it."""
         hosted = self._find(session_id)
         self._require_idle()
-        job = Job(lambda: self.host.work_on(hosted, prompt), session_id)
+        item = WorkItem(lambda: self.host.work_on(hosted, prompt), session_id)
         try:
-            reason = await self._work(job)
+            reason = await self._work(item)
         except RequestError:
-            if not (job.cancelled or self.worker.ends):
+            if not (item.cancelled or self.worker.ends):
                 raise
             reason = "cancelled"
-        return schema.PromptResponse(stop_reason="cancelled" if job.cancelled else reason)
+        return schema.PromptResponse(stop_reason="cancelled" if item.cancelled else reason)
 
     async def cancel(self, session_id: str, **_: Any) -> None:
         await self.worker.cancel_prompt(session_id)
@@ -145,14 +145,14 @@ class EditorAgent:
         folder = _folder(cwd)
         if given.get("mcp_servers"):
             log_line("MCP servers are not used: a session has the tools of the law, and no others")
-        hosted = await self._work(Job(lambda: opening(folder)))
+        hosted = await self._work(WorkItem(lambda: opening(folder)))
         # A task runs when the answer to this request is written: only then the client knows the session.
         self._offer = self._loop.create_task(self._client.session_update(hosted.name, commands_update()))
         return hosted
 
-    async def _work(self, job: Job[T]) -> T:
+    async def _work(self, item: WorkItem[T]) -> T:
         with refusing():
-            return await asyncio.wrap_future(self.worker.submit(job))
+            return await asyncio.wrap_future(self.worker.submit(item))
 
     def _find(self, name: str) -> HostedSession:
         self._require_initialized()

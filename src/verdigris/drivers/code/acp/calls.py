@@ -74,7 +74,7 @@ class ShownCall:
         return tuple(path for path in located if isinstance(path, str))
 
     def _read_places(self) -> Iterator[tuple[str, int | None]]:
-        """Of what it reads or runs: `FILE`, `FILE:LINE` or a test id."""
+        """Where it reads, or what it runs: `FILE`, `FILE:LINE` or a test id."""
         given, ids = self.given, self.given.get("ids")
         spelled = [given.get("place"), *(ids if isinstance(ids, list) else ())]
         if self.tool not in EDITING and given.get("path"):

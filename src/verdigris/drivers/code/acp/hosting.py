@@ -74,7 +74,7 @@ class HostedSession:
             self.held.close()
 
 
-class Host:
+class SessionHost:
     def __init__(self, options: SessionOptions, log: Watcher, editor: Editor) -> None:
         self.sessions: dict[str, HostedSession] = {}
         self._options, self._log, self._editor = options, log, editor

@@ -31,7 +31,7 @@ GRACE = 3.0
 
 
 @dataclass(eq=False)
-class Job(Generic[T]):
+class WorkItem(Generic[T]):
     work: Callable[[], T]
     session: str = ""
     """Of a prompt: whose."""
@@ -44,68 +44,68 @@ class Job(Generic[T]):
 
 class Worker:
     def __init__(self) -> None:
-        self.current: Job[Any] | None = None
-        self.prompt: Job[Any] | None = None
-        """Under way, or waiting for the job before it; there is one at a time."""
+        self.current: WorkItem[Any] | None = None
+        self.prompt: WorkItem[Any] | None = None
+        """Under way, or waiting for the item before it; there is one at a time."""
         self.ends = False
         """A signal from outside has ended the process."""
-        self._jobs: queue.SimpleQueue[Job[Any] | None] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[WorkItem[Any] | None] = queue.SimpleQueue()
         self._thread = threading.main_thread().ident
 
     # -- from the connection's thread ---------------------------------------------------------
 
-    def submit(self, job: Job[T]) -> Future[T]:
+    def submit(self, item: WorkItem[T]) -> Future[T]:
         if self.ends:
-            job.future.set_exception(Interrupted())
-            return job.future
-        if job.session:
-            self.prompt = job
-        self._jobs.put(job)
-        return job.future
+            item.future.set_exception(Interrupted())
+            return item.future
+        if item.session:
+            self.prompt = item
+        self._items.put(item)
+        return item.future
 
     async def cancel_prompt(self, session: str = "") -> None:
-        """Of this session, or of any; when this returns, it has ended."""
-        job = self.prompt
-        if job is None or session not in {"", job.session} or self._thread is None:
+        """The prompt of this session, or of any; when this returns, it has ended."""
+        item = self.prompt
+        if item is None or session not in {"", item.session} or self._thread is None:
             return
-        job.cancelled = True
-        while not job.future.done():
+        item.cancelled = True
+        while not item.future.done():
             signal.pthread_kill(self._thread, CANCEL)
             await asyncio.sleep(KNOCKS)
 
     def stop(self) -> None:
         """After what was submitted so far."""
-        self._jobs.put(None)
+        self._items.put(None)
 
     # -- in the main thread -------------------------------------------------------------------
 
     def run(self) -> None:
         """Until it is stopped, or a signal ends it."""
         with self._signals(), suppress(KeyboardInterrupt):
-            while not self.ends and (job := self._jobs.get()) is not None:
-                self._carry_out(job)
-        while not self._jobs.empty():
-            if (job := self._jobs.get()) is not None:
-                job.future.set_exception(Interrupted())
+            while not self.ends and (item := self._items.get()) is not None:
+                self._carry_out(item)
+        while not self._items.empty():
+            if (item := self._items.get()) is not None:
+                item.future.set_exception(Interrupted())
 
-    def _carry_out(self, job: Job[Any]) -> None:
-        job.future.set_running_or_notify_cancel()
+    def _carry_out(self, item: WorkItem[Any]) -> None:
+        item.future.set_running_or_notify_cancel()
         failure: BaseException | None = None
         result = None
         try:
-            self.current = job
+            self.current = item
             try:
-                result = job.work()
+                result = item.work()
             finally:
                 self.current = None
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told to whoever waits for it
             failure = error
-        if self.prompt is job:
+        if self.prompt is item:
             self.prompt = None
         if failure is None:
-            job.future.set_result(result)
+            item.future.set_result(result)
         else:
-            job.future.set_exception(Interrupted() if isinstance(failure, KeyboardInterrupt) else failure)
+            item.future.set_exception(Interrupted() if isinstance(failure, KeyboardInterrupt) else failure)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -124,7 +124,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def _on_cancel(self, *_: object) -> None:
-        """Late or early, it meets another job than it was meant for: that one is not cancelled."""
+        """Late or early, it meets another item than it was meant for: that one is not cancelled."""
         if self.current is not None and self.current.cancelled and _takes_interrupt(self.current):
             raise KeyboardInterrupt
 
@@ -138,11 +138,11 @@ class Worker:
             raise OutOfTime
 
 
-def _takes_interrupt(job: Job[Any]) -> bool:
+def _takes_interrupt(item: WorkItem[Any]) -> bool:
     now = time.monotonic()
-    if now - job.interrupted < GRACE:
+    if now - item.interrupted < GRACE:
         return False
-    job.interrupted = now
+    item.interrupted = now
     return True
 
 
