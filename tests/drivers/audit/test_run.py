@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.small_histories import ADD, EVERY_KIND, SUB, TEST_SUB, add_commit, begin, make_history
+from support.small_histories import ADD, EVERY_KIND, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
 from verdigris.drivers.audit.report import Outcome
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
@@ -81,3 +81,14 @@ def test_edits_in_the_worktree_play_no_part(tmp_path: Path) -> None:
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
     assert one.outcome is Outcome.TEST_DRIVEN
     assert repo.read("calc.py") == b"syntax error(\n"
+
+
+def test_a_part_of_the_suite_may_be_asked_for(tmp_path: Path) -> None:
+    repo = begin(tmp_path / "repo")
+    add_commit(repo, "two wrongs", {"calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
+    add_commit(repo, "breaks add", {"calc.py": WRONG + SUB})
+    whole = audit(repo.root, AuditRequest(Selection("HEAD")))
+    part = audit(repo.root, AuditRequest(Selection("HEAD"), suite=("tests/test_sub.py",)))
+    assert [one.outcome for one in whole.units] == [Outcome.REGRESSED]
+    assert part.units[0].regressed == ()
+    assert part.settings["suite"] == "tests/test_sub.py"

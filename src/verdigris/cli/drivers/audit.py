@@ -88,6 +88,7 @@ class RangeOrCommand(click.Group):
 @click.option("--shard", default="1/1", help="Judge the part I of N (`2/4`); `tdd audit merge` joins parts.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
 @click.option("--deep", is_flag=True, help="Try whether the assertions of the new tests are live.")
+@click.option("--suite", multiple=True, help="Run these ids, paths or `-m MARK` instead of the whole suite.")
 @click.option("--fresh", is_flag=True, help="Take no answer of an earlier audit.")
 @click.option(
     "--fail-on", default="", help="Outcomes that end with exit code 1, with commas: `untested,weakened`."
@@ -100,6 +101,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     since: str,
     author: str,
     paths: tuple[str, ...],
+    suite: tuple[str, ...],
     shard: str,
     timeout: float,
     fail_on: str,
@@ -122,7 +124,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
     reports.check()
     selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
-    report = audit(start(), AuditRequest(selection, deep, timeout, fresh), Progress())
+    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite), Progress())
     if as_json:
         sys.stdout.write(json.dumps(render_report(report)) + "\n")
     else:

@@ -42,6 +42,8 @@ class AuditRequest:
     """Seconds for one change."""
     fresh: bool = False
     """Answers of earlier audits are not taken."""
+    suite: tuple[str, ...] = ()
+    """Ids, paths, or `-m MARK`: run instead of what a commit's settings call its suite."""
 
 
 class Watcher(Protocol):
@@ -73,6 +75,7 @@ def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) ->
     selection = asked.selection
     said = {
         "deep": "yes" if asked.deep else "",
+        "suite": " ".join(asked.suite),
         "shard": "" if selection.shard == (1, 1) else f"{selection.shard[0]}/{selection.shard[1]}",
         "since": selection.since,
         "author": selection.author,
@@ -117,6 +120,7 @@ class Auditor:
             unit.commit.id,
             self._asked.deep,
             self._asked.timeout,
+            self._asked.suite,
             self._environment(),
         )
 
@@ -127,7 +131,7 @@ class Auditor:
         began = time.monotonic()
         environment = ""
         try:
-            runs = open_runs(self._plain, self._folder, unit.after, self._asked.timeout)
+            runs = open_runs(self._plain, self._folder, unit.after, self._asked.timeout, self._asked.suite)
             environment = runs.environment
             replayed = replay(runs, unit, deep=self._asked.deep)
         except TimedOut as error:
@@ -161,12 +165,17 @@ class Auditor:
         return judged
 
 
-def open_runs(plain: Project, folder: AuditFolder, tree: str, seconds: float) -> TestRuns:
+def open_runs(
+    plain: Project, folder: AuditFolder, tree: str, seconds: float, suite: tuple[str, ...] = ()
+) -> TestRuns:
     """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings."""
     worktree = plain.workspace.snapshot()
     found = configure(folder, plain.workspace, plain.repo.root, tree)
     view = TreeView(tree, worktree)
-    project = replace(plain, settings=found.settings, configured=found.classes, view=view)
+    settings = found.settings
+    if suite:
+        settings = replace(settings, stacks=tuple(replace(one, suite=suite) for one in settings.stacks))
+    project = replace(plain, settings=settings, configured=found.classes, view=view)
     require_rooms(project)
     project = replace(project, settings=_with_sources(project, tree))
     return TestRuns(project, folder, present_environment(project).key, seconds)
