@@ -355,6 +355,10 @@ class Language:
         """What the test seems to assert and does not; None where it cannot be read."""
         return None
 
+    def asserts(self, test: TestText) -> bool:
+        """Whether anything can be told that it asserts; True where nobody can tell."""
+        return True
+
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
         """Path and line of what its own function asserts, where runs can be traced."""
         return ()

@@ -19,4 +19,5 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("VIRTUAL_ENV", sys.prefix)
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         yield

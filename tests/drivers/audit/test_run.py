@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.small_histories import ADD, EVERY_KIND, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
+from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
 from verdigris.drivers.audit.report import Outcome
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport, UnitReport
 
 
+pytestmark = pytest.mark.timeout(400)
+
+
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
     return make_history(tmp_path_factory.mktemp("history") / "repo")
@@ -23,14 +26,14 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
 
 @pytest.fixture(scope="module")
 def judged(history: GitRepo) -> AuditReport:
-    return audit(history.root, AuditRequest(Selection(f"HEAD~{len(EVERY_KIND)}..HEAD")))
+    return audit(history.root, AuditRequest(Selection(f"HEAD~{len(CHANGES)}..HEAD")))
 
 
 def unit(report: AuditReport, title: str) -> UnitReport:
     return next(one for one in report.units if one.commit.title == title)
 
 
-@pytest.mark.parametrize("title", [title for title, _ in EVERY_KIND])
+@pytest.mark.parametrize("title", [title for title, _ in CHANGES])
 def test_each_change_has_its_known_outcome(judged: AuditReport, title: str) -> None:
     one = unit(judged, title)
     assert (str(one.outcome), one.why) == (title.partition(":")[0], one.why)
@@ -50,7 +53,7 @@ def test_a_red_by_assertion_names_its_place(judged: AuditReport) -> None:
 
 def test_lines_that_no_test_runs_are_told(judged: AuditReport) -> None:
     (idle,) = unit(judged, "untested: no test runs it").uncovered
-    assert (idle.path, idle.line, idle.what) == ("calc.py", 10, "    return a * b")
+    assert (idle.path, idle.line, idle.what) == ("calc.py", 14, "    return -a")
 
 
 def test_the_repository_and_the_worktree_stay_as_they_are(history: GitRepo, judged: AuditReport) -> None:
@@ -60,12 +63,12 @@ def test_the_repository_and_the_worktree_stay_as_they_are(history: GitRepo, judg
 
 
 def test_what_is_known_is_not_judged_again(history: GitRepo, judged: AuditReport) -> None:
-    again = audit(history.root, AuditRequest(Selection(f"HEAD~{len(EVERY_KIND)}..HEAD")))
+    again = audit(history.root, AuditRequest(Selection(f"HEAD~{len(CHANGES)}..HEAD")))
     assert again.units == judged.units
 
 
 def test_a_range_can_be_judged_as_one_change(history: GitRepo) -> None:
-    count = len(EVERY_KIND)
+    count = len(CHANGES)
     (one,) = audit(
         history.root, AuditRequest(Selection(f"HEAD~{count}..HEAD~{count - 2}", squash=True))
     ).units
@@ -92,3 +95,12 @@ def test_a_part_of_the_suite_may_be_asked_for(tmp_path: Path) -> None:
     assert [one.outcome for one in whole.units] == [Outcome.REGRESSED]
     assert part.units[0].regressed == ()
     assert part.settings["suite"] == "tests/test_sub.py"
+
+
+def test_that_a_new_test_asserts_nothing_is_a_concern(tmp_path: Path) -> None:
+    repo = begin(tmp_path / "repo")
+    test = "import calc\n\n\ndef test_sub():\n    calc.sub(3, 2)\n"
+    add_commit(repo, "one", {"calc.py": ADD + SUB, "tests/test_sub.py": test})
+    (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
+    assert one.outcome is Outcome.TEST_DRIVEN
+    assert [(each.kind, each.path) for each in one.concerns] == [("no-assertion", "tests/test_sub.py")]

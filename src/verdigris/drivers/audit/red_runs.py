@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
+from verdigris.checks.verdict_checks import python_tests
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import VALID, judge_collect_error
 from verdigris.drivers.audit.report import RedTest
+from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.turns.stub import UNDECLARED, missing_stubs
 
@@ -82,6 +84,19 @@ def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence
         elif (why := red_of(project, result, held)) is not None:
             found.append(_red(result, why))
     return tuple(found)
+
+
+def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
+    """Right reds that assert nothing and did not fail by an assertion either: to end without an error is all
+    that they ask.
+    """
+    doubtful = [split_id(red.id) for red in reds if red.valid and red.why != "assertion"]
+    texts = python_tests(project, project.workspace.snapshot()) if doubtful else {}
+    return tuple(
+        f"{test.path}::{test.function}"
+        for test in doubtful
+        if not reader_of(test.path).asserts(TestText(test.path, test.function, texts))
+    )
 
 
 def _held(project: Project, tree: str, ids: Iterable[str]) -> frozenset[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import list_unmeasured, uncovered_lines, watchable
+from verdigris.checks.coverage import uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.checks.weakening import RECORDED, find_weakenings
+from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.outcome import UnitFacts
-from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests
+from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle
 from verdigris.drivers.audit.report import LostCheck, Place
 from verdigris.drivers.audit.suite import Suite
 from verdigris.languages.registry import holds_tests
@@ -37,6 +38,10 @@ NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
 """What changes beside the code and is rarely read by a test."""
 _NOT_INSTALLED = re.compile(r"No module named '(\w+)")
+_LACKING_PLUGIN = re.compile(
+    r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|No module named '?pytest"
+)
+"""What pytest says where it lacks what the project's configuration asks it for."""
 
 
 @value
@@ -82,13 +87,19 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
     reds = _reds(runs, change, before, after, unstable)
     concerns = find_concerns(project, unit.before, unit.after, change.edits)
-    places = tuple(Place(c.path, c.line, c.what, c.kind) for c in concerns)
+    places = (
+        *(Place(c.path, c.line, c.what, c.kind) for c in concerns),
+        *(
+            Place(split_id(i).path, 0, f"{i} asserts nothing", "no-assertion")
+            for i in list_idle(project, reds)
+        ),
+    )
     failing = len(before.failed & after.failed)
     notes = (
         *noted,
         *(f"unstable: {native} both passes and fails on one tree" for native in sorted(unstable)),
         *([f"{failing} test{'s'[: failing > 1]} fail before and after"] if failing else []),
-        *list_unmeasured(c.path for c in change.source if not c.deleted),
+        *_about_before(before),
     )
     facts = replace(
         facts,
@@ -115,6 +126,12 @@ def _look(project: Project, unit: Unit) -> _Change:
     )
 
 
+def _about_before(before: Suite) -> tuple[str, ...]:
+    if before.report.ended is RunEnd.FINISHED:
+        return ()
+    return (f"what passed before is not known: {reasons_against_run(before.report)[0]}",)
+
+
 def _asks(project: Project, path: str) -> bool:
     """Specs and switches ask nothing of a run."""
     return project.classify(path) not in {PathClass.SPEC, PathClass.SWITCH}
@@ -132,13 +149,15 @@ def _suite_before(runs: TestRuns, tree: str) -> Suite:
 
 def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
     """Why nobody can be blamed or praised, whatever else was seen."""
-    for side, suite in (("after", after), ("before", before)):
-        if suite.report.ended in {RunEnd.NO_START, RunEnd.TIMEOUT}:
-            return f"{side} the change {reasons_against_run(suite.report)[0]}."
-        if elsewhere := from_elsewhere(suite.report):
-            return f"{side} the change the tests {elsewhere[0]}."
+    ended = after.report.ended
+    if ended is RunEnd.TIMEOUT or before.report.ended is RunEnd.TIMEOUT:
+        return "the test run did not end in time; `--timeout` gives it more."
+    if elsewhere := from_elsewhere(after.report):
+        return f"after the change the tests {elsewhere[0]}."
     if missing := _missing_packages(project, unit, after):
         return f"{missing} is not installed here, and tests need it; `--env uv` builds what a commit needs."
+    if ended is RunEnd.NO_START and (not before.passed or _LACKING_PLUGIN.search(after.report.tail)):
+        return f"after the change {reasons_against_run(after.report)[0]}."
     if not after.passed and not before.passed and (after.report.results or after.report.errors):
         said = _first_complaint(after)
         return f"no test passes before or after the change: {said}."
@@ -146,17 +165,24 @@ def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> s
 
 
 def _missing_packages(project: Project, unit: Unit, suite: Suite) -> str:
-    """A package that is no part of the project, and without which a test file does not load."""
-    named = {found[1] for error in suite.report.errors if (found := _NOT_INSTALLED.search(error.message))}
+    """Packages that the project says it needs, and without which tests do not load; what it does not name
+    is its own fault.
+    """
+    texts = [error.message for error in suite.report.errors]
+    texts += [suite.report.tail] if suite.report.ended is not RunEnd.FINISHED else []
+    named = {found[1] for text in texts for found in _NOT_INSTALLED.finditer(text)}
     if not named:
         return ""
-    own = {
-        part.removesuffix(".py")
-        for tree in (unit.before, unit.after)
-        for entry in project.workspace.files(tree)
-        for part in entry.path.split("/")
-    }
-    return ", ".join(sorted(named - own))
+    paths = [entry.path for entry in project.workspace.files(unit.after) if _names_packages(entry.path)]
+    told = "\n".join(texts_at(project, unit.after, paths).values()).lower().replace("-", "_")
+    return ", ".join(sorted(name for name in named if name.lower() in told))
+
+
+def _names_packages(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return facts_of_manifest(name) is not None or name.endswith(
+        (".toml", ".cfg", ".ini", ".lock", ".txt", "setup.py")
+    )
 
 
 def _first_complaint(suite: Suite) -> str:

@@ -239,6 +239,11 @@ there is."""
 
         return find_empty_assertions(test)
 
+    def asserts(self, test: TestText) -> bool:
+        from verdigris.languages.python.validation.vacuity import asserts_something
+
+        return asserts_something(test)
+
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
         from verdigris.languages.python.validation.vacuity import assertion_lines
 

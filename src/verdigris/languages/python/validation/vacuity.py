@@ -42,6 +42,25 @@ def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
     return tuple(sorted(found.values(), key=lambda one: (one.path != test.path, one.line)))
 
 
+def asserts_something(test: TestText) -> bool:
+    """True also where it is not found, or calls what it was given: that may assert for it."""
+    tests = Tests(test.texts)
+    code = tests.code(test.path)
+    place = None if code is None else tests.find(code, test.name)
+    if code is None or place is None or any(True for _ in tests.assertions(code, test.name)):
+        return True
+    function = place[0].functions[place[1]]
+    given = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args)}
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(_root_name(called) in given for called in calls)
+
+
+def _root_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
     """Where its own function, not what it calls, asserts; what a false condition guards included."""
     tests = Tests(test.texts)
