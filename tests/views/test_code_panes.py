@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -146,6 +147,9 @@ def test_what_is_under_way_is_named_and_ends_with_the_answer() -> None:
     view = view_after(view, w.CallBegan(1, "1-a"))
     assert view.doing == "shell make all"
     assert working_line(view, 75) == "shell make all · 1:15 · Ctrl-C cancels"
+    ended = w.ToolCalled(1, "shell", "{}", "ok", "", "1-a")
+    assert view_after(view, ended).doing == "the turn is judged"
+    assert view_after(view, replace(ended, tool="read_file")).doing == "the model is asked"
     assert view_after(view, w.Delayed("over the limit")).doing == "waits: over the limit"
     assert view_after(view, CommandAnswer(("done",))).doing == ""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from verdigris.core.value import value
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
-from verdigris.drivers.code.facts import SessionFacts
-from verdigris.drivers.code.tools.table import describe_arguments
+from verdigris.drivers.code.facts import SessionFacts, describe_usage
+from verdigris.drivers.code.tools.table import EDITING, describe_arguments
 from verdigris.views.code import lines, question_lines
 from verdigris.views.lines import Line
 
@@ -26,6 +26,8 @@ WIDE, HIGH = 110, 30
 _MOST_SAID, _KEPT_SAID = 5000, 4000
 _FACTS = "\n\n[tdd] where things stand:"
 """What follows in a person's message is for the model."""
+_JUDGED = EDITING | {"finish", "shell"}
+"""After these calls a turn is judged before the model is asked again."""
 _DOTS: dict[str, Dot] = {"red": "red", "green": "green"}
 _SHORT, _MILLION = 10_000, 1_000_000
 
@@ -116,9 +118,10 @@ def _after_step(view: SessionView, happening: w.Happening) -> SessionView:
             return replace(view, doing=dict(view.calls).get(happening.call, "a call is carried out"))
         case w.ToolCalled():
             left = tuple(call for call in view.calls if call[0] != happening.call)
-            return replace(
-                view, calls=left, doing="the calls are carried out" if left else "the turn is judged"
-            )
+            judged = "the turn is judged" if happening.tool in _JUDGED else "the model is asked"
+            return replace(view, calls=left, doing="the calls are carried out" if left else judged)
+        case w.TurnJudged():
+            return replace(view, doing="the model is asked")
         case w.Delayed():
             return replace(view, doing=f"waits: {happening.why}")
         case w.Asked():
@@ -231,16 +234,13 @@ def diff_lines(facts: SessionFacts) -> list[Line]:
 
 
 def cost_line(facts: SessionFacts, elapsed: float) -> str:
-    """Tokens, money and time of this run; what nobody told is unknown, not none."""
-    usage, n = facts.usage, short_count
-    if not usage.prompt:
-        return f"no tokens yet; {clock(elapsed)}"
-    cached = "cached unknown"
-    if usage.cache_known:
-        cached = f"{n(usage.cached)} cached, {n(usage.prompt - usage.cached)} uncached"
-    about = "about " if usage.estimated else ""
-    tokens = f"{about}{n(usage.prompt + usage.completion)} tokens: {cached}, {n(usage.completion)} written"
-    money = "" if facts.cost is None else f"cost {facts.cost:.{4 if facts.cost < 1 else 2}f}"
+    """Tokens, money and time of this run."""
+    tokens = describe_usage(facts.usage, short_count)
+    money = (
+        ""
+        if facts.cost is None or not facts.usage.prompt
+        else f"cost {facts.cost:.{4 if facts.cost < 1 else 2}f}"
+    )
     return "; ".join(filter(None, (tokens, money, clock(elapsed))))
 
 

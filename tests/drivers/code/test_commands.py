@@ -24,6 +24,7 @@ from support.code_sessions import (
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.commands import COMMANDS, CommandAnswer, Dialogue, run_command
+from verdigris.drivers.code.facts import describe_usage
 from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
@@ -94,7 +95,7 @@ def test_what_is_shown_is_what_the_kernel_knows(tmp_path: Path) -> None:
         assert "1. ● red add two numbers" in told(session, "/plan")
         assert f"red {TEST_ID}" in told(session, "/status")
         assert "+def add(a, b):" in told(session, "/diff")
-        assert "tokens read" in told(session, "/cost")
+        assert told(session, "/cost").startswith(describe_usage(session.meter.usage))
         assert told(session, "/model") == "scripted answers; /model PROVIDER:NAME lets another one go on"
         assert all(name in told(session, "/help") for name in COMMANDS)
         assert "there is no /nonsense" in told(session, "/nonsense")

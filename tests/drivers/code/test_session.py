@@ -79,7 +79,7 @@ def test_an_honest_session_is_one_triple_with_small_footers(tmp_path: Path) -> N
     assert estimate(judged.footer) <= 80
     assert isinstance(done.happenings[0], SessionBegan)
     assert done.of(PlanShown)[-1].lines[0].startswith("1. ● green")
-    assert any("no tests are here" in note.text for note in done.of(Noted))
+    assert any("there are no tests here yet" in note.text for note in done.of(Noted))
 
 
 def test_source_before_a_red_is_refused_and_the_way_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from verdigris.core.events import Ground
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
-from verdigris.drivers.code.facts import read_changes
+from verdigris.drivers.code.facts import describe_usage, read_changes
 from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.kernel_answers import describe_law
 from verdigris.drivers.code.plan import describe_plan
@@ -201,11 +201,12 @@ def _compact(session: Session, _: str) -> CommandAnswer:
 
 
 def _cost(session: Session, _: str) -> CommandAnswer:
-    usage, spent = session.file.record.usage, session.spent()
-    cached = f"{usage.cached} cached" if usage.cache_known else "cached unknown"
-    money = "" if spent.money is None else f"; {spent.money:.4f} in this run"
-    tokens = f"{usage.prompt} tokens read ({cached}), {usage.completion} written"
-    return CommandAnswer((f"{tokens}{money}; {spent.seconds:.0f} s",))
+    record, spent = session.file.record, session.spent()
+    money = "" if spent.money is None else f"; cost {spent.money:.4f}"
+    told = [f"{describe_usage(session.meter.usage)}{money}; {spent.seconds:.0f} s"]
+    if record.openings > 1:
+        told.append(f"in all {record.openings} runs of the session: {describe_usage(record.usage)}")
+    return CommandAnswer(tuple(told))
 
 
 def _model(session: Session, name: str) -> CommandAnswer:
@@ -229,10 +230,10 @@ def _quit(_: Session, __: str) -> CommandAnswer:
 COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
     "/plan": ("the steps, each with its colour", _plan),
     "/status": ("phase, reds, claims and the next move", _status),
-    "/diff": ("what the open turn changed", _diff),
-    "/undo": ("take the last turn back, to the byte", _undo),
+    "/diff": ("what the open turn, or else the last one, changed", _diff),
+    "/undo": ("take back what the last turn changed, to the byte", _undo),
     "/restore": ("ID: bring back what was set aside", _restore),
-    "/refactor": ("[--uncovered] [--sweep 'GLOB'…]: begin one, or have the open one judged", _refactor),
+    "/refactor": ("[--uncovered] [--sweep 'GLOB'…]: begin one; again: have it judged", _refactor),
     "/test-bug": ("FILE:LINE WHY: report a wrong test", _test_bug),
     "/off": ("WHY: switch the law off; recorded", _off),
     "/on": ("switch it on again", _on),

@@ -12,6 +12,8 @@ from verdigris.drivers.code.tools.law import events_since
 from verdigris.models.protocol import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from verdigris.core.events import Event
     from verdigris.drivers.code.plan import Colour
     from verdigris.drivers.code.session import Session
@@ -102,6 +104,18 @@ def verdict_after(last: VerdictFacts, event: Event) -> VerdictFacts:
             return replace(last, aside=event.aside)
         case _:
             return last
+
+
+def describe_usage(usage: Usage, count: Callable[[int], str] = str) -> str:
+    """What nobody told is unknown, not none."""
+    if not usage.prompt:
+        return "no tokens yet"
+    cached = "cached unknown"
+    if usage.cache_known:
+        cached = f"{count(usage.cached)} cached, {count(usage.prompt - usage.cached)} uncached"
+    about = "about " if usage.estimated else ""
+    total = count(usage.prompt + usage.completion)
+    return f"{about}{total} tokens: {cached}, {count(usage.completion)} written"
 
 
 def read_changes(session: Session) -> Changes:

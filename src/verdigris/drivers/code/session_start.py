@@ -233,7 +233,10 @@ def begin_session(
     if uncovered or sweep is not None:
         begin_refactor(session, uncovered=uncovered, sweep=sweep)
     elif not resumed and not session.bench.has_tests():
-        told = "no tests are here: the first ones pin what the code does; --uncovered restructures without"
+        told = (
+            "there are no tests here yet: before the model changes what exists, it is to write tests for it "
+            "(or begin with `tdd code --uncovered`: a refactor of code that no test runs)"
+        )
         session.watch(Noted(told))
 
 
