@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import pwd
 import sys
@@ -31,8 +32,8 @@ QUICK = ("core/", "languages/", "models/", "storage/log/", "views/")
 """Folders whose tests run no project; elsewhere a file says so by its own mark."""
 COLD = ("execution/", "redteam/", "runners/", "sandbox/")
 """Folders whose tests are about how tests are run: there each run starts its own interpreter."""
-AS_FOR_USERS = ("e2e/",)
-"""Folders where each verdict does so."""
+AS_FOR_USERS = ("e2e/test_shapes", "e2e/test_turns", "e2e/test_upgrade")
+"""Files where each verdict does so. What a driver makes of verdicts is the same, whoever made the run."""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 LOADED_BY_RUNS = (
     "_pytest",
@@ -76,8 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: each waits now and then, for a disk, a lock or a signal."""
-    return (os.cpu_count() or 1) + 1
+    """Two more than there are cores: each waits now and then, for a disk, a lock or a time limit."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -87,6 +88,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(HERE) and str(item.path.relative_to(HERE)).startswith(QUICK):
             item.add_marker("quick")
     items.sort(key=lambda item: "slow" not in item.keywords)
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: a worker and its many forks need not look through it for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -13,6 +13,7 @@ import pytest
 from support.cli import TDD, Cli
 from support.loops import NAME, PROGRAM, cast, honest, make_loop
 from support.openai_server import Stall, serving
+from support.patience import no_pauses
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +97,7 @@ def test_killed_while_the_code_writer_thinks_and_a_server_that_is_gone(tmp_path:
         assert ran.code == 0, ran.err
     assert "taken up in the middle of an iteration" in ran.out
     assert subjects(repo) == [f"[Autoloop: {NAME}] Iteration 1: the first item"]
-    gone = cli.tdd("loop", "run", NAME, "--iterations", "1")
+    with no_pauses():
+        gone = cli.tdd("loop", "run", NAME, "--iterations", "1")
     assert gone.code == 69
     assert "infrastructure: " in gone.out

@@ -23,6 +23,7 @@ from support.code_sessions import (
     work,
 )
 from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
+from support.patience import no_pauses
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted, Repair, decode
 from verdigris.drivers.budget import Limits
@@ -234,7 +235,7 @@ def test_a_reply_that_is_cut_in_the_middle_of_a_call_writes_nothing(tmp_path: Pa
 
 
 def test_a_server_that_breaks_off_is_asked_again(tmp_path: Path) -> None:
-    with playing(tmp_path, (Cut(), HONEST[0], Cut(quiet=True), *HONEST[1:])) as played:
+    with playing(tmp_path, (Cut(), HONEST[0], Cut(quiet=True), *HONEST[1:])) as played, no_pauses():
         assert work(played).ended.outcome == End.DONE
 
 
@@ -377,8 +378,7 @@ def test_a_silent_server_is_given_up_within_its_time(tmp_path: Path) -> None:
     with playing(tmp_path, [Stall()] * 8, "") as played:
         config = played.repo.read("tdd.yaml").decode().replace("api_key_env", "timeout: 0.2, api_key_env")
         played.repo.write("tdd.yaml", config)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("verdigris.models.remote.time.sleep", lambda _: None)
+        with no_pauses():
             done = work(played)
     assert done.ended.outcome == End.PROVIDER
 

@@ -1,0 +1,23 @@
+"""Clients of a model without patience: for what comes of asking again, not for how long one waits."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from verdigris.models.remote import Remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def no_pauses() -> Iterator[None]:
+    """Whoever asks a server again does so at once, in this process and in its forks."""
+    defaults = Remote.__init__.__kwdefaults__
+    assert defaults is not None
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(defaults, "sleep", lambda _: None)
+        yield
