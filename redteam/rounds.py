@@ -151,7 +151,7 @@ class Place:
         held = {path.removeprefix(_HELD): text for path, text in files.items() if path.startswith(_HELD)}
         self._write({path: text for path, text in files.items() if not path.startswith(_HELD)})
         if _MODULES not in {path.split("/")[0] for path in files} and self.lang == "node":
-            (self.root / _MODULES).symlink_to(_tools() / _PACKAGES / _MODULES)
+            self._link_packages()
         if self.lang == "python" and "tdd.yaml" not in files:
             self._write(
                 {"tdd.yaml": f"stacks:\n  - root: .\n    python: {sys.executable}\nroom: {{timeout: 20}}\n"}
@@ -168,9 +168,18 @@ class Place:
         if self.lang == "go":
             self._lend_go_cache()
 
+    def _link_packages(self) -> None:
+        """One by one: a tool keeps caches among its packages, and a run may write in the project alone."""
+        (self.root / _MODULES).mkdir()
+        for package in (_tools() / _PACKAGES / _MODULES).iterdir():
+            if not package.name.startswith(".vite"):
+                (self.root / _MODULES / package.name).symlink_to(package)
+
     def _lend_go_cache(self) -> None:
         """Go's own packages take longer to compile than all that is tried here."""
-        cache, known = cache_folder(self.root / ".git" / "tdd", "go") / "cache", _tools() / "go" / "cache"
+        version = self._run("go", "env", "GOVERSION").stdout.strip()
+        cache = cache_folder(self.root / ".git" / "tdd", "go") / "cache"
+        known = _tools() / f"go-{version}" / "cache"
         if not known.is_dir():
             self.tdd("test")
             self._copy(cache, known)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @contextmanager
 def no_pauses() -> Iterator[None]:
     """Whoever asks a server again does so at once, in this process and in its forks."""
-    defaults = Remote.__init__.__kwdefaults__
+    defaults = RemoteModel.__init__.__kwdefaults__
     assert defaults is not None
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(defaults, "sleep", lambda _: None)
