@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format bench redteam clean
+.PHONY: help install demo quick test fleet check format bench redteam clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -32,6 +32,10 @@ quick: $(TOOLS) ## the decisions and one whole turn of each kind: an answer in u
 
 test: $(TOOLS) ## the whole suite, the slow end-to-end part included
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+fleet: $(TOOLS) ## the tests of fleets with Ray, which is 240 MB and therefore installed by this target alone
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fleet]'
+	$(BIN)/python -m pytest -n 0 tests/drivers/fleet
 
 check: $(TOOLS) ## format, lint, types, import rules, and that what the documents name exists
 	$(BIN)/ruff format --check .

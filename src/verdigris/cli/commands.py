@@ -38,6 +38,7 @@ GROUPS = {
         "loop": "Programs that pin one behaviour an iteration: new, run, status …",
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
         "corpus": "Proven changes as data for training: export, verify.",
+        "fleet": "Many audits, runs and replays at once, here or on a cluster.",
         "audit": "Say of each commit in a range whether it was test-driven.",
     },
     "Plumbing": {
@@ -75,6 +76,7 @@ _MODULES = {
     "drivers.loop": ("loop",),
     "drivers.spec": ("spec",),
     "drivers.corpus": ("corpus",),
+    "drivers.fleet": ("fleet",),
     "drivers.audit": ("audit",),
     "demo": ("demo",),
 }

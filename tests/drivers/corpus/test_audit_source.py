@@ -15,7 +15,7 @@ from verdigris.drivers.audit.report import render_report
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 from verdigris.drivers.corpus.export import ExportOptions, export_corpus, gather
-from verdigris.drivers.corpus.replay import Answer, ReplayRequest, verify_corpus
+from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, verify_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def test_it_is_replayed_although_its_red_tree_is_nowhere_but_in_its_patch(
     repo, report = audited
     export_corpus(repo.root, options(tmp_path / "out", report))
     [done] = verify_corpus(repo.root, ReplayRequest(tmp_path / "out"))
-    assert (done.answer, done.why) == (Answer.HOLDS, "1 red before and green after")
+    assert (done.answer, done.why) == (ReplayAnswer.HOLDS, "1 red before and green after")
     assert not (repo.root / ".git" / "tdd").exists()
 
 

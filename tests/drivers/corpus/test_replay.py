@@ -12,7 +12,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.value import replace
 from verdigris.drivers.corpus.formats import triples
 from verdigris.drivers.corpus.formats.triples import json_line
-from verdigris.drivers.corpus.replay import Answer, ReplayRequest, replay_triple, verify_corpus
+from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, replay_triple, verify_corpus
 from verdigris.drivers.corpus.tree_objects import open_objects
 from verdigris.drivers.corpus.triple import render_triple
 from verdigris.storage.repository import find_repository
@@ -33,7 +33,7 @@ def test_every_triple_of_an_honest_log_holds_and_nothing_in_the_repository_chang
     export(proven, tmp_path / "out", form)
     before = files_below(proven.root)
     done = list(verify_corpus(proven.root, ReplayRequest(tmp_path / "out")))
-    assert [one.answer for one in done] == [Answer.HOLDS] * 2
+    assert [one.answer for one in done] == [ReplayAnswer.HOLDS] * 2
     assert all("1 red before and green after" in one.why for one in done)
     assert files_below(proven.root) == before
 
@@ -44,7 +44,7 @@ def the_triple(world: World, folder: Path) -> Triple:
     return next(one for one in triples.read(folder) if "test_sub" in one.reds[0].id)
 
 
-def replayed(world: World, triple: Triple) -> tuple[Answer, str]:
+def replayed(world: World, triple: Triple) -> tuple[ReplayAnswer, str]:
     with open_objects(find_repository(world.root)) as objects:
         done = replay_triple(objects, triple, 60)
         return done.answer, done.why
@@ -54,14 +54,14 @@ def test_what_was_changed_in_a_corpus_does_not_hold(proven: World, tmp_path: Pat
     triple = the_triple(proven, tmp_path / "out")
     forged = replace(triple, patch=triple.patch.replace("return a - b", "return a + b"))
     answer, why = replayed(proven, forged)
-    assert (answer, "patch does not lead" in why) == (Answer.FAILS, True)
+    assert (answer, "patch does not lead" in why) == (ReplayAnswer.FAILS, True)
 
 
 def test_a_test_that_passes_before_the_edit_does_not_hold(proven: World, tmp_path: Path) -> None:
     triple = the_triple(proven, tmp_path / "out")
     late = replace(triple, red_tree=triple.green_tree, test_patch="", patch="", against_commit=None)
     assert replayed(proven, late) == (
-        Answer.FAILS,
+        ReplayAnswer.FAILS,
         "tests/test_sub.py::test_sub is not red before the edit",
     )
 
@@ -70,14 +70,14 @@ def test_a_test_that_fails_after_the_edit_does_not_hold(proven: World, tmp_path:
     triple = the_triple(proven, tmp_path / "out")
     idle = replace(triple, green_tree=triple.red_tree, test_patch="", patch="", against_commit=None)
     answer, why = replayed(proven, idle)
-    assert (answer, why) == (Answer.FAILS, "tests/test_sub.py::test_sub does not pass after the edit")
+    assert (answer, why) == (ReplayAnswer.FAILS, "tests/test_sub.py::test_sub does not pass after the edit")
 
 
 def test_a_tree_that_is_not_here_blames_nobody(proven: World, tmp_path: Path) -> None:
     triple = the_triple(proven, tmp_path / "out")
     foreign = replace(triple, base_tree="1" * 40, red_tree="2" * 40, green_tree="3" * 40, base_commit="")
     answer, why = replayed(proven, foreign)
-    assert (answer, "2" * 40 in why) == (Answer.UNVERIFIED, True)
+    assert (answer, "2" * 40 in why) == (ReplayAnswer.UNVERIFIED, True)
 
 
 def test_a_damaged_line_is_named(proven: World, tmp_path: Path) -> None:

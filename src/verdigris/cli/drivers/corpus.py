@@ -96,7 +96,7 @@ def verify(folder: Path, ids: tuple[str, ...], timeout: float, *, as_json: bool)
     Run it in the repository that the triples are from. Nothing is written there. Exit code: 0 all hold, 1 one
     does not hold or could not be verified, 2 DIR holds no triples, 69 a tool or the sandbox is missing.
     """
-    from verdigris.drivers.corpus.replay import Answer, ReplayRequest, summarise, verify_corpus
+    from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, summarise, verify_corpus
 
     done = []
     for one in verify_corpus(start(), ReplayRequest(folder, ids, timeout)):
@@ -109,4 +109,4 @@ def verify(folder: Path, ids: tuple[str, ...], timeout: float, *, as_json: bool)
     else:
         told = ", ".join(f"{count} {name}" for name, count in summary.items() if count)
         show([Line(told or "no triple is in this corpus")])
-    return 0 if all(one.answer is Answer.HOLDS for one in done) else 1
+    return 0 if all(one.answer is ReplayAnswer.HOLDS for one in done) else 1

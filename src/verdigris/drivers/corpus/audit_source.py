@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.paths import classify
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace
 from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.red_runs import lay_tests
 from verdigris.drivers.audit.report import Outcome, parse_report
-from verdigris.drivers.corpus.gathering import ORACLE, Gathered, patches_against
+from verdigris.drivers.corpus.gathering import ORACLE, Gathered, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     Author,
     LeftOut,
@@ -44,7 +44,7 @@ def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> Gathe
             continue
         try:
             triples.append(_make_triple(report, unit, objects, named))
-        except (VerdigrisError, _Unusable) as error:
+        except (VerdigrisError, NoTripleMade) as error:
             left_out.append(LeftOut(f"audit:{unit.commit.id}", str(error)))
     return Gathered(tuple(triples), left_out=tuple(left_out))
 
@@ -62,45 +62,34 @@ def _read_report(path: Path) -> AuditReport:
         raise UserError(f"{path}: {error.message}", hint=error.hint) from None
 
 
-class _Unusable(Exception):
-    """A unit of which no triple can be made."""
-
-
-@value
-class _Trees:
-    base: str
-    red: str
-    green: str
-
-
 def _make_triple(
     report: AuditReport, unit: UnitReport, objects: TreeObjects, named: RepositoryName
 ) -> Triple:
     for tree in (unit.before, unit.after):
         if not objects.has_all(tree):
-            raise _Unusable(f"this repository has not the tree {tree}, or not all of it")
+            raise NoTripleMade(f"this repository has not the tree {tree}, or not all of it")
     found = configure(objects.folder, objects.project.workspace, objects.project.root, unit.after)
     valid = [red for red in unit.reds if red.valid]
     reds = tuple(map(_proof, valid))
-    trees = _Trees(unit.before, _red_tree(objects, found, unit, valid), unit.after)
+    red_tree = _red_tree(objects, found, unit, valid)
     natives = [red.native for red in reds]
     commit = report.base if report.squash else next(iter(unit.commit.parents), "")
     commit = commit if objects.tree_of(commit) == unit.before else ""
     stack = stack_of(found.settings.stacks, split_id(natives[0]).path)
     return Triple(
-        id=triple_id(named.name, trees.red, trees.green, natives),
+        id=triple_id(named.name, red_tree, unit.after, natives),
         task=task_of_tests(named.name, natives),
         repository=named.name,
         origin=f"audit:{unit.commit.id}",
         statement="\n\n".join(filter(None, (unit.commit.title, describe_task(reds)))),
         base_commit=commit,
-        base_tree=trees.base,
-        red_tree=trees.red,
-        green_tree=trees.green,
+        base_tree=unit.before,
+        red_tree=red_tree,
+        green_tree=unit.after,
         reds=reds,
         passing=(),
-        test_patch=objects.patch(trees.base, trees.red),
-        patch=objects.patch(trees.red, trees.green),
+        test_patch=objects.patch(unit.before, red_tree),
+        patch=objects.patch(red_tree, unit.after),
         against_commit=patches_against(objects, found.classes, unit.before, unit.after) if commit else None,
         verdict=str(unit.outcome),
         liveness=_liveness(report, unit),

@@ -25,6 +25,10 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@]+@")
 ORACLE = frozenset({PathClass.TEST, PathClass.SPEC})
 
 
+class NoTripleMade(Exception):
+    """A change of which no triple can be made; it says why."""
+
+
 @value
 class Gathered:
     triples: tuple[Triple, ...] = ()

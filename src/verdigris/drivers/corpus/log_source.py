@@ -15,7 +15,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import State
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.gathering import Gathered, patches_against
+from verdigris.drivers.corpus.gathering import Gathered, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     LeftOut,
     RedProof,
@@ -71,13 +71,9 @@ def read_log(repo: Repository, objects: TreeObjects, named: RepositoryName, sess
     for turn in accepted_turns(open_log(repo).records()):
         try:
             triples.append(_make_triple(turn, objects, named, sessions))
-        except (StorageError, _Unusable) as error:
+        except (StorageError, NoTripleMade) as error:
             left_out.append(LeftOut(f"log:{turn.record.seq}", str(error)))
     return Gathered(tuple(triples), left_out=tuple(left_out))
-
-
-class _Unusable(Exception):
-    """A turn of which no triple can be made."""
 
 
 def accepted_turns(records: Iterator[Record]) -> Iterator[AcceptedTurn]:
@@ -123,9 +119,9 @@ def _make_triple(
     turn: AcceptedTurn, objects: TreeObjects, named: RepositoryName, sessions: Sessions
 ) -> Triple:
     if not turn.triples or len(turn.reds) != len(turn.triples):
-        raise _Unusable("the log has no valid red for each test that it accepted")
+        raise NoTripleMade("the log has no valid red for each test that it accepted")
     if turn.configuration is None:
-        raise _Unusable("the log has no configuration before it")
+        raise NoTripleMade("the log has no configuration before it")
     settings = from_json(Settings, turn.configuration.settings)
     classes = Classes.from_json(turn.configuration.classes)
     red_tree, green_tree = turn.triples[0].before, turn.triples[0].after
@@ -133,7 +129,7 @@ def _make_triple(
     base_tree = turn.before.ground or red_tree
     for tree in (base_tree, red_tree, green_tree):
         if not objects.has_all(tree):
-            raise _Unusable(f"the store has lost the tree {tree}, or a file in it: `tdd doctor` checks it")
+            raise NoTripleMade(f"the store has lost the tree {tree}, or a file in it: `tdd doctor` checks it")
     reds = tuple(map(_proof, turn.reds))
     natives = [red.native for red in reds]
     commit_tree = objects.tree_of(commit or "")

@@ -28,7 +28,7 @@ TIMEOUT = 600.0
 _READABLE = "an export of triples, swebench or parquet"
 
 
-class Answer(StrEnum):
+class ReplayAnswer(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
     """It is not red before, or not green after, or its patches are not its change."""
@@ -37,9 +37,9 @@ class Answer(StrEnum):
 
 
 @value
-class Replayed:
+class ReplayedTriple:
     id: str
-    answer: Answer
+    answer: ReplayAnswer
     why: str
 
 
@@ -53,7 +53,7 @@ class ReplayRequest:
     """For one triple."""
 
 
-def verify_corpus(start: Path, asked: ReplayRequest) -> Iterator[Replayed]:
+def verify_corpus(start: Path, asked: ReplayRequest) -> Iterator[ReplayedTriple]:
     triples = list(read_triples(asked.folder))
     known = {triple.id for triple in triples}
     if unknown := [name for name in asked.ids if name not in known]:
@@ -91,24 +91,24 @@ def read_triples(folder: Path) -> Iterator[Triple]:
             )
 
 
-def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Replayed:
+def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> ReplayedTriple:
     try:
         if fault := _patch_fault(objects, triple):
-            return Replayed(triple.id, Answer.FAILS, fault)
+            return ReplayedTriple(triple.id, ReplayAnswer.FAILS, fault)
         missing = [tree for tree in (triple.red_tree, triple.green_tree) if not objects.has_all(tree)]
         if missing:
             why = f"this repository has not the tree {missing[0]}, and no patch here makes it"
-            return Replayed(triple.id, Answer.UNVERIFIED, why)
+            return ReplayedTriple(triple.id, ReplayAnswer.UNVERIFIED, why)
         runs = open_runs(objects.project, objects.folder, triple.green_tree, seconds)
         if fault := _red_fault(runs, triple) or _green_fault(runs, triple):
-            return Replayed(triple.id, Answer.FAILS, fault)
+            return ReplayedTriple(triple.id, ReplayAnswer.FAILS, fault)
     except (ToolMissing, StorageError, HarnessError):
         raise
     except VerdigrisError as error:
-        return Replayed(triple.id, Answer.UNVERIFIED, error.message)
+        return ReplayedTriple(triple.id, ReplayAnswer.UNVERIFIED, error.message)
     told = f"{len(triple.reds)} red before and green after"
     beside = f", {len(triple.passing)} more pass" if triple.passing else ""
-    return Replayed(triple.id, Answer.HOLDS, f"{told}{beside}")
+    return ReplayedTriple(triple.id, ReplayAnswer.HOLDS, f"{told}{beside}")
 
 
 def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
@@ -157,5 +157,5 @@ def _passes(report: TestReport, native: str) -> bool:
     return any(r.status is Status.PASS for r in report.results if r.native_id == native)
 
 
-def summarise(replayed: Sequence[Replayed]) -> dict[str, int]:
-    return {str(answer): sum(one.answer is answer for one in replayed) for answer in Answer}
+def summarise(replayed: Sequence[ReplayedTriple]) -> dict[str, int]:
+    return {str(answer): sum(one.answer is answer for one in replayed) for answer in ReplayAnswer}

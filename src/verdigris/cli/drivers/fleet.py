@@ -1,0 +1,106 @@
+"""`tdd fleet`: carries out audits, machine runs and replays on many processors or machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from verdigris.cli.context import json_option, say, show, show_json
+from verdigris.core.errors import UserError
+from verdigris.views.lines import Line, count_of, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.drivers.fleet.result_folder import FleetSummary
+    from verdigris.drivers.fleet.unit import FleetUnit
+
+
+class FleetProgress:
+    """One line a unit on standard error."""
+
+    def __init__(self) -> None:
+        self._total = self._done = 0
+
+    def began(self, total: int, known: int) -> None:
+        self._total, self._done = total, known
+        again = f", {known} of them answered already" if known else ""
+        say(f"{count_of(total, 'unit')} to carry out{again}")
+
+    def ended(self, unit: FleetUnit, answer: str) -> None:
+        self._done += 1
+        say(f"[{self._done}/{self._total}] {unit.key} {unit.kind}: {answer}")
+
+    def lost(self, unit: FleetUnit, why: str, *, again: bool) -> None:
+        what = "it is tried again" if again else "it is given up for now"
+        say(f"{unit.key} {unit.kind}: no answer ({visible(why)}); {what}")
+
+
+@click.group("fleet")
+def command() -> None:
+    """Many audits, machine runs and replays at once, on this machine or a Ray cluster. `tdd help fleet`"""
+
+
+@command.command("run")
+@click.argument("tasks", metavar="TASKS", type=click.Path(path_type=Path))
+@click.option(
+    "--engine", type=click.Choice(["local", "ray"]), default="local", help="What carries the units."
+)
+@click.option("--address", default="", help="Of the Ray cluster; without it a Ray of this machine's own.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Units at once; without it one a processor.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the results.")
+@click.option("--attempts", type=click.IntRange(min=1), default=3, help="For a unit that was lost.")
+@click.option("--timeout", type=click.FloatRange(min=1), default=3600.0, help="Seconds for one unit.")
+@click.option("--shard", default="1/1", help="Carry out the part I of N (`2/4`).")
+@json_option
+def run(  # noqa: PLR0913 - options, each by its name
+    *,
+    tasks: Path,
+    engine: str,
+    address: str,
+    jobs: int | None,
+    out: Path,
+    attempts: int,
+    timeout: float,
+    shard: str,
+    as_json: bool,
+) -> int:
+    """Carry out each line of TASKS as a `tdd` command, and write its result into the folder --out.
+
+    The same call goes on after a kill: what the folder answers is not carried out again. Exit code: 0 every
+    unit said yes, 1 some said no or could not be verified, 2 the tasks are wrong, 69 Ray is missing or cannot
+    be reached, 70 units are left without an answer, 130 interrupted.
+    """
+    from verdigris.drivers.fleet.engines import open_engine
+    from verdigris.drivers.fleet.run import FleetRequest, prepare_units, run_fleet
+
+    if address and engine != "ray":
+        raise UserError("`--address` is of a Ray cluster.", hint="`--engine ray --address …`")
+    asked = FleetRequest(tasks, out, attempts, timeout, _read_shard(shard))
+    units = prepare_units(asked)
+    summary = run_fleet(asked, units, open_engine(engine, address, jobs or 0), FleetProgress())
+    if as_json:
+        show_json({"summary": summary.document()})
+    else:
+        show(_lines(summary))
+    return summary.exit_code
+
+
+def _read_shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
+    return int(part), int(parts)
+
+
+def _lines(summary: FleetSummary) -> Iterator[Line]:
+    told = summary.document()
+    for answer, count in told["verdicts"].items():
+        yield Line(f"{count:>6}  {visible(answer)}", "green" if not summary.negative else None)
+    if summary.unverified:
+        yield Line(f"{summary.unverified:>6}  unverified: it could not be told", "yellow")
+    if summary.infrastructure:
+        yield Line(f"{summary.infrastructure:>6}  without an answer: the same command tries again", "red")
+    yield Line(f"{count_of(summary.units, 'unit')}, {summary.negative} said no")

@@ -1,0 +1,116 @@
+"""Carries out one unit, as a process of its own: it runs the `tdd` command and writes what that came to.
+
+Engines start it and nothing else. It dies with whoever started it, and the command dies with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import VerdigrisError
+from verdigris.core.records import from_json, to_json
+from verdigris.core.value import value
+from verdigris.drivers.fleet.result_folder import ResultFolder
+from verdigris.drivers.fleet.unit import FleetUnit, UnitEnd, UnitOutcome, judge_end
+from verdigris.sandbox.syscalls import prctl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PR_SET_PDEATHSIG = 1
+NO_RESULT = 70
+_SAID = 2000
+"""Characters of what went wrong."""
+
+
+@value
+class Errand:
+    """What a carrier is given: all of it is text, and may come from another machine."""
+
+    unit: FleetUnit
+    folder: str
+    seconds: float
+    """For the command."""
+    tdd: tuple[str, ...] = ()
+    """The command `tdd`; the carrier's own interpreter runs it where nothing is said."""
+
+
+def start_words() -> list[str]:
+    """How a carrier is started on this machine; the errand comes on standard input."""
+    return [sys.executable, "-m", "verdigris.drivers.fleet.carrier"]
+
+
+def render_errand(errand: Errand) -> bytes:
+    return json.dumps(to_json(errand)).encode("utf-8", "surrogateescape")
+
+
+def run_carrier(errand: bytes) -> tuple[int, str]:
+    """Exit code and last words of a carrier that is waited for."""
+    done = subprocess.run(start_words(), input=errand, capture_output=True, check=False)
+    return done.returncode, os.fsdecode(done.stdout + done.stderr)[-_SAID:]
+
+
+def carry_out(errand: Errand) -> UnitEnd:
+    unit = errand.unit
+    if not Path(unit.repo).is_dir():
+        return UnitEnd(UnitOutcome.INFRASTRUCTURE, why=f"{unit.repo} is not on this machine")
+    argv = [*(errand.tdd or (sys.executable, "-m", "verdigris")), *unit.words]
+    code, output, error = _run(argv, unit.repo, errand.seconds)
+    if code is None:
+        judged = UnitEnd(UnitOutcome.UNVERIFIED, why=f"it took more than {errand.seconds:.0f} s")
+    else:
+        judged = judge_end(unit, code, output, error)
+    if judged.outcome is not UnitOutcome.INFRASTRUCTURE:
+        ResultFolder(Path(errand.folder)).keep(unit, judged, 124 if code is None else code)
+    return judged
+
+
+def _run(argv: Sequence[str], cwd: str, seconds: float) -> tuple[int | None, str, str]:
+    """Exit code, None where its time was up, and what it printed."""
+    process = subprocess.Popen(
+        argv,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=die_with_parent,  # noqa: PLW1509 - the carrier has one thread
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None, "", ""
+    return process.returncode, os.fsdecode(out), os.fsdecode(err)
+
+
+def die_with_parent() -> None:
+    """Where the system cannot do it, what was left behind ends by itself; its result counts or is late."""
+    if sys.platform == "linux":
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main() -> int:
+    starter = os.getppid()
+    die_with_parent()
+    told: Any = json.loads(sys.stdin.buffer.read())
+    if os.getppid() != starter:  # it died before we could be told
+        return NO_RESULT
+    try:
+        judged = carry_out(from_json(Errand, told))
+    except (VerdigrisError, OSError) as error:
+        sys.stdout.write(f"{error}\n")
+        return NO_RESULT
+    sys.stdout.write(f"{judged.why or ', '.join(judged.answers)}\n")
+    return NO_RESULT if judged.outcome is UnitOutcome.INFRASTRUCTURE else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What carries units to processors: this machine's processes, or a Ray cluster. Both only start carriers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
+from verdigris.drivers.fleet.carrier import render_errand, run_carrier, start_words
+
+if TYPE_CHECKING:
+    from verdigris.drivers.fleet.carrier import Errand
+
+_PAUSE = 0.05
+_SAID = 2000
+
+
+@value
+class Carried:
+    """A carrier that ended, or was lost."""
+
+    errand: Errand
+    why: str
+    """Its last words; they matter where it left no result."""
+
+
+class Engine(Protocol):
+    jobs: int
+    """How many units it carries at once."""
+
+    def submit(self, errand: Errand) -> None: ...
+
+    def wait(self) -> Carried:
+        """The next that ended; there is one on its way."""
+        ...
+
+    def close(self) -> None:
+        """What is still on its way ends without a result."""
+        ...
+
+
+class LocalEngine:
+    """Processes of this machine."""
+
+    def __init__(self, jobs: int = 0) -> None:
+        self.jobs = jobs or os.cpu_count() or 1
+        self._running: list[tuple[Errand, subprocess.Popen[bytes], Any]] = []
+
+    def submit(self, errand: Errand) -> None:
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the carrier has ended
+        carrier = subprocess.Popen(
+            start_words(), stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
+        )
+        self._running.append((errand, carrier, said))
+        if carrier.stdin is not None:
+            try:
+                carrier.stdin.write(render_errand(errand))
+                carrier.stdin.close()
+            except BrokenPipeError:  # it was killed already, and `wait` finds it so
+                return
+
+    def wait(self) -> Carried:
+        while True:
+            for one in self._running:
+                errand, carrier, said = one
+                if carrier.poll() is not None:
+                    self._running.remove(one)
+                    said.seek(0)
+                    words = os.fsdecode(said.read())[-_SAID:].strip()
+                    said.close()
+                    return Carried(errand, _describe_end(carrier.returncode, words))
+            time.sleep(_PAUSE)
+
+    def close(self) -> None:
+        for _, carrier, said in self._running:
+            carrier.kill()
+            carrier.wait()
+            said.close()
+        self._running = []
+
+
+def _describe_end(code: int, words: str) -> str:
+    return f"its worker was killed by signal {-code}" if code < 0 else words
+
+
+class RayEngine:
+    """A Ray cluster, or a Ray of this machine's own where no address is given.
+
+    Ray is not asked to try again: who lost a unit is asked of the folder, in the same way as elsewhere.
+    """
+
+    def __init__(self, address: str = "", jobs: int = 0) -> None:
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError:
+            raise ToolMissing(
+                "the engine `ray` needs Ray, and it is not installed.", hint="pip install 'verdigris[fleet]'"
+            ) from None
+        begun = {} if address else {"include_dashboard": False}
+        try:
+            self._ray.init(address=address or None, log_to_driver=False, configure_logging=False, **begun)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise ToolMissing(
+                f"Ray cannot be reached at {address or 'this machine'}: {error}",
+                hint="`ray status` there; `--address auto` finds a cluster that this machine belongs to",
+            ) from None
+        self.jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._carry = self._ray.remote(max_retries=0, num_cpus=1)(run_carrier)
+        self._running: dict[Any, Errand] = {}
+
+    def submit(self, errand: Errand) -> None:
+        self._running[self._carry.remote(render_errand(errand))] = errand
+
+    def wait(self) -> Carried:
+        [ready], _ = self._ray.wait(list(self._running), num_returns=1)
+        errand = self._running.pop(ready)
+        try:
+            code, words = self._ray.get(ready)
+        except self._ray.exceptions.RayError as error:
+            return Carried(errand, f"its worker was lost: {type(error).__name__}")
+        return Carried(errand, _describe_end(code, words.strip()))
+
+    def close(self) -> None:
+        for ref in self._running:
+            self._ray.cancel(ref, force=True)
+        self._running = {}
+        self._ray.shutdown()
+
+
+def open_engine(name: str, address: str, jobs: int) -> Engine:
+    return RayEngine(address, jobs) if name == "ray" else LocalEngine(jobs)

@@ -1,0 +1,146 @@
+"""The folder of a fleet's results: the first that is written counts, and a resumed fleet reads it alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import StorageError
+from verdigris.core.value import value
+from verdigris.drivers.fleet.unit import SCHEMA, UnitOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from verdigris.drivers.fleet.unit import FleetUnit, UnitEnd
+
+RESULTS, FAILURES, SUMMARY = "results", "infrastructure", "summary.json"
+
+
+@value
+class ResultFolder:
+    path: Path
+
+    def prepare(self) -> None:
+        try:
+            for name in (RESULTS, FAILURES):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(self.path, error) from error
+
+    def read(self, unit: FleetUnit) -> dict[str, Any] | None:
+        """The unit's answer; what cannot be read is none, and is carried out again."""
+        try:
+            found = json.loads(self._file(RESULTS, unit).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
+
+    def keep(self, unit: FleetUnit, judged: UnitEnd, exit_code: int) -> None:
+        """Whole or not at all, and the first wins: what was lost may still end after its repetition."""
+        document = {
+            "schema": SCHEMA,
+            "key": unit.key,
+            "unit": dict(unit.asked),
+            "outcome": str(judged.outcome),
+            "answers": list(judged.answers),
+            "why": judged.why,
+            "exit_code": exit_code,
+            "report": judged.report,
+        }
+        file = self._file(RESULTS, unit)
+        if self.read(unit) is None and file.exists():
+            file.unlink(missing_ok=True)  # half a file of another hand: nothing of ours ends so
+        draft = file.with_name(f".{unit.key}.{os.getpid()}.{os.urandom(4).hex()}")
+        try:
+            draft.write_text(_text(document), "utf-8")
+            os.link(draft, file)
+        except OSError as error:
+            if self.read(unit) is None:  # else another was first, and may have swept our draft away
+                raise _unwritable(file, error) from error
+        finally:
+            draft.unlink(missing_ok=True)
+        self._file(FAILURES, unit).unlink(missing_ok=True)
+
+    def note_failure(self, unit: FleetUnit, why: str) -> None:
+        """For people: it is no result, and the next run tries the unit again."""
+        document = {"schema": SCHEMA, "key": unit.key, "unit": dict(unit.asked), "why": why}
+        self._replace(self._file(FAILURES, unit), document)
+
+    def summarise(self, units: Iterable[FleetUnit]) -> FleetSummary:
+        summary = FleetSummary()
+        for unit in units:
+            found = self.read(unit)
+            summary = summary.with_result(unit, found)
+            for left in (self.path / RESULTS).glob(f".{unit.key}.*") if found else ():
+                left.unlink(missing_ok=True)  # of a carrier that was killed while it wrote
+        self._replace(self.path / SUMMARY, summary.document())
+        return summary
+
+    def _replace(self, file: Path, document: dict[str, Any]) -> None:
+        draft = file.with_name(f".{file.name}.{os.getpid()}.{os.urandom(4).hex()}")
+        try:
+            draft.write_text(_text(document), "utf-8")
+            draft.replace(file)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise _unwritable(file, error) from error
+
+    def _file(self, kind: str, unit: FleetUnit) -> Path:
+        return self.path / kind / f"{unit.key}.json"
+
+
+@value
+class FleetSummary:
+    """How the units of a fleet stand: verdicts, what blames nobody, and the machine's faults, each apart."""
+
+    units: int = 0
+    verdicts: tuple[str, ...] = ()
+    """`KIND ANSWER` of each."""
+    negative: int = 0
+    """Units whose command said no: exit code 1."""
+    unverified: int = 0
+    infrastructure: int = 0
+    """Units without an answer."""
+
+    def with_result(self, unit: FleetUnit, result: dict[str, Any] | None) -> FleetSummary:
+        found = result or {"outcome": UnitOutcome.INFRASTRUCTURE}
+        verdict = found["outcome"] == UnitOutcome.VERDICT
+        told = tuple(f"{unit.kind} {answer}" for answer in found.get("answers", ())) if verdict else ()
+        return FleetSummary(
+            self.units + 1,
+            (*self.verdicts, *told),
+            self.negative + (verdict and found.get("exit_code") != 0),
+            self.unverified + (found["outcome"] == UnitOutcome.UNVERIFIED),
+            self.infrastructure + (found["outcome"] == UnitOutcome.INFRASTRUCTURE),
+        )
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "units": self.units,
+            "verdicts": dict(sorted(Counter(self.verdicts).items())),
+            "negative": self.negative,
+            "unverified": self.unverified,
+            "infrastructure": self.infrastructure,
+        }
+
+    @property
+    def exit_code(self) -> int:
+        if self.infrastructure:
+            return 70
+        return 1 if self.negative or self.unverified else 0
+
+
+def _text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, sort_keys=True) + "\n"
+
+
+def _unwritable(path: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"the fleet cannot write {path}: {error.strerror}",
+        hint="make room there; then the same command goes on",
+    )

@@ -1,0 +1,185 @@
+"""A unit of a fleet: a line of the tasks, the `tdd` command that it is, and what that command's end means."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from verdigris import __version__
+from verdigris.core.errors import UserError
+from verdigris.core.value import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SCHEMA = "verdigris.fleet/1"
+_KEY_DIGITS = 24
+_FIELDS = {"audit": ("commit",), "machine": (), "replay": ("corpus", "id")}
+"""What each kind needs besides `repo`."""
+_OPTIONAL = {"audit": {"options"}, "machine": {"steps", "options"}, "replay": {"options"}}
+_VOLATILE = frozenset({"seconds", "time", "duration_ms"})
+"""What differs from run to run and is no part of an answer."""
+_NO_ANSWER = frozenset({69, 70, 130, 137, 143})
+"""Exit codes that speak of the machine: a tool is missing, a disk is full, somebody stopped it."""
+_VERDICTS = frozenset({0, 1})
+
+
+class UnitOutcome(StrEnum):
+    VERDICT = "verdict"
+    UNVERIFIED = "unverified"
+    """It could not be told; that blames nobody, and is not tried again."""
+    INFRASTRUCTURE = "infrastructure"
+    """The machine failed: it is tried again."""
+
+
+@value
+class FleetUnit:
+    key: str
+    """By what was asked and by our version: the name of its result."""
+    kind: str
+    repo: str
+    """Where it is carried out."""
+    words: tuple[str, ...]
+    """After `tdd`."""
+    asked: Mapping[str, Any]
+    """The line, as it was written."""
+
+
+@value
+class UnitEnd:
+    outcome: UnitOutcome
+    answers: tuple[str, ...] = ()
+    """Of a verdict: `test-driven`, `holds`, `kata-done` …"""
+    why: str = ""
+    report: Any = None
+    """What the command printed as JSON."""
+
+
+def read_units(text: str, folder: str) -> tuple[FleetUnit, ...]:
+    """A line a unit; paths are relative to `folder`. The same line twice is one unit."""
+    units: dict[str, FleetUnit] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip():
+            unit = _read_unit(number, line, folder)
+            units.setdefault(unit.key, unit)
+    if not units:
+        raise UserError("there is no unit in the tasks.", hint=_EXAMPLE)
+    return tuple(units.values())
+
+
+_EXAMPLE = 'a line is such as {"kind": "audit", "repo": "PATH", "commit": "ID"}; `tdd help fleet`'
+
+
+def _read_unit(number: int, line: str, folder: str) -> FleetUnit:
+    try:
+        asked = json.loads(line)
+    except ValueError as error:
+        raise UserError(f"line {number} of the tasks is no JSON: {error}.", hint=_EXAMPLE) from None
+    if not isinstance(asked, dict) or asked.get("kind") not in _FIELDS:
+        kinds = ", ".join(_FIELDS)
+        raise UserError(f"line {number} of the tasks has no known kind.", hint=f"kind is one of {kinds}")
+    kind = asked["kind"]
+    needed = ("repo", *_FIELDS[kind])
+    missing = [name for name in needed if not isinstance(asked.get(name), str) or not asked[name]]
+    if missing:
+        raise UserError(f"line {number} of the tasks lacks {missing[0]!r}, a text.", hint=_EXAMPLE)
+    if unknown := sorted(asked.keys() - {"kind", *needed} - _OPTIONAL[kind]):
+        raise UserError(f"line {number} of the tasks has {unknown[0]!r}, which is not known.", hint=_EXAMPLE)
+    options = asked.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(one, str) for one in options):
+        raise UserError(f"line {number} of the tasks: `options` is no list of texts.", hint=_EXAMPLE)
+    if not isinstance(asked.get("steps", 1), int):
+        raise UserError(f"line {number} of the tasks: `steps` is no number.", hint=_EXAMPLE)
+    repo = _absolute(folder, asked["repo"])
+    return FleetUnit(_key(asked), kind, repo, _words(asked, options, folder), asked)
+
+
+def _words(asked: Mapping[str, Any], options: list[str], folder: str) -> tuple[str, ...]:
+    match asked:
+        case {"kind": "audit", "commit": str(commit)}:
+            return ("audit", "--json", *options, "--", commit)
+        case {"kind": "replay", "corpus": str(corpus), "id": str(name)}:
+            return ("corpus", "verify", "--json", "--id", name, *options, "--", _absolute(folder, corpus))
+        case _:
+            steps = ("--steps", str(asked["steps"])) if "steps" in asked else ()
+            return ("run", "--json", *steps, *options)
+
+
+def _absolute(folder: str, path: str) -> str:
+    return os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - text; it may be another machine's
+
+
+def _key(asked: Mapping[str, Any]) -> str:
+    told = json.dumps([__version__, asked], sort_keys=True)
+    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:_KEY_DIGITS]
+
+
+def choose_shard(units: Iterable[FleetUnit], part: int, parts: int) -> tuple[FleetUnit, ...]:
+    """By key, so that the parts are the same on every machine, and lines that were added move little."""
+    return tuple(unit for unit in units if int(unit.key, 16) % parts == part - 1)
+
+
+def judge_end(unit: FleetUnit, exit_code: int, output: str, error: str = "") -> UnitEnd:
+    """What the end of its command means; a negative code is a signal."""
+    report = _last_document(output)
+    why = _complaint(report, error) or f"`tdd {' '.join(unit.words)}` ended with exit code {exit_code}"
+    if exit_code < 0 or exit_code in _NO_ANSWER or (exit_code in _VERDICTS and report is None):
+        return UnitEnd(UnitOutcome.INFRASTRUCTURE, why=why)
+    if exit_code not in _VERDICTS:
+        return UnitEnd(UnitOutcome.UNVERIFIED, why=why, report=strip_volatile(report))
+    answers = tuple(_answers(unit, report))
+    if "infrastructure" in answers:
+        return UnitEnd(UnitOutcome.INFRASTRUCTURE, answers, "the audit says that the machine failed")
+    outcome = UnitOutcome.UNVERIFIED if set(answers) <= {"unverified"} else UnitOutcome.VERDICT
+    return UnitEnd(outcome, answers, report=strip_volatile(report))
+
+
+def _last_document(output: str) -> Any:
+    """The last of several lines counts: it tells how a run ended."""
+    for line in reversed(output.splitlines()):
+        try:
+            return json.loads(line)
+        except ValueError:
+            continue
+    return None
+
+
+def _complaint(report: Any, error: str) -> str:
+    match report:
+        case (
+            {"error": {"message": str(message)}}
+            | {"denied": {"reason": str(message)}}
+            | {"why": str(message)}
+        ):
+            return message
+        case _:
+            return error.strip().splitlines()[-1] if error.strip() else ""
+
+
+def _answers(unit: FleetUnit, report: Any) -> list[str]:
+    match unit.kind, report:
+        case "audit", {"units": list(units)}:
+            return [str(one.get("outcome", "")) for one in units if isinstance(one, dict)] or ["no-code"]
+        case "replay", {"triples": list(triples)}:
+            return [str(one.get("answer", "")) for one in triples if isinstance(one, dict)]
+        case _, {"outcome": str(outcome)}:
+            return [outcome]
+        case _, {"event": str(event)}:
+            return [event]
+        case _:
+            return []
+
+
+def strip_volatile(document: Any) -> Any:
+    """The same unit gives the same result, whenever and however often it ran."""
+    match document:
+        case dict():
+            return {name: strip_volatile(one) for name, one in document.items() if name not in _VOLATILE}
+        case list():
+            return [strip_volatile(one) for one in document]
+        case _:
+            return document

@@ -1,0 +1,80 @@
+"""Fleets on a Ray cluster of two nodes, both on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.fleets import FakeFleet, Watched, folder_content, is_alive, parent_of, wait_for
+from verdigris.core.errors import ToolMissing
+from verdigris.drivers.fleet.engines import LocalEngine, RayEngine
+from verdigris.drivers.fleet.run import prepare_units, run_fleet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'verdigris[fleet]'")
+    utils = pytest.importorskip("ray.cluster_utils")
+    made = utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.add_node(num_cpus=1)
+    yield made
+    if ray.is_initialized():
+        ray.shutdown()
+    made.shutdown()
+
+
+def test_a_worker_killed_on_two_nodes_is_replaced_and_the_folder_is_as_without_ray(
+    cluster: Any, tmp_path: Path
+) -> None:
+    fleet = FakeFleet(tmp_path)
+    names = ("one", "slow", "two", "bad", "three", "four")
+    whole = fleet.request(*names, out="whole")
+    (tmp_path / "slow.starts").write_text("0 0\n")
+    run_fleet(whole, prepare_units(whole), LocalEngine(2), Watched())
+    fleet.forget_starts()
+    asked = fleet.request(*names)
+    pids: list[int] = []
+
+    def kill() -> None:
+        pid, carrier = fleet.await_start("slow")
+        pids.extend((pid, carrier))
+        os.kill(parent_of(carrier), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    watched = Watched()
+    engine = RayEngine(cluster.address)
+    assert engine.jobs == 2
+    summary = run_fleet(asked, prepare_units(asked), engine, watched)
+    killer.join()
+    assert (summary.units, summary.infrastructure, summary.negative) == (6, 0, 1)
+    assert any(line.startswith("lost slow True its worker was lost") for line in watched.told)
+    assert len(fleet.starts("slow")) == 2
+    assert folder_content(asked.out) == folder_content(whole.out)
+    wait_for(lambda: not any(map(is_alive, pids)), 20)
+
+
+def test_a_cluster_that_is_not_there_is_told_with_what_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'verdigris[fleet]'")
+    with pytest.raises(ToolMissing, match="cannot be reached"):
+        RayEngine("not-an-address")
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("verdigris.drivers.fleet.engines.import_module", absent)
+    with pytest.raises(ToolMissing) as refused:
+        RayEngine()
+    assert "verdigris[fleet]" in (refused.value.hint or "")

@@ -1,0 +1,115 @@
+"""A `tdd` that answers at once, or never the first time, so that somebody can kill whoever runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.drivers.fleet.run import FleetRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from verdigris.drivers.fleet.unit import FleetUnit
+
+FAKE = """\
+import json, os, pathlib, sys, time
+here = pathlib.Path(sys.argv[1])
+words = sys.argv[2:]
+name = words[words.index("--id") + 1]
+starts = here / f"{name}.starts"
+with starts.open("a") as file:
+    file.write(f"{os.getpid()} {os.getppid()}\\n")
+first = len(starts.read_text().splitlines()) == 1
+if name.startswith("slow") and first:
+    time.sleep(600)
+if name.startswith("broken"):
+    sys.exit(70)
+if name.startswith("flaky") and first:
+    sys.exit(70)
+if name.startswith("killed"):
+    os.kill(os.getpid(), 9)
+answer = "fails" if name.startswith("bad") else "unverified" if name.startswith("lost") else "holds"
+print(json.dumps({"schema": 1, "triples": [{"id": name, "answer": answer, "seconds": time.time()}]}))
+sys.exit(0 if answer == "holds" else 1)
+"""
+
+
+@dataclass(frozen=True)
+class FakeFleet:
+    home: Path
+
+    def request(self, *names: str, out: str = "out", **more: object) -> FleetRequest:
+        """Units of these names; what they begin with says what becomes of them."""
+        lines = [
+            json.dumps({"kind": "replay", "repo": ".", "corpus": "corpus", "id": name}) for name in names
+        ]
+        (self.home / "tasks.jsonl").write_text("\n".join(lines) + "\n")
+        fake = self.home / "fake.py"
+        fake.write_text(FAKE)
+        tdd = (sys.executable, str(fake), str(self.home))
+        return FleetRequest(self.home / "tasks.jsonl", self.home / out, tdd=tdd, **more)  # type: ignore[arg-type]
+
+    def starts(self, name: str) -> list[tuple[int, int]]:
+        """Process and carrier of each start."""
+        with suppress(FileNotFoundError):
+            lines = (self.home / f"{name}.starts").read_text().splitlines()
+            return [(int(pid), int(parent)) for pid, parent in map(str.split, lines)]
+        return []
+
+    def forget_starts(self) -> None:
+        for path in self.home.glob("*.starts"):
+            path.unlink()
+
+    def await_start(self, name: str) -> tuple[int, int]:
+        wait_for(lambda: bool(self.starts(name)))
+        return self.starts(name)[0]
+
+
+class Watched:
+    """What a fleet told."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def began(self, total: int, known: int) -> None:
+        self.told.append(f"began {total} {known}")
+
+    def ended(self, unit: FleetUnit, answer: str) -> None:
+        self.told.append(f"ended {unit.asked.get('id', unit.kind)} {answer}")
+
+    def lost(self, unit: FleetUnit, why: str, *, again: bool) -> None:
+        self.told.append(f"lost {unit.asked.get('id', unit.kind)} {again} {why}")
+
+
+def wait_for(ready: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end, "it did not come to that in time"
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in {"Z", "X"}
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def folder_content(folder: Path) -> dict[str, bytes]:
+    return {
+        os.fspath(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
