@@ -40,7 +40,8 @@ class Concern:
     """No honest change has it: the verdict cannot be `accepted`."""
     literal: str = ""
     constant: bool = False
-    """Of expected literals: see `Hit`."""
+    option: bool = False
+    """Of expected literals both: see `Hit`."""
 
 
 @value

@@ -19,6 +19,10 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 """The phases in which `tdd sync` moves the tree."""
 
 
+FIRST_MOVE = "write one failing test, then `tdd test ID`"
+"""Where nothing is red yet."""
+
+
 def next_move(
     state: WorktreeState, *, claimable: Red | Deny | None = None, in_progress: str | None = None
 ) -> str:
@@ -76,11 +80,7 @@ def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
             return following
         case None:
             red = newest(state.valid_reds)
-            return (
-                f"`tdd test {shell_words(red.test_id)}`"
-                if red
-                else "write one failing test, then `tdd test ID`"
-            )
+            return f"`tdd test {shell_words(red.test_id)}`" if red else FIRST_MOVE
 
 
 def finish_git(state: WorktreeState, in_progress: str) -> str:

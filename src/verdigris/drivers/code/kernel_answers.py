@@ -6,8 +6,11 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase
+from verdigris.core.test_ids import some
+from verdigris.core.value import replace
 from verdigris.models.roles import feedback
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ _TOOLS = {
     "refactor abort": "refactor_end with abort",
     "test-bug": "test_bug",
 }
-_STAY = "Your edits stay as they are: read the reasons, and repair them in your next reply."
+_STAY = "Your edits stay: repair them in your next reply."
 
 
 def in_tools(text: str) -> str:
@@ -56,15 +59,20 @@ def describe_denial(deny: Deny) -> str:
     return in_tools("\n".join(deny.lines()))
 
 
-def describe_run(tested: Tested, *, withheld: Collection[str], quote: feedback.Quote) -> str:
-    """Counts, what is red and why others are not, stubs that are missing, and the next move."""
+def describe_run(
+    tested: Tested, *, withheld: Collection[str], quote: feedback.Quote, edit_claims: bool = False
+) -> str:
+    """Counts, what is red and why others are not, stubs that are missing, and the next move.
+
+    `edit_claims`: an edit of source claims what is red now, so that no call is needed for it.
+    """
     counts = Counter(run.status for run in tested.tests)
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
     if tested.report is None:
         told += " (seen before on this very tree)"
     elif tested.report.ended is not RunEnd.FINISHED:
         told += f"; the run did not end as it should ({tested.report.ended})"
-    parts = [f"{told}; phase {tested.phase}"]
+    parts = [told if tested.phase == Phase.RED else f"{told}; phase {tested.phase}"]
     parts += [
         feedback.describe_failures(tested.tests, tested.report, withheld=frozenset(withheld), quote=quote)
     ]
@@ -73,6 +81,8 @@ def describe_run(tested: Tested, *, withheld: Collection[str], quote: feedback.Q
     following = in_tools(tested.next)
     if tested.stubs and not any(run.red == "valid" for run in tested.tests):
         following = "write the stubs above, then run_tests again"
+    elif edit_claims and tested.next.startswith("`tdd claim "):
+        following = "edit source"
     return "\n".join([*filter(None, parts), f"next: {following}"])
 
 
@@ -83,15 +93,27 @@ def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
     )
 
 
+def describe_footer(judged: Settlement | RefactorResult) -> str:
+    """Without the move that always follows an acceptance: the system text names it once."""
+    said = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
+    return in_tools(said)
+
+
+def _without_edits(judged: Settlement | RefactorResult) -> str:
+    """An accepted turn, for the model: it knows what it has just edited."""
+    said = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
+    return describe_footer(replace(judged, footer=said))
+
+
 def describe_judgement(
     judged: Settlement | RefactorResult, *, withheld: Collection[str], quote: feedback.Quote
 ) -> str:
-    """The footer alone where it is accepted; else the reasons before it."""
-    footer = in_tools(judged.footer)
+    """The footer alone where it is accepted; else the reasons, which the footer then does not say again."""
     if judged.verdict.accepted:
-        return footer
-    closing = _STAY
+        return _without_edits(judged)
+    closing, footer = _STAY, f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:
+        footer += f"; next: {in_tools(judged.next)}"
         closing = (
             f"That was the last try: your edits are set aside as {judged.aside}, and are in no file any more."
         )

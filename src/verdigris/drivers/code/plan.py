@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -125,6 +126,13 @@ def describe_plan(plan: Plan, verdicts: Verdicts) -> str:
         about = f"  [{step.test_id}]" if step.test_id else "  [in a refactor]"
         lines.append(f"{number}. {_SIGNS[colour_of(step, verdicts)]} {step.title}{about}")
     return "\n".join(lines)
+
+
+def count_steps(plan: Plan, verdicts: Verdicts) -> str:
+    """How many have which colour, in a line."""
+    counts = Counter(colour_of(step, verdicts) for step in plan.steps)
+    told = [f"{counts[colour]} {colour}" for colour in ("green", "red") if counts[colour]]
+    return ", ".join((f"{len(plan.steps)} step{'s' * (len(plan.steps) > 1)}", *told))
 
 
 def open_steps(plan: Plan, verdicts: Verdicts) -> tuple[int, ...]:

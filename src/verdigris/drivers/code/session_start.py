@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.policy.next_move import FIRST_MOVE
 from verdigris.core.records import Actor
 from verdigris.core.settings import HUMAN, REPLAY, Player
 from verdigris.core.state import Phase
@@ -278,7 +279,8 @@ def _facts(session: Session, *, resumed: bool) -> str:
         lines.append(
             f"This refactor is a sweep: edit {scope}, by tools, shell or a script; then refactor_end."
         )
-    lines.append(f"next: {in_tools(following(project, state, session=session.file.name))}")
+    move = following(project, state, session=session.file.name)
+    lines += [] if move == FIRST_MOVE else [f"next: {in_tools(move)}"]
     return "\n".join(("[tdd] where things stand:", *lines))
 
 

@@ -104,7 +104,8 @@ def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str
 def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     """Where source looks up what the tests expect; empty where it does not.
 
-    That is a table of the tests' answers; not a constant on its own, nor words that the brief itself names.
+    That is a table of the tests' answers; not a constant on its own, nor a word that chooses a way to work
+    with the other inputs, nor words that the brief itself names.
     """
     tree = project.workspace.snapshot()
     paths = [c.path for c in difference(project, start, tree).source if c.path.endswith(".py")]
@@ -114,7 +115,7 @@ def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     )
     for concern in found:
         spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
-        if concern.kind == "expected-literals" and not concern.constant and not spoken:
+        if concern.kind == "expected-literals" and not (concern.constant or concern.option or spoken):
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]
             return (
                 f"{concern.path}:{concern.line} looks up what the tests expect ({concern.what}):"

@@ -218,13 +218,16 @@ def describe_failures(
     quote: Quote = _quote_nothing,
 ) -> str:
     """What did not pass in a run: which are reds, why others are none, and the failures themselves."""
-    reds = [f"{run.test_id}: red" for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    valid = [run.test_id for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    shown = {result.id for result in _one_a_cause(_failing_results(report, withheld))[:_MOST_TESTS]}
+    reds = [f"red {test_id}" for test_id in valid if test_id not in shown]
     others = [
         _describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)
     ]
     told = [*reds, *others, *_not_loaded(report, withheld)]
     more = [f"… and {len(told) - _MOST_RUNS} more"] if len(told) > _MOST_RUNS else []
-    return _join_parts(_list_lines([*told[:_MOST_RUNS], *more]), *_details(report, withheld, quote)).strip()
+    details = _details(report, withheld, quote, frozenset(valid))
+    return _join_parts(_list_lines([*told[:_MOST_RUNS], *more]), *details).strip()
 
 
 def _describe_red(run: TestRun) -> str:
@@ -280,7 +283,10 @@ def _failing_results(report: TestReport | None, withheld: AbstractSet[str]) -> l
 
 
 def _details(
-    report: TestReport | None, withheld: AbstractSet[str], quote: Quote = _quote_nothing
+    report: TestReport | None,
+    withheld: AbstractSet[str],
+    quote: Quote = _quote_nothing,
+    reds: AbstractSet[str] = frozenset(),
 ) -> list[str]:
     """The failures in full length, as far as that is short; where nothing ended properly, the last lines."""
     if report is None:
@@ -290,7 +296,7 @@ def _details(
     more = [f"… and {len(failed) - _MOST_TESTS} more that fail"] if len(failed) > _MOST_TESTS else []
     long = [e.message for e in report.errors if e.path not in withheld and "\n" in e.message.strip()]
     found = [
-        *(_result(result, quote) for result in failed[:_MOST_TESTS]),
+        *(f"{'red ' * (one.id in reds)}{_result(one, quote)}" for one in failed[:_MOST_TESTS]),
         *more,
         *(put_fences(_head(text)) for text in long[:_MOST_TESTS]),
     ]
@@ -318,8 +324,8 @@ def _result(result: TestResult, quote: Quote = _quote_nothing) -> str:
     at = failure.place
     place = f" at {at.path}:{at.line}{quote(at.path, at.line)}" if at else ""
     message = _head(failure.message)
-    told = f"\n{put_fences(message)}" if "\n" in message else f" {message}"
-    return f"{result.id}: {failure.kind}{place}:{told}"
+    told = f":\n{put_fences(message)}" if "\n" in message else f": {message}" if message else ""
+    return f"{result.id}: {failure.kind}{place}{told}"
 
 
 def _open(native_id: str, withheld: AbstractSet[str]) -> bool:

@@ -90,7 +90,7 @@ def test_an_edit_of_source_after_one_red_claims_it(tool: Bench) -> None:
     answer = tool(
         "edit_file", path="calc.py", search="    return a + b\n", replace="    return a + b\n" + SUB
     )
-    assert answer.text == "written: calc.py; claims tests/test_sub.py::test_sub"
+    assert answer.text == "written; claims test_sub"
     frozen = tool("edit_file", path="tests/test_sub.py", search="== 2", replace="== 3")
     assert frozen.outcome == "denied"
     assert "test_bug" in frozen.text

@@ -37,8 +37,11 @@ def test_a_run_names_the_red_and_the_next_move_in_words_of_tools(tool: Bench) ->
     tool("create_file", path="tests/test_sub.py", content=TEST_SUB)
     answer = tool("run_tests", ids=[SUB_ID])
     assert answer.outcome == "ok"
-    assert f"- {SUB_ID}: red" in answer.text
-    assert "next: edit_claim" in answer.text
+    assert f"red {SUB_ID}: " in answer.text
+    assert answer.text.count(SUB_ID) == 1
+    assert answer.text.endswith("next: edit source")
+    tool("create_file", path="tests/test_other.py", content=TEST_SUB.replace("test_sub", "test_other"))
+    assert "next: edit_claim" in tool("run_tests", ids=["tests/test_other.py"]).text
 
 
 def test_a_run_of_a_test_that_does_not_exist_is_an_answer(tool: Bench) -> None:
@@ -64,7 +67,8 @@ def test_a_turn_is_settled_once_and_its_footer_is_small(tool: Bench) -> None:
     done = settle_turn(tool.bench)
     assert done is not None
     assert (done.verdict, done.accepted) == ("accepted", (SUB_ID,))
-    assert done.text == done.footer
+    assert done.text == f"[tdd] accepted: {SUB_ID}. phase red"
+    assert done.footer == f"[tdd] accepted: {SUB_ID}; edited calc.py. phase red"
     assert estimate(done.footer) <= 80
     assert settle_turn(tool.bench) is None
 
@@ -115,7 +119,7 @@ def test_a_refactor_is_begun_ended_and_counted_for_the_plan(tool: Bench) -> None
     ended = tool("refactor_end")
     assert ended.text.startswith("[tdd] accepted"), ended.text
     assert verdicts_since(tool.bench.project, 0).refactors == 1
-    assert "● green tidy up" in tool("mark_step", step=1).text
+    assert tool("mark_step", step=1).text == "1 step, 1 green"
     assert tool("refactor_end").outcome == "denied"
 
 
@@ -128,11 +132,11 @@ def test_a_refactor_may_be_given_up(tool: Bench) -> None:
 
 def test_a_plan_is_coloured_by_the_log_and_linted(tool: Bench) -> None:
     shown = tool("submit_plan", steps=[{"title": "subtract", "test_id": SUB_ID}]).text
-    assert "1. ○ subtract" in shown
+    assert shown.startswith("1 step\n")
     assert "no test_file_path" in shown
     red(tool)
     assert (
-        "● red"
+        "1 red"
         in tool(
             "revise_plan",
             reason="file",
@@ -142,4 +146,4 @@ def test_a_plan_is_coloured_by_the_log_and_linted(tool: Bench) -> None:
     assert "still red" in tool("mark_step", step=1).text
     edit(tool, SUB)
     settle_turn(tool.bench)
-    assert "● green" in tool("mark_step", step=1).text
+    assert "1 green" in tool("mark_step", step=1).text

@@ -40,8 +40,8 @@ def test_the_table_is_sorted_and_has_what_the_law_needs() -> None:
 
 def test_tools_and_system_text_are_small() -> None:
     told = "".join(f"{tool.name}{tool.description}{json.dumps(tool.parameters)}" for tool in tools_for("m"))
-    assert estimate(told) < 1600
-    assert estimate(SYSTEM) < 700
+    assert estimate(told) < 960
+    assert estimate(SYSTEM) < 320
 
 
 def test_what_a_call_is_about_fits_a_line() -> None:

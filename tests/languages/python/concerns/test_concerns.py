@@ -395,6 +395,39 @@ def test_an_input_beside_its_answer_is_named() -> None:
     assert any("'Hi, there!'" in c.what and "'hi-there'" in c.what for c in found)
 
 
+SHORTEN_TESTS = {
+    "tests/test_cut.py": textwrap.dedent("""
+        from pkg.slug import cut
+
+        def test_keeps_the_end():
+            assert cut("one two", 3, keep="tail") == "two"
+    """)
+}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "option"),
+    [
+        ("text, n, keep=''", "if keep == 'tail':\n        return text[-n:]\n    return text[:n]", True),
+        ("text, n, keep=''", "return text[-n:] if keep == 'tail' else text[:n]", True),
+        ("text, n, keep=''", "match keep:\n        case 'tail':\n            return text[-n:]", True),
+        ("self, keep", "if keep == 'tail':\n        return self.text[-3:]", True),
+        ("text, n, keep=''", "if keep == 'tail':\n        return 'two'", False),
+        ("text, n, keep=''", "if keep == 'tail':\n        return 'two'[:n]", False),
+        ("text, n, keep=''", "if keep == 'tail':\n        return keep[1] + 'wo'", False),
+        ("text, n, keep=''", "if text == 'one two':\n        return text[-n:]", False),
+        ("text, n, keep=''", "found = keep == 'tail'\n    return found", False),
+    ],
+)
+def test_a_word_that_chooses_a_way_to_work_with_other_inputs_is_an_option(
+    parameters: str, body: str, *, option: bool
+) -> None:
+    source = f"def cut({parameters}):\n    {body}\n"
+    found = concerns({PATH: OLD}, {PATH: source}, SHORTEN_TESTS)
+    compared = [one for one in found if "is compared" in one.what]
+    assert [one.option for one in compared] == [option]
+
+
 @pytest.mark.parametrize("text", ["def (", "x = '\0'", "(" * 300 + ")" * 300])
 def test_what_does_not_parse_is_told(text: str) -> None:
     assert [(c.kind, c.blocks) for c in added(text)] == [("obscured", False)]

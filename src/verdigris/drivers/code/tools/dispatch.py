@@ -13,7 +13,7 @@ from verdigris.drivers.code.kernel_answers import in_tools
 from verdigris.drivers.code.plan import (
     BadPlan,
     Plan,
-    describe_plan,
+    count_steps,
     lint_plan,
     mark_step,
     read_plan,
@@ -140,7 +140,8 @@ class Dispatcher:
                     remaining = revise_plan(self._file.record.plan, remaining, self.verdicts())
                 return self._take_plan(remaining)
             case "mark_step":
-                return self._take_plan(mark_step(self._file.record.plan, given["step"], self.verdicts()))
+                marked = mark_step(self._file.record.plan, given["step"], self.verdicts())
+                return self._take_plan(marked, marked=True)
             case "finish":
                 return ToolAnswer("What you leave is judged now.", summary=given["summary"])
             case _:
@@ -149,9 +150,10 @@ class Dispatcher:
     def verdicts(self) -> Verdicts:
         return law.verdicts_since(self._bench.project, self._file.record.start)
 
-    def _take_plan(self, plan: Plan | BadPlan) -> ToolAnswer:
+    def _take_plan(self, plan: Plan | BadPlan, *, marked: bool = False) -> ToolAnswer:
+        """The answer does not repeat the steps that the model has just written."""
         if isinstance(plan, BadPlan):
             return failed(plan.words)
         self._file.add(Planned(plan))
-        odd = lint_plan(plan, greenfield=not self._bench.has_tests())
-        return ToolAnswer("\n".join((describe_plan(plan, self.verdicts()), *(f"lint: {one}" for one in odd))))
+        odd = () if marked else lint_plan(plan, greenfield=not self._bench.has_tests())
+        return ToolAnswer("\n".join((count_steps(plan, self.verdicts()), *(f"lint: {one}" for one in odd))))

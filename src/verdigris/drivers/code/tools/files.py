@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
 from verdigris.core.state import Phase
+from verdigris.core.test_ids import split_id
 from verdigris.drivers.code.tools.edit_formats import (
     BadPatch,
     Mismatch,
@@ -178,5 +179,12 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
         if data is not None:
             bench.know(path, data)
     implied = [claim for claim in bench.project.state().claims if claim not in claims]
-    told = f"; claims {', '.join(implied)}" if implied else ""
-    return ToolAnswer(f"written: {', '.join(texts)}{told}", wrote=True, more=given.get("more", False))
+    named = ", ".join(_short_name(claim) for claim in implied)
+    told = f"; claims {named}" if implied else ""
+    return ToolAnswer(f"written{told}", wrote=True, more=given.get("more", False))
+
+
+def _short_name(test_id: str) -> str:
+    """Without its file, which the model has just seen red."""
+    found = split_id(test_id)
+    return f"{found.function}{found.case}" or test_id

@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
+from verdigris.core.paths import PathClass
+from verdigris.core.policy.reds import implied_claim
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.code.grants import touched_files
-from verdigris.drivers.code.kernel_answers import describe_denial, describe_judgement, describe_run, in_tools
+from verdigris.drivers.code.kernel_answers import (
+    describe_denial,
+    describe_footer,
+    describe_judgement,
+    describe_run,
+    in_tools,
+)
 from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
 from verdigris.drivers.edits import quoting
@@ -34,7 +42,14 @@ if TYPE_CHECKING:
 def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     project = bench.project
     tested = run(project, given.get("ids", ()), cwd=project.root)
-    return ToolAnswer(describe_run(tested, withheld=bench.withheld, quote=quoting(project)))
+    claims = not isinstance(implied_claim(project.state()), Deny)
+    quote = quoting(project)
+
+    def quote_source(path: str, line: int) -> str:
+        """Of a test the model knows its lines: it has just written it."""
+        return "" if project.classify(path) is PathClass.TEST else quote(path, line)
+
+    return ToolAnswer(describe_run(tested, withheld=bench.withheld, quote=quote_source, edit_claims=claims))
 
 
 def edit_claim(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -115,7 +130,7 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
         return TurnVerdict(describe_denial(settlement), f"[tdd] denied [{settlement.rule}]", "denied")
     return TurnVerdict(
         _describe(bench, settlement),
-        in_tools(settlement.footer),
+        describe_footer(settlement),
         settlement.verdict.kind,
         settlement.accepted,
         settlement.aside,

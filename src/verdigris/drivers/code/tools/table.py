@@ -24,17 +24,13 @@ _ABOUT = 90
 
 _TEXT, _FLAG, _NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 _TEXTS = {"type": "array", "items": _TEXT}
-_STEP = {
-    "type": "object",
-    "properties": {"title": _TEXT, "test_id": _TEXT, "test_file_path": _TEXT},
-    "required": ["title"],
-    "additionalProperties": False,
-}
-_STEPS = {"type": "array", "items": _STEP}
-_PATH = {**_TEXT, "description": "from the project's root"}
-_MORE = {
-    **_FLAG,
-    "description": "true: another edit of the same change follows in your next reply, so do not judge it yet",
+_STEPS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {"title": _TEXT, "test_id": _TEXT, "test_file_path": _TEXT},
+        "required": ["title"],
+    },
 }
 
 
@@ -44,101 +40,64 @@ def _tool(
     required: Mapping[str, Mapping[str, Any]],
     optional: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ToolSpec:
-    parameters = {
-        "type": "object",
-        "properties": {**required, **(optional or {})},
-        "required": list(required),
-        "additionalProperties": False,
-    }
-    return ToolSpec(name, description, parameters)
+    """Only what a model needs to call it: these words stand in every prompt. `read_arguments` refuses what is
+    not named here, so the schema does not say that others are not allowed.
+    """
+    parameters: dict[str, Any] = {"type": "object", "properties": {**required, **(optional or {})}}
+    return ToolSpec(name, description, parameters | ({"required": list(required)} if required else {}))
 
 
 _COMMON = (
     _tool(
         "read_file",
-        "A file's text with line numbers.",
-        {"path": _PATH},
-        {"first": {**_NUMBER, "description": "line to begin with"}, "lines": _NUMBER},
+        "A file's text with line numbers; some lines from `first` on.",
+        {"path": _TEXT},
+        {"first": _NUMBER, "lines": _NUMBER},
     ),
-    _tool(
-        "list_files", "The files whose path matches a glob.", {"glob": {**_TEXT, "description": "** for all"}}
-    ),
-    _tool(
-        "search",
-        "Lines that contain a text, with file and number.",
-        {"text": _TEXT},
-        {"glob": _TEXT, "regex": _FLAG},
-    ),
+    _tool("list_files", "Files that match a glob; ** for all.", {"glob": _TEXT}),
+    _tool("search", "Lines that contain a text.", {"text": _TEXT}, {"glob": _TEXT, "regex": _FLAG}),
     _tool(
         "write_file",
-        "Writes a whole file; only after two failed edits of that file.",
-        {"path": _PATH, "content": _TEXT},
-        {"more": _MORE},
+        "Writes a whole file; only after two failed edits of it.",
+        {"path": _TEXT, "content": _TEXT},
+        {"more": _FLAG},
     ),
-    _tool(
-        "run_tests",
-        "Runs tests and records what is red. Without ids: the whole suite.",
-        {},
-        {"ids": {**_TEXTS, "description": "test ids, files or names"}},
-    ),
+    _tool("run_tests", "Runs test ids or files, without ids all; records reds.", {}, {"ids": _TEXTS}),
     _tool(
         "edit_claim",
-        "Says which red tests your next edits make pass; freezes the tests until the verdict.",
+        "Which reds your edits make pass.",
         {"test_ids": _TEXTS},
-        {"paths": {**_TEXTS, "description": "source that you will edit; default: all"}},
+        {"paths": _TEXTS},
     ),
-    _tool("submit_plan", "The steps of the task, each with the test that will prove it.", {"steps": _STEPS}),
-    _tool("mark_step", "Says that a step is done; a verdict has to have made it green.", {"step": _NUMBER}),
-    _tool(
-        "revise_plan",
-        "Replaces the steps that are not green.",
-        {"reason": _TEXT, "remaining_steps": _STEPS},
-    ),
+    _tool("submit_plan", "The steps, each with the test that proves it.", {"steps": _STEPS}),
+    _tool("mark_step", "A step that a verdict made green is done.", {"step": _NUMBER}),
+    _tool("revise_plan", "Replaces steps that are not green.", {"reason": _TEXT, "remaining_steps": _STEPS}),
     _tool(
         "shell",
-        "Runs a command in a sandbox where protected files are read-only. `job` reads a background job.",
+        "Runs a command in a sandbox; or shows, or stops, a background job.",
         {},
-        {
-            "command": _TEXT,
-            "seconds": {**_NUMBER, "description": "time limit"},
-            "background": _FLAG,
-            "job": _TEXT,
-            "stop": {**_FLAG, "description": "ends the job"},
-        },
+        {"command": _TEXT, "seconds": _NUMBER, "background": _FLAG, "job": _TEXT, "stop": _FLAG},
     ),
-    _tool("refactor_begin", "Opens a refactor: source may change, behaviour and tests may not.", {}),
-    _tool(
-        "refactor_end",
-        "Has the refactor judged.",
-        {},
-        {"abort": {**_FLAG, "description": "gives it up; its edits are set aside"}},
-    ),
-    _tool(
-        "test_bug",
-        "Reports that a test is wrong: it is never edited while frozen. Always allowed.",
-        {"place": {**_TEXT, "description": "FILE:LINE or test id"}, "why": _TEXT},
-    ),
-    _tool("finish", "Ends your work on the task, with a summary for the person.", {"summary": _TEXT}),
+    _tool("refactor_begin", "To restructure: source may change, behaviour not.", {}),
+    _tool("refactor_end", "Judges the refactor, or gives it up.", {}, {"abort": _FLAG}),
+    _tool("test_bug", "A test is wrong: FILE:LINE or id.", {"place": _TEXT, "why": _TEXT}),
+    _tool("finish", "Ends the task.", {"summary": _TEXT}),
 )
 _REPLACING = (
     _tool(
         "edit_file",
         "Replaces a text that stands exactly once in a file.",
-        {
-            "path": _PATH,
-            "search": {**_TEXT, "description": "exactly as in the file, without line numbers"},
-            "replace": _TEXT,
-        },
-        {"more": _MORE},
+        {"path": _TEXT, "search": _TEXT, "replace": _TEXT},
+        {"more": _FLAG},
     ),
-    _tool("create_file", "Makes a new file.", {"path": _PATH, "content": _TEXT}, {"more": _MORE}),
+    _tool("create_file", "Makes a new file.", {"path": _TEXT, "content": _TEXT}, {"more": _FLAG}),
 )
 _PATCHING = (
     _tool(
         "apply_patch",
         "Applies a patch from `*** Begin Patch` to `*** End Patch`; quoted lines have to match exactly.",
         {"patch": _TEXT},
-        {"more": _MORE},
+        {"more": _FLAG},
     ),
 )
 _GPT = re.compile(r"(?:.*/)?gpt-(?!4|3|oss)", re.IGNORECASE)
@@ -173,30 +132,21 @@ def describe_arguments(arguments: str) -> str:
 
 
 SYSTEM = """\
-You are a coding agent in a repository where test-driven development is a law of the tools, not a \
-request.
+You are a coding agent. Test-driven development is a law of your tools here, not a request.
 
-How a change is made:
-1. Red. Write one failing test, then run_tests with its id. It has to fail on an assertion, or inside \
-the project's source. Where the test needs names that do not exist yet, write stubs for them: \
-declarations whose bodies only raise, pass or return a constant, marked `STUB:TDD`.
-2. Claim. An edit of source right after a single valid red claims it; with several reds call edit_claim. \
-From then on the tests are frozen.
-3. Green. Edit source. Put all edits of a change into one reply, as several calls; if you must spread \
-them over replies, set `more` on all but the last. When a reply with edits ends, the kernel runs the \
-claimed tests and the suite and gives a verdict in a line that begins with [tdd].
-4. accepted: go on with the next test. Anything else: read the reasons and repair. Twice not accepted: \
-your edits are set aside, and you begin again from the red.
+1. Red: write one failing test and run_tests its id. It fails on an assertion or inside source. Names that \
+it lacks: write stubs, bodies that only raise or return a constant, marked `STUB:TDD`.
+2. Green: edit source. That claims the red (reds in several files: edit_claim first) and freezes the tests. \
+Put all edits of a change into one reply; else set `more` on edits that others follow in the next. After the \
+reply the suite is run, and the verdict stands in a line that begins with [tdd].
+3. accepted: go on with the next test. Else repair by its reasons; after two failures your edits are set \
+aside, and you begin again from the red.
+Calls run in order: test, run_tests and edit may be one reply.
 
-Rules:
-- Source cannot be edited before a test is red. Tests cannot be edited from claim to verdict. Tests are \
-never deleted, skipped or weakened.
-- A wrong test is reported with test_bug; to stop there is right.
-- Restructuring without new behaviour goes between refactor_begin and refactor_end.
-- Write general code. Do not make source answer the examples of the tests.
-- A denial says the rule, the reason and the next move: take that move. What a shell may not write, no \
-other command may write either.
-- For more than one test, call submit_plan first: steps {title, test_id, test_file_path}. Where there \
-are no tests yet, step 1 writes the first failing one.
-- Read a file before you edit it. Keep replies short. When the task is done, call finish.
+- Tests are never deleted, skipped or weakened. A wrong one: test_bug; to stop there is right.
+- Write general code, not the answers of the tests' examples.
+- A denial names the next move: take it.
+- Several tests: submit_plan first; without any test, step 1 writes a failing one.
+- Paths are from the project's root. Read a file before you edit it. Keep replies short. When the task is \
+done, call finish.
 """

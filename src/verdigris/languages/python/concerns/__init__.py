@@ -127,6 +127,7 @@ def _new(
                     blocks,
                     literal=hit.literal,
                     constant=hit.constant,
+                    option=hit.option,
                 )
 
 

@@ -154,6 +154,8 @@ class Hit:
     """What the tests expect or ask, and source holds."""
     constant: bool = False
     """It is returned with nothing of the tests' questions beside it: a first step may be such a constant."""
+    option: bool = False
+    """A word that chooses between ways to work with the other inputs, as `mode == "end"` does."""
 
 
 def quote_statement(statement: ast.stmt, node: ast.AST) -> str:

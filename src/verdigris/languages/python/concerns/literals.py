@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.languages.python.concerns.answers import Hit
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _LONG = 12
+_WORD = re.compile(r"[A-Za-z][\w-]*")
+_SELF = frozenset({"self", "cls"})
 _SEVERAL = 3
 
 
@@ -39,9 +41,54 @@ def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal
             yield from _standing(node, _plain(parts), frozenset(known.answers) - old, known, "lined up")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
             flat = [*_flat(left), *_flat(right)]
-            yield from _standing(node, _plain(flat), known.asked - old, known, "compared")
+            hits = _standing(node, _plain(flat), known.asked - old, known, "compared")
+            yield from (replace(hit, option=_is_option(seen, [left, right], hit, known)) for hit in hits)
         case ast.MatchValue(value=value):
-            yield from _standing(node, _plain([value]), known.asked - old, known, "compared")
+            hits = _standing(node, _plain([value]), known.asked - old, known, "compared")
+            subject = [seen.statement.subject] if isinstance(seen.statement, ast.Match) else []
+            yield from (replace(hit, option=_is_option(seen, subject, hit, known)) for hit in hits)
+
+
+def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSecrets) -> bool:
+    """Whether what the comparison guards works with other inputs than the compared one, and holds no answer.
+
+    In the guarded part the compared value is known: what depends on it alone is a constant, however it is
+    put together.
+    """
+    guarded = _guarded_part(seen)
+    if not guarded or not _WORD.fullmatch(hit.literal) or _literals(guarded) & frozenset(known.answers):
+        return False
+    others = _inputs_of(seen) - {ast.dump(part) for side in compared for part in ast.walk(side)}
+    return any(ast.dump(part) in others for node in guarded for part in ast.walk(node))
+
+
+def _guarded_part(seen: SeenNode) -> list[ast.AST]:
+    """What runs where the comparison holds; nothing where it is no condition of its own."""
+    match seen.statement:
+        case ast.If(test=test, body=body) if _holds(test, seen.node):
+            return list(body)
+        case ast.Match(cases=cases):
+            return [part for case in cases if _holds(case.pattern, seen.node) for part in case.body]
+        case statement:
+            choices = (part for part in ast.walk(statement) if isinstance(part, ast.IfExp))
+            return [choice.body for choice in choices if _holds(choice.test, seen.node)]
+
+
+def _holds(whole: ast.AST, node: ast.AST) -> bool:
+    return any(part is node for part in ast.walk(whole))
+
+
+def _inputs_of(seen: SeenNode) -> frozenset[str]:
+    """Where a function takes its values from: its parameters, and attributes of its object."""
+    if seen.function is None:
+        return frozenset()
+    given = seen.function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    names = [one.arg for one in every if one is not None]
+    taken = {ast.dump(ast.Name(name, ast.Load())) for name in names if name not in _SELF}
+    parts = (part for part in ast.walk(seen.function) if isinstance(part, ast.Attribute))
+    own = {ast.dump(p) for p in parts if isinstance(p.value, ast.Name) and p.value.id in _SELF}
+    return frozenset(taken | own)
 
 
 def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
@@ -218,7 +265,7 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
     return [arg for call in calls for arg in (*call.args, *(k.value for k in call.keywords))]
 
 
-def _literals(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
+def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
     found = (part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant))
     return frozenset(value for value in found if telling(value))
 
