@@ -50,7 +50,7 @@ def test_a_task_becomes_an_accepted_change(tmp_path: Path) -> None:
     assert "shapes" not in ran.err
     assert "lint" not in answers[0]
     assert "calculator.py (new):" in answers[2]
-    assert f"{TEST_ID}: red" in answers[4]
+    assert f"red {TEST_ID}: " in answers[4]
     assert answers[5].splitlines()[0] == f"written: calculator.py; claims {TEST_ID}"
     assert answers[5].splitlines()[-1].startswith("[tdd] accepted")
 
