@@ -51,7 +51,7 @@ def test_a_task_becomes_an_accepted_change(tmp_path: Path) -> None:
     assert "lint" not in answers[0]
     assert "calculator.py (new):" in answers[2]
     assert f"red {TEST_ID}: " in answers[4]
-    assert answers[5].splitlines()[0] == f"written: calculator.py; claims {TEST_ID}"
+    assert answers[5].splitlines()[0] == "written; claims test_add"
     assert answers[5].splitlines()[-1].startswith("[tdd] accepted")
 
 
