@@ -46,7 +46,7 @@ def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     quote = quoting(project)
 
     def quote_source(path: str, line: int) -> str:
-        """Of a test the model knows its lines: it has just written it."""
+        """The model knows the lines of a test that it has just written."""
         return "" if project.classify(path) is PathClass.TEST else quote(path, line)
 
     return ToolAnswer(describe_run(tested, withheld=bench.withheld, quote=quote_source, edit_claims=claims))
