@@ -49,7 +49,7 @@ format: $(TOOLS) ## put the code into the house format
 	$(BIN)/ruff check --fix .
 
 bench: $(TOOLS) ## ratios against the floors, interleaved in one run
-	$(BIN)/python benchmarks/run.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/run.py
 
 redteam: $(TOOLS) ## cheats, honest work, attacks on the gate and on cycles (CHEATS= BYPASS= SCRIPTS= CYCLES=folder)
 	$(BIN)/python -m redteam.cheats $(if $(CHEATS),--cheats $(CHEATS))

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from timing import Row, ToolTime, own_rows
 
+from support.katas import recorded_run
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Asked, StepBegan, StepEnded
-from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.roles import TEAM
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def rows() -> list[Row]:
     clock = _Clock()
     with tempfile.TemporaryDirectory(prefix="tdd-bench-") as name, clock.tools.taken():
         os.environ["HOME"] = name
-        ended = recorded.replay(Path(name).resolve() / "kata", Actor(client="bench"), clock, STEPS)
+        ended = recorded_run.replay(Path(name).resolve() / "kata", Actor(client="bench"), clock, STEPS)
     first, last = clock.prompts[4], clock.prompts[-1]
     return [
         *(

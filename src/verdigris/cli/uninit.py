@@ -95,12 +95,12 @@ def _remove_pre_push() -> list[Line]:
 def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
     from verdigris.drivers.loop.branches import work
-    from verdigris.drivers.machine import worktree
+    from verdigris.drivers.machine import open_machine
     from verdigris.drivers.private_worktree import remove
     from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root
-    found = (*worktree.leftovers(root), *work.leftovers(root))
+    found = (*open_machine.leftovers(root), *work.leftovers(root))
     show(leftover_lines((one.what, one.kept) for one in found))
     remove(root, found)
 

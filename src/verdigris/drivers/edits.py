@@ -1,4 +1,4 @@
-"""Carries a role's edits out through the kernel; what is refused or fails goes back in words."""
+"""What roles are shown of a project, and how their edits are carried out through the kernel."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Deny
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import LINK, PathClass
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
+from verdigris.models.roles.context import HUGE, Material, as_text
 from verdigris.storage.project import text_of, texts_at
 from verdigris.turns.candidate_run import format_edits
 from verdigris.turns.operation import operation
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.state import Red
+    from verdigris.models.roles.context import Tree
     from verdigris.storage.project import Project
 
 
 _TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
 _GIST = 200
 FORMATTED = frozenset({PathClass.TEST, PathClass.SOURCE})
+_MANY_FILES = 2_000
+"""In a larger project only tests and source are read."""
 
 
 @value
@@ -148,3 +152,35 @@ def describe_tools(project: Project) -> Iterator[str]:
             yield f"What you write is formatted by `{stack.format}`."
         if stack.check:
             yield f"It has to pass `{stack.check}`."
+
+
+def gather_material(project: Project, tree: str, brief: str, brief_path: str, budget: int) -> Material:
+    """`tree`: what the role begins with. `brief`: what says what is to be built, as text."""
+    stack = project.settings.stacks[0]
+    return Material(
+        kata=brief,
+        classify=project.classify,
+        language=stack.language,
+        runner=stack.runner,
+        kata_path=brief_path,
+        files=read_files(project, tree),
+        tools=tuple(describe_tools(project)),
+        withheld=frozenset(project.state().held_out),
+        budget=budget,
+    )
+
+
+def read_files(project: Project, tree: str) -> Tree:
+    entries = project.workspace.files(tree)
+    some = len(entries) > _MANY_FILES
+    told = [
+        entry.path
+        for entry in entries
+        if entry.mode != LINK
+        and (not some or project.classify(entry.path) in {PathClass.SOURCE, PathClass.TEST})
+    ]
+    texts = {
+        path: as_text(data) if data is not None and len(data) <= 4 * HUGE else None
+        for path, data in project.workspace.read_many(tree, told).items()
+    }
+    return {**dict.fromkeys((entry.path for entry in entries), None), **texts}

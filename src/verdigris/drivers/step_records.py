@@ -1,24 +1,32 @@
-"""Writes the record of a step for people (`.tdd/plan`) and for programs (`.tdd/logs`)."""
+"""What a step leaves behind: its commit message, and its record for people (`.tdd/plan`) and programs."""
 
 from __future__ import annotations
 
 import json
+import re
+import textwrap
+from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.value import field, value
 from verdigris.models.request import whole_share
-from verdigris.storage.tdd_folder import prepare_folder, write_whole
+from verdigris.storage.durable_files import prepare_folder, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.report import TestReport
+    from verdigris.core.state import Red
     from verdigris.drivers.budget import Metered
     from verdigris.models.providers import Scrubber
     from verdigris.models.roles import Role
 
 
 SCHEMA = 1
+WIDTH = 76
+SUBJECT = 72
+MOST_CONCERNS = 5
 
 
 def _run(report: TestReport) -> dict[str, Any]:
@@ -117,3 +125,120 @@ class StepRecords:
 
     def _write(self, path: Path, text: str) -> None:
         write_whole(path, self._scrub(text).encode("utf-8", "backslashreplace"))
+
+
+@value
+class Proposal:
+    """What a role says of its edits: kept in the log before they are written."""
+
+    type: str
+    subject: str
+    rationale: str
+    intents: Mapping[str, str] = field(default_factory=dict)
+    """Path → what the change is for."""
+    reds: Mapping[str, str] = field(default_factory=dict)
+    """Of the implementor: test id → the failure that it had."""
+    because: str = ""
+    """Of a tester whose test came back: what the implementor found."""
+    points: tuple[int, ...] = ()
+    """Of the tester: the points of the kata that the test shows."""
+
+
+@value
+class Verified:
+    """What the kernel found."""
+
+    verdict: str
+    suite: str = ""
+    """How many tests passed, in words."""
+    tests: tuple[str, ...] = ()
+    reds: Mapping[str, str] = field(default_factory=dict)
+    oracle: str = ""
+    concerns: tuple[str, ...] = ()
+
+
+def message(role: Role, step: int, proposal: Proposal, verified: Verified) -> str:
+    """Why, then what differs file by file where the role said it; all else is in the trailers."""
+    intents = [f"{path}: {flat(what)}" for path, what in proposal.intents.items() if _tells(what, proposal)]
+    parts = (
+        _headline(proposal),
+        _fill_paragraph(_paragraphs(proposal.rationale)),
+        _fill_paragraph([f"Revised because {flat(proposal.because)}"] if proposal.because else []),
+        _bullets(intents) if len(intents) > 1 else "",
+        "\n".join(f"{name}: {flat(text)}" for name, text in _trailers(role, step, proposal, verified)),
+    )
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _tells(what: str, proposal: Proposal) -> bool:
+    return bool(what.strip()) and flat(what) not in {flat(proposal.subject), flat(proposal.rationale)}
+
+
+def _headline(proposal: Proposal) -> str:
+    line = f"{proposal.type}: {style_subject(proposal.subject)}"
+    return line if len(line) <= SUBJECT else line[: SUBJECT - 1].rstrip() + "…"
+
+
+def style_subject(subject: str) -> str:
+    """As conventional commits have it: no capital that is only a sentence's, and no full stop."""
+    line = flat(subject)
+    line = line[:-1] if line.endswith(".") and not line.endswith("..") else line
+    first = line.partition(" ")[0]
+    plain = first[1:].islower() or first == "A"
+    return line[:1].lower() + line[1:] if plain and first[:1].isupper() else line
+
+
+def _trailers(role: Role, step: int, proposal: Proposal, verified: Verified) -> Iterator[tuple[str, str]]:
+    yield "TDD-Role", role.name
+    yield "TDD-Step", str(step)
+    yield from (("TDD-Test", test) for test in verified.tests)
+    yield from (("TDD-Red", f"{failure} ({test})") for test, failure in verified.reds.items())
+    yield from (("TDD-Point", str(point)) for point in proposal.points)
+    yield "TDD-Verdict", verified.verdict
+    if verified.suite:
+        yield "TDD-Suite", verified.suite
+    yield from (("TDD-Concern", concern) for concern in verified.concerns[:MOST_CONCERNS])
+    if verified.oracle:
+        yield "TDD-Oracle", verified.oracle
+
+
+def told_red(red: Red) -> tuple[str, str]:
+    """Its id, and kind and place of its failure: a message may hold addresses and times."""
+    kind = red.failure.partition(":")[0] or red.status
+    place = f" at {red.place}" if red.place and not red.place.startswith("/") else ""
+    return red.test_id, f"{kind}{place}"
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Each paragraph, and each item of a list, is a line of its own."""
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+[.)])\s)", text.strip()):
+        if line := flat(re.sub(r"^\s*(?:[-*]|\d+[.)])\s+", "", block)):
+            yield line
+
+
+def _fill_paragraph(lines: Iterable[str]) -> str:
+    """One paragraph as a paragraph, several as a list."""
+    told = list(lines)
+    if len(told) != 1:
+        return _bullets(told)
+    return textwrap.fill(told[0], WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(
+        textwrap.fill(
+            flat(line),
+            WIDTH,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
+
+
+def flat(text: str) -> str:
+    """On one line, and of characters that can be read: ids may hold any bytes."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in line)

@@ -10,8 +10,8 @@ from verdigris.core.events import CycleFilesInstalled, CycleFilesRemoved, decode
 from verdigris.core.value import value
 from verdigris.storage.config.file import parse
 from verdigris.storage.config.template import with_key
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.project import CONFIG
-from verdigris.storage.tdd_folder import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

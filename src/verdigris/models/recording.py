@@ -13,7 +13,7 @@ from verdigris.core.errors import ModelMisused, ModelUnavailable, UserError
 from verdigris.core.value import value
 from verdigris.models.protocol import Ask, ModelReply, ToolCall, Usage
 from verdigris.models.request import prompt_text
-from verdigris.storage.json_lines import append_line, read_lines
+from verdigris.storage.durable_files import append_line, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

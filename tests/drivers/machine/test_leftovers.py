@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from support.machines import make_kata
-from verdigris.drivers.machine.worktree import leftovers
+from verdigris.drivers.machine.open_machine import leftovers
 from verdigris.drivers.private_worktree import remove
 
 

@@ -11,9 +11,8 @@ import pytest
 from support.machines import make_kata, nobody
 from verdigris.core.errors import UserError
 from verdigris.drivers.happenings import Asked, Noted, StepEnded
-from verdigris.drivers.machine.open_machine import open_machine
+from verdigris.drivers.machine.open_machine import open_machine, place
 from verdigris.drivers.machine.run import MachineRun
-from verdigris.drivers.machine.worktree import place
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:

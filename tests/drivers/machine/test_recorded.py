@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.katas import recorded_run
 from support.katas.string_calculator_python import script
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Noted
-from verdigris.drivers.machine import recorded
 from verdigris.models.recording import read_recording
 from verdigris.storage.git import ask_users_git
 
@@ -20,19 +20,19 @@ ANEW = "record it anew: PYTHONPATH=. python -m support.katas.record, in the fold
 
 
 def test_the_recording_is_of_the_whole_script() -> None:
-    places = read_recording(recorded.TALK)
+    places = read_recording(recorded_run.TALK)
     expected = [(f"step-{n}-{turn.role}", turn) for n, turn in enumerate(script().turns, 1)]
     assert list(places) == [place for place, _ in expected]
-    assert len(expected) == recorded.STEPS + 1
+    assert len(expected) == recorded_run.STEPS + 1
     for place, turn in expected:
         assert [exchange.reply.text for exchange in places[place]] == [turn.answer], ANEW
-    assert recorded.TALK.stat().st_size < 200_000
+    assert recorded_run.TALK.stat().st_size < 200_000
 
 
 def test_one_call_a_step_and_none_that_is_much_longer_than_the_fifth() -> None:
     """Of a run with a scripted server that counts: 31 steps from nothing to the last rule."""
-    calls = [exchange for place in read_recording(recorded.TALK).values() for exchange in place]
-    assert len(calls) == recorded.STEPS + 1
+    calls = [exchange for place in read_recording(recorded_run.TALK).values() for exchange in place]
+    assert len(calls) == recorded_run.STEPS + 1
     prompts = [exchange.reply.usage.prompt for exchange in calls]
     assert max(prompts[26], prompts[-1]) <= 2 * prompts[4], prompts
     uncached = [call.reply.usage.prompt - call.reply.usage.cached for call in calls]
@@ -42,7 +42,7 @@ def test_one_call_a_step_and_none_that_is_much_longer_than_the_fifth() -> None:
 @pytest.mark.slow
 def test_a_replay_makes_proven_commits_and_says_what_it_is(tmp_path: Path) -> None:
     happenings: list[Happening] = []
-    ended = recorded.replay(tmp_path / "show", Actor(client="demo"), happenings.append, 3)
+    ended = recorded_run.replay(tmp_path / "show", Actor(client="demo"), happenings.append, 3)
     assert (ended.outcome, len(ended.commits)) == ("steps-made", 2)
     subjects = ask_users_git(tmp_path / "show", "log", "--reverse", "--format=%s").splitlines()
     assert subjects == ["chore: scaffold the kata", *script().commits[:2]]

@@ -13,11 +13,7 @@ from verdigris.gates.clients.claude import quick
 from verdigris.gates.clients.registry import BUILT_IN
 
 ROOT = Path(verdigris.__file__).parent
-OWN = re.compile(
-    rf"gates/clients/(?:{'|'.join(BUILT_IN)})/|gates/clients/registry\.py|core/agents\.py"
-    # Compiled regular expressions of older versions, and recorded conversations, are data.
-    r"|drivers/machine/recorded/"
-)
+OWN = re.compile(rf"gates/clients/(?:{'|'.join(BUILT_IN)})/|gates/clients/registry\.py|core/agents\.py")
 MODULES = sorted(
     name
     for path in ROOT.rglob("*")

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from support.cli import Cli, Ran
 from support.gitrepo import GitRepo
+from support.katas import recorded_run
 from support.katas.script import served
 from support.openai_server import serving
-from verdigris.drivers.machine import recorded
 from verdigris.drivers.machine.roles import TEAM
 
 if TYPE_CHECKING:
     from support.katas.script import Script
 
-STRING_CALCULATOR = recorded.KATA
+STRING_CALCULATOR = recorded_run.KATA
 BOWLING_GAME = Path(__file__).with_name("bowling_game.md")
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.cli import DEAF_TO, TDD
-from support.katas import leap_year_unittest, shipping_unittest, string_calculator_python
+from support.katas import leap_year_unittest, recorded_run, shipping_unittest, string_calculator_python
 from support.katas.script import served
 from support.openai_server import serving
 from verdigris.core.records import Actor
 from verdigris.drivers.demo import recordings as kata
 from verdigris.drivers.demo import recordings as spec
-from verdigris.drivers.machine import recorded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,9 +37,9 @@ class Recording:
 RECORDINGS = {
     "string-calculator": Recording(
         lambda: served(string_calculator_python.script()),
-        recorded.prepare,
-        ("run", "--steps", str(recorded.STEPS + 1)),
-        recorded.TALK,
+        recorded_run.prepare,
+        ("run", "--steps", str(recorded_run.STEPS + 1)),
+        recorded_run.TALK,
     ),
     "leap-year": Recording(
         lambda: served(leap_year_unittest.script()),

@@ -18,7 +18,7 @@ from verdigris.drivers.code.conversation import Conversation
 from verdigris.drivers.code.grants import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.drivers.code.plan import Plan
 from verdigris.models.protocol import Message, Usage
-from verdigris.storage.json_lines import append_line, read_lines
+from verdigris.storage.durable_files import append_line, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ from verdigris.drivers.code.session_file import (
 )
 from verdigris.drivers.code.tools.table import tools_for
 from verdigris.drivers.corpus.triple import Author, LeftOut
-from verdigris.storage.tdd_folder import NAME as TDD_FOLDER
+from verdigris.storage.durable_files import TDD_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -25,9 +25,9 @@ from verdigris.drivers.cycle.frame import (
 from verdigris.drivers.cycle.pages import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.specs.spec import normalized_digest
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.snapshots.head_moves import checked_out, listing
-from verdigris.storage.tdd_folder import write_whole
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

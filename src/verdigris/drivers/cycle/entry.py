@@ -10,7 +10,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec
 from verdigris.drivers.specs.spec_lint import EXAMPLE, lint_spec
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
 from verdigris.storage.repository import head, in_progress
@@ -197,7 +197,9 @@ def dirty_paths(project: Project) -> Iterator[str]:
     said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all").out
     entries = [entry for entry in said.split("\0") if len(entry) > 3]  # noqa: PLR2004 - the status and a space
     yield from (
-        e[3:] for e in entries if not (e.startswith("?? ") and e[3:].startswith(f"{tdd_folder.NAME}/"))
+        e[3:]
+        for e in entries
+        if not (e.startswith("?? ") and e[3:].startswith(f"{durable_files.TDD_FOLDER}/"))
     )
 
 

@@ -16,7 +16,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict.turn_events import denial_event
 from verdigris.drivers.cycle.entry import read_at
 from verdigris.languages.registry import holds_tests
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
@@ -223,7 +223,7 @@ def _changed_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
         state, path = entry[:2], entry[3:]
         if not path:
             continue
-        known = state != "??" and not path.startswith(f"{tdd_folder.NAME}/")
+        known = state != "??" and not path.startswith(f"{durable_files.TDD_FOLDER}/")
         if path in own or known or project.classify(path) not in {PathClass.OTHER, PathClass.SWITCH}:
             yield path
 

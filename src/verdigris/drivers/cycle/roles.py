@@ -9,8 +9,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.frame import spec_of
 from verdigris.drivers.cycle.pages import EXAMPLE
-from verdigris.drivers.edits import describe_reds
-from verdigris.drivers.material import gather_material
+from verdigris.drivers.edits import describe_reds, gather_material
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.edit_faults import plain

@@ -20,7 +20,7 @@ from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.models.protocol import Usage
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.paths import canonical
 from verdigris.turns.operation import operation
@@ -218,7 +218,7 @@ class CycleRun:
         start = cycle.frozen if cycle.stage is Stage.GREEN else cycle.tree
         tree = workspace.snapshot()
         changed = (change.path for change in workspace.changes(start, tree))
-        paths = [path for path in changed if not path.startswith(f"{tdd_folder.NAME}/")]
+        paths = [path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
         return workspace.diff(start, tree, paths) if paths else ""
 
     def _tell_end(self, ended: CycleEnd) -> RunEnded:

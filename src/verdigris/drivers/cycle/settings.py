@@ -19,7 +19,7 @@ from verdigris.storage.config.drivers import (
     check_below_root,
     shared_values,
 )
-from verdigris.storage.tdd_folder import prepare_folder, write_whole
+from verdigris.storage.durable_files import prepare_folder, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -35,8 +35,8 @@ from verdigris.models.casting import cast_roles
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.lock import hold_alone
-from verdigris.storage.tdd_folder import write_whole
 from verdigris.turns.aside import lay_back
 from verdigris.turns.test_bug import report_bug
 

@@ -32,7 +32,7 @@ from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.drivers.specs.spec import normalized_digest, slug
 from verdigris.setup.initialisation import has_tests
-from verdigris.storage.tdd_folder import prepare_folder
+from verdigris.storage.durable_files import prepare_folder
 from verdigris.turns.operation import operation
 from verdigris.turns.test import run_tests
 

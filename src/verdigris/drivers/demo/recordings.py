@@ -15,7 +15,6 @@ from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.drivers.demo.play import lay_out
 from verdigris.drivers.happenings import RunEnded
 from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.recorded import IN_PLACE
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun
 from verdigris.setup.initialisation import initialise
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.happenings import Watcher
 
 
+IN_PLACE = "machine: {sandbox: false}\n"
+"""Of a tdd.yaml: the machine works in the folder itself."""
 KATA = Path(__file__).with_name("leap_year.md")
 KATA_TALK = Path(__file__).with_name("leap_year.jsonl")
 KATA_STEPS = 6

@@ -9,7 +9,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
 from verdigris.drivers.edits import Bad, forbidden, settle_edits, write_changes
 from verdigris.drivers.judges.tester import test_texts_at as tests_of
-from verdigris.drivers.message import flat
+from verdigris.drivers.step_records import flat
 from verdigris.languages.python.concerns import concerns
 from verdigris.languages.python.stubs.origins import MARK
 from verdigris.models.roles import feedback

@@ -11,7 +11,7 @@ from verdigris.core.paths import FILE
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.drivers.edits import Bad
-from verdigris.drivers.message import Verified
+from verdigris.drivers.step_records import Verified
 from verdigris.setup.initialisation import has_tests
 from verdigris.turns.test import run_tests
 

@@ -18,7 +18,7 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
 from verdigris.drivers.judges.step import Judged, with_changes
-from verdigris.drivers.message import Verified, told_red
+from verdigris.drivers.step_records import Verified, told_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.value import value
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.lock import hold_alone, hold_lock
 from verdigris.storage.repository import LOCKS
-from verdigris.storage.tdd_folder import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Meter
+from verdigris.drivers.edits import gather_material
 from verdigris.drivers.happenings import Delayed, Noted, scrub_events
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
@@ -19,7 +20,6 @@ from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of, 
 from verdigris.drivers.loop.programs.discovery import find_program, lint_program
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
-from verdigris.drivers.material import gather_material
 from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
 from verdigris.drivers.step_records import StepRecords
 from verdigris.models.casting import cast_roles

@@ -16,11 +16,11 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.judges.step import oracle_of
 from verdigris.drivers.machine import history
+from verdigris.drivers.machine.open_machine import taken_back
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
-from verdigris.drivers.machine.worktree import taken_back
-from verdigris.drivers.message import Proposal, Verified, message
 from verdigris.drivers.private_worktree import ancestor, ref
-from verdigris.storage import tdd_folder
+from verdigris.drivers.step_records import Proposal, Verified, message
+from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
@@ -74,7 +74,7 @@ def commit_step(
     paths = tuple(
         path
         for path in _changed_paths(project, step.tree, tree)
-        if not path.startswith(f"{tdd_folder.NAME}/")
+        if not path.startswith(f"{durable_files.TDD_FOLDER}/")
     )
     proposal = _proposal(project, step)
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))

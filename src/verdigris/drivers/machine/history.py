@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.value import value
+from verdigris.drivers.machine.open_machine import place
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
-from verdigris.drivers.machine.worktree import place
-from verdigris.drivers.message import flat
+from verdigris.drivers.step_records import flat
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.storage.git import ask_users_git, users_git
 from verdigris.storage.lock import hold_lock

@@ -1,4 +1,4 @@
-"""Opens the machine on a repository: chooses the worktree and checks that every role has a player."""
+"""Opens the machine on a repository: its private worktree, which follows the branch, and who plays its roles."""
 
 from __future__ import annotations
 
@@ -11,19 +11,31 @@ from verdigris.core.errors import UserError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
+from verdigris.core.value import value
+from verdigris.drivers import private_worktree
 from verdigris.drivers.budget import Meter
 from verdigris.drivers.happenings import Delayed, scrub_events
-from verdigris.drivers.machine import worktree
 from verdigris.drivers.machine.roles import TEAM
-from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private, ref
+from verdigris.drivers.private_worktree import (
+    Leftover,
+    adapt_stacks,
+    ancestor,
+    current_branch,
+    describe_changes,
+    hooks,
+    is_made,
+    make,
+    open_private,
+    ref,
+)
 from verdigris.drivers.step_records import StepRecords
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
 from verdigris.models.casting import cast_roles
 from verdigris.models.roles.context import as_text
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.storage.config import load_machine
-from verdigris.storage.git import git
+from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import head, in_progress
@@ -39,13 +51,105 @@ if TYPE_CHECKING:
     from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
     from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
 
 
+DRIVER, BRANCHES = "machine", "tdd-machine/"
 CLIENT = "machine"
 _BUSY = "a machine is at work in this worktree already"
 _LET_IT_END = "let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is"
 _BUILDING = 180
 """Seconds for a compiler that begins with nothing."""
+
+
+@value
+class Private:
+    root: Path
+    branch: str
+    made: bool
+    """It was not there before."""
+
+
+def private(home: Repository, branch: str) -> Private:
+    """The private worktree of the user's branch: made or found, and moved along with that branch."""
+    root, ours = place(home, branch), f"{BRANCHES}{branch}"
+    made = not is_made(root)
+    if made:
+        make(home, DRIVER, root, ours, ref(branch))
+    _move_along(home, root, ours, branch)
+    return Private(root, ours, made)
+
+
+def place(home: Repository, branch: str) -> Path:
+    return private_worktree.place(home, DRIVER, branch)
+
+
+def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
+    """Only ever forward: what diverged is for a person to bring together."""
+    if current_branch(root) != ours:
+        raise UserError(
+            f"the machine's worktree {root} is not on its branch {ours}",
+            hint=f"git -C {root} switch {ours}, or remove it: git worktree remove --force {root}",
+        )
+    if not ancestor(home.root, ref(branch), ref(ours)) and not ancestor(home.root, ref(ours), ref(branch)):
+        raise UserError(
+            f"{branch} and the machine's branch {ours} have diverged",
+            hint=f"put yours on top: `git rebase {ours}`; {_given_up(root, ours, branch)}",
+        )
+    if taken_back(home.root, ref(branch), ref(ours)):
+        raise UserError(
+            f"{branch} was reset to before the machine's commits, which are still on {ours}",
+            hint=f"to have them again: `git merge --ff-only {ours}`; {_given_up(root, ours, branch)}",
+        )
+
+
+def _given_up(root: Path, ours: str, branch: str) -> str:
+    words = f"git worktree remove --force {root} && git branch --force {ours} {branch}"
+    return f"or give the machine's up: `{words}`"
+
+
+def taken_back(root: Path, theirs: str, ours: str) -> bool:
+    """Whether the user's branch had commits of ours once, and has them no more: a person took them away."""
+    ahead = ask_users_git(root, "rev-list", f"{theirs}..{ours}").split()
+    had = git(root, "reflog", "show", "--format=%H", theirs).out.split() if ahead else []
+    return not frozenset(had).isdisjoint(ahead)
+
+
+def behind(root: Path, branch: str) -> bool:
+    """Whether the user's branch has commits that the worktree has not."""
+    return not ancestor(root, ref(branch), "HEAD")
+
+
+def leftovers(root: Path) -> tuple[Leftover, ...]:
+    """Lists what is there, and what of it exists nowhere else; changes nothing."""
+    return (*_branches(root), *_folder(root))
+
+
+def _branches(root: Path) -> Iterator[Leftover]:
+    said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
+    for line in said.splitlines():
+        branch, _, place = line.partition("\0")
+        theirs = branch.removeprefix(BRANCHES)
+        where = f" in {place}" if place else ""
+        what = f"the machine's branch {branch}{where}"
+        yield Leftover(what, _unsafe(root, branch, theirs, place), place, branch)
+
+
+def _unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
+    if not ancestor(root, ref(branch), ref(theirs)):
+        moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
+        return f"{theirs} does not have its commits: {moves}"
+    return describe_changes(place) if place else ""
+
+
+def _folder(root: Path) -> Iterator[Leftover]:
+    """Only where nobody put anything else into it."""
+    folder = root / durable_files.TDD_FOLDER
+    if not durable_files.is_made_here(root):
+        return
+    others = sorted(path.name for path in folder.iterdir() if path.name not in durable_files.PRIVATE)
+    kept = f"it holds {others[0]}, which is not the machine's" if others else ""
+    yield Leftover(f"{durable_files.TDD_FOLDER}/ with the machine's plans and logs", kept, folder=str(folder))
 
 
 @dataclass(frozen=True)
@@ -153,13 +257,13 @@ def dirty(root: Path) -> list[str]:
     """Files that differ from HEAD, of those that git knows or would add; nothing of ours."""
     said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
     paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
-    return [path for path in paths if not path.startswith(f"{tdd_folder.NAME}/")]
+    return [path for path in paths if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
 
 
 def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
-    found = worktree.private(home.repo, branch)
+    found = private(home.repo, branch)
     project = open_private(home, found.root, CLIENT, settings.share)
-    if worktree.behind(found.root, branch):
+    if behind(found.root, branch):
         _follow(project, branch)
     return _adapt_project(adapt_stacks(home, project), settings)
 

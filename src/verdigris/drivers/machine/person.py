@@ -19,7 +19,7 @@ from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.drivers.machine.step import refuse_unfinished
-from verdigris.drivers.message import Proposal, Verified, told_red
+from verdigris.drivers.step_records import Proposal, Verified, told_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.turns import aside, refactor

@@ -19,8 +19,7 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history, roles
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.message import Proposal, Verified, told_red
-from verdigris.drivers.step_records import StepLog
+from verdigris.drivers.step_records import Proposal, StepLog, Verified, told_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import REACH
-from verdigris.languages.grammar.skips import indent_at, line_end
+from verdigris.languages.grammar.language import indent_at, line_end
 from verdigris.languages.grammar.suite import At, GrammarSuite, spell
 from verdigris.languages.grammar.trees import (
     COMMENTS,

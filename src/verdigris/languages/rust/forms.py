@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
+from verdigris.languages.grammar.language import indent_at, line_end
 from verdigris.languages.grammar.probes import other_word
-from verdigris.languages.grammar.skips import indent_at, line_end
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line

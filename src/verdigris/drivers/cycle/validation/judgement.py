@@ -33,7 +33,7 @@ from verdigris.drivers.cycle.validation.checks import (
     validate_tests,
 )
 from verdigris.drivers.cycle.validation.coverage import observe_reds
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _ORDER = (PASS, CONCERNS, BLOCKER)
-HOLDOUT = f"{tdd_folder.NAME}/holdout"
+HOLDOUT = f"{durable_files.TDD_FOLDER}/holdout"
 
 
 @value

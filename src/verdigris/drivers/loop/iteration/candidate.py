@@ -20,7 +20,7 @@ from verdigris.drivers.loop.open_program import now_ms
 from verdigris.drivers.loop.programs.boundaries import find_crossings
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
-from verdigris.storage import tdd_folder
+from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.repository import head
 from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit, committed_tree
@@ -61,7 +61,7 @@ class CandidateCommit:
         project = self.open.project
         tree = project.workspace.snapshot()
         changed = (change.path for change in project.workspace.changes(committed_tree(project), tree))
-        paths = tuple(path for path in changed if not path.startswith(f"{tdd_folder.NAME}/"))
+        paths = tuple(path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/"))
         if not paths:
             passes = self.now.made is not None
             return self._ended(

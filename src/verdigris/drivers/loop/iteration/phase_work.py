@@ -18,10 +18,9 @@ from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnde
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ERROR, REJECTED
-from verdigris.drivers.loop.iteration.context import task_of
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, is_report
 from verdigris.drivers.loop.open_program import now_ms
-from verdigris.drivers.loop.roles import DRIVER
+from verdigris.drivers.loop.roles import DRIVER, task_of
 from verdigris.drivers.step_records import StepLog
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say

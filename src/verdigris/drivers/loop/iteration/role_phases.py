@@ -19,7 +19,7 @@ from verdigris.drivers.loop.history import BLOCKED, REJECTED
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
 from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
-from verdigris.drivers.message import flat
+from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head

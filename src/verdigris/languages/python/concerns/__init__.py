@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Concern
-from verdigris.languages.python.concerns import answers, runner, state
+from verdigris.languages.python.concerns import answers, runner
 from verdigris.languages.python.concerns import literals as concerns_literals
 from verdigris.languages.python.concerns import literals as concerns_tests
 from verdigris.languages.python.concerns.answers import Hit
@@ -31,7 +31,7 @@ _RULES = (
     answers.exits,
     answers.swallow,
     answers.find_obscured,
-    state.state_between_runs,
+    answers.state_between_runs,
     concerns_literals.hashed_lookup,
 )
 _RUNNERS = runner.FRAMEWORK | {
@@ -162,7 +162,7 @@ def _find_hits(
         yield from concerns_literals.in_longer_texts(at, known, literals)
     names = next((at.names for at in walk(tree, path)), None)
     if names is not None:
-        yield from state.sequences(tree, names)
+        yield from answers.sequences(tree, names)
 
 
 def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import REPLAY
+from verdigris.drivers.demo.recordings import IN_PLACE
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun
@@ -25,7 +26,6 @@ KATA = Path(__file__).with_name("string_calculator.md")
 TALK = Path(__file__).with_name("string_calculator.jsonl")
 STEPS = 30
 """Of the recorded run; in the one after them the tester finds the kata done."""
-IN_PLACE = "machine: {sandbox: false}\n"
 
 
 def replay(root: Path, actor: Actor, watch: Watcher, steps: int = 6) -> RunEnded:

@@ -13,8 +13,7 @@ from support.turns import QUICK
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Noted, ignore_event
-from verdigris.drivers.machine.open_machine import open_machine
-from verdigris.drivers.machine.worktree import place
+from verdigris.drivers.machine.open_machine import open_machine, place
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository
 from verdigris.turns.person import hold_out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import StorageError, UserError
-from verdigris.storage.json_lines import append_line, read_lines
+from verdigris.storage.durable_files import append_line, read_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

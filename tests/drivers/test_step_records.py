@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.message import Proposal, Verified, message, style_subject, told_red
+from verdigris.drivers.step_records import Proposal, Verified, message, style_subject, told_red
 
 PROPOSAL = Proposal(
     "test",
