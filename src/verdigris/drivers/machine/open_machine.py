@@ -1,4 +1,4 @@
-"""Opens the machine on a repository: its private worktree, which follows a branch, and who plays its roles."""
+"""Opens the machine on a repository: its private worktree, and who plays its roles."""
 
 from __future__ import annotations
 
