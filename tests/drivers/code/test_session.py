@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +25,7 @@ from support.code_sessions import (
 )
 from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
 from support.patience import no_pauses
-from verdigris.core.errors import UserError
+from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Accepted, Repair, decode
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.grants import Sweep
@@ -298,6 +299,80 @@ def test_a_user_who_edits_meanwhile_loses_nothing(tmp_path: Path) -> None:
             next((played.project.repo.private / "sessions").glob("*.jsonl"))
         ).conversation.said
     assert "def add(first, second):" in said[-1].content
+
+
+def test_files_that_are_huge_binary_or_elsewhere_are_answered_and_nothing_leaves_the_tree(
+    tmp_path: Path,
+) -> None:
+    outside = tmp_path / "outside.txt"
+    look = turn(
+        call("read_file", path="huge.txt"),
+        call("read_file", path="blob.bin"),
+        call("read_file", path="link.txt"),
+        call("edit_file", path="link.txt", search="theirs", replace="mine"),
+        call("create_file", path="../new.txt", content="x"),
+        call("create_file", path="folder/new.txt", content="x"),
+        call("search", text="theirs"),
+        call("search", text="hidden"),
+    )
+    with playing(tmp_path, (look, "I give up.", "I give up.")) as played:
+        root = played.repo.root
+        outside.write_text("theirs\n", "utf-8")
+        (root / "link.txt").symlink_to(outside)
+        played.repo.write(".env", "TOKEN=hidden\n")
+        (root / "settings.txt").symlink_to(".env")
+        (root / "folder").symlink_to(tmp_path, target_is_directory=True)
+        played.repo.write("blob.bin", b"\x00\xff")
+        with (root / "huge.txt").open("wb") as huge:
+            huge.truncate(11_000_000)
+        done = work(played)
+        answers = played.answers()
+    assert [one.outcome for one in done.of(ToolCalled)] == ["failed"] * 2 + ["denied"] * 4 + ["ok"] * 2
+    assert "too large" in answers[0]
+    assert "not a text file" in answers[1]
+    assert all("[outside]" in answer for answer in answers[2:6])
+    assert answers[6:] == ["No line contains 'theirs'.", "No line contains 'hidden'."]
+    assert outside.read_text("utf-8") == "theirs\n"
+    assert not (tmp_path / "new.txt").exists()
+
+
+def test_calls_of_one_reply_that_edit_the_same_file_build_on_each_other(tmp_path: Path) -> None:
+    def edit(search: str, replacement: str) -> Call:
+        return call("edit_file", path="README.md", search=search, replace=replacement)
+
+    edits = turn(
+        edit("A calculator.", "A sum."), edit("A calculator.", "A product."), edit("A sum.", "Sums.")
+    )
+    with playing(tmp_path, (edits, "Done.")) as played:
+        done = work(played)
+        assert played.repo.read("README.md").decode() == "Sums.\n"
+        assert "0 matches in README.md" in played.answers()[1]
+    assert [one.outcome for one in done.of(ToolCalled)] == ["ok", "failed", "ok"]
+
+
+@pytest.mark.parametrize("where", ["verdigris.drivers.code.tools.files.write", "os.fsync"])
+def test_a_full_disk_ends_the_session_which_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """It is full when an edit is to be made, or when the session writes down what was said."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def script(_: object) -> Step:
+        if len(played.server.requests) == 3:
+            monkeypatch.setattr(where, fail)
+        return (*RED, GREEN, GREEN, FINISH)[len(played.server.requests) - 1]
+
+    with playing(tmp_path, script) as played:
+        with pytest.raises(StorageError, match="No space left") as caught:
+            work(played)
+        assert caught.value.hint
+        monkeypatch.undo()
+        assert source(played) == STUB
+        again = work(played, "", resume="")
+        assert again.ended.outcome == End.DONE
+        assert source(played) == GOOD
 
 
 # -- limits, and going on ---------------------------------------------------------------------

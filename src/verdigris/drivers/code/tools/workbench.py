@@ -177,6 +177,8 @@ class DiskTree(Mapping[str, "str | None"]):
     def __getitem__(self, path: str) -> str | None:
         if path not in self._paths:
             raise KeyError(path)
+        if (self._bench.project.root / path).is_symlink() and not isinstance(self._bench.locate(path), str):
+            return None  # it leads out of the tree, or to what nobody is shown
         data = self._bench.read_bytes(path)
         return as_text(data) if data is not None and len(data) <= 10 * HUGE else None
 
