@@ -400,12 +400,17 @@ def test_a_polite_end_answers_what_was_asked_and_a_deaf_client_is_left(tmp_path:
 
 
 def test_standard_output_has_the_protocol_alone_and_standard_error_the_progress(tmp_path: Path) -> None:
-    with playing(tmp_path, ("Hello.",)) as played, editing(played) as client:
+    """Also where nobody reads standard error before the end, and it is full."""
+    lines = [f"line {number} of what a talkative model says" for number in range(4_000)]
+    with playing(tmp_path, ("Hello.", "\n".join(lines), "Well.")) as played, editing(played) as client:
         session = client.new(played.repo.root)
-        client.prompt(session, TASK)
+        for task in (TASK, "Go on.", "And on."):
+            assert client.prompt(session, task) == "end_turn"
+        assert all(line in client.text() for line in lines)
         code, err = client.end()
     assert code == 0
     assert f"session {session}" in err
+    assert len(err) > 100_000
     assert "Traceback" not in err
 
 

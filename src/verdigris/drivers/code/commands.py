@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from verdigris.drivers.code.session import Session
+    from verdigris.drivers.happenings import SessionEnded
     from verdigris.storage.project import Project
 
 QUIT = "/quit"
@@ -42,6 +43,8 @@ class CommandAnswer:
     ends: bool = False
     note: str = ""
     """What the model is told of it with the next task."""
+    ended: SessionEnded | None = None
+    """How a task ended; None: it was a command."""
 
 
 @dataclass
@@ -71,10 +74,9 @@ class Dialogue:
         ended = work_on_task(self.session, task, resumed=resumed, notes="\n".join(self.notes))
         self.notes.clear()
         if ended.outcome == End.INTERRUPTED:
-            return CommandAnswer(
-                ("cancelled; what the turn had changed is there: /diff shows it, /undo takes it back",)
-            )
-        return CommandAnswer(tuple(ended.text.rstrip().splitlines()))
+            told = "cancelled; what the turn had changed is there: /diff shows it, /undo takes it back"
+            return CommandAnswer((told,), ended=ended)
+        return CommandAnswer(tuple(ended.text.rstrip().splitlines()), ended=ended)
 
 
 def run_command(session: Session, line: str) -> CommandAnswer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import queue
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -21,6 +21,7 @@ from verdigris.drivers.code.acp.stdio import StdioTransport, take_over_stdio
 from verdigris.drivers.code.acp.updates import commands_update, mode_named, modes_of
 from verdigris.drivers.code.acp.worker import Interrupted, Worker, WorkItem
 from verdigris.drivers.code.session_file import describe_sessions
+from verdigris.drivers.happenings import Noted
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.acp.hosting import HostedSession
     from verdigris.drivers.code.acp.updates import Update
     from verdigris.drivers.code.session_start import SessionOptions
-    from verdigris.drivers.happenings import Watcher
+    from verdigris.drivers.happenings import Happening, Watcher
 
 T = TypeVar("T")
 INVALID_PARAMS, INTERNAL, NOT_FOUND = -32602, -32603, -32002
@@ -37,6 +38,10 @@ INTERRUPTED = 130
 _SECONDS = 10.0
 """That the connection has for its end, after the last session's."""
 _TITLE = 80
+_UNREAD = 10_000
+"""Events that wait to be written to standard error; later ones are left out."""
+_LAST_WORDS = 2.0
+"""Seconds in which the log is written to its end."""
 
 
 class EditorAgent:
@@ -45,6 +50,7 @@ class EditorAgent:
     def __init__(self, options: SessionOptions, log: Watcher) -> None:
         self.worker = Worker()
         self.host = SessionHost(options, log, self)
+        self._log = log
         self.cut_off = False
         """The client went away while a prompt was under way."""
         self._initialized = False
@@ -144,7 +150,7 @@ class EditorAgent:
         self._require_idle()
         folder = _folder(cwd)
         if given.get("mcp_servers"):
-            log_line("MCP servers are not used: a session has the tools of the law, and no others")
+            self._log(Noted("MCP servers are not used: a session has the tools of the law, and no others"))
         hosted = await self._work(WorkItem(lambda: opening(folder)))
         # A task runs when the answer to this request is written: only then the client knows the session.
         self._offer = self._loop.create_task(self._client.session_update(hosted.name, commands_update()))
@@ -192,7 +198,7 @@ class EditorAgent:
         try:
             return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
         except (RequestError, ConnectionError, ValueError, RuntimeError) as error:
-            log_line(f"the editor did not answer as it should: {error}")
+            self._log(Noted(f"the editor did not answer as it should: {error}"))
             return None
 
 
@@ -221,15 +227,34 @@ def _folder(cwd: str) -> Path:
     return Path(cwd)
 
 
-def log_line(text: str) -> None:
-    sys.stderr.write(f"tdd: {text}\n")
-    sys.stderr.flush()
+class BackgroundLog:
+    """Writes in a thread of its own: an editor that does not read standard error must not stop a session."""
+
+    def __init__(self, log: Watcher) -> None:
+        self._log = log
+        self._waiting: queue.Queue[Happening | None] = queue.Queue(_UNREAD)
+        self._thread = threading.Thread(target=self._write, name="acp-log", daemon=True)
+        self._thread.start()
+
+    def __call__(self, happening: Happening) -> None:
+        with suppress(queue.Full):
+            self._waiting.put_nowait(happening)
+
+    def _write(self) -> None:
+        while (happening := self._waiting.get()) is not None:
+            self._log(happening)
+
+    def close(self) -> None:
+        with suppress(queue.Full):
+            self._waiting.put_nowait(None)
+            self._thread.join(_LAST_WORDS)
 
 
 def serve_editor(options: SessionOptions, log: Watcher) -> int:
     """Until the client goes away or a signal comes; 130 where that cut something off."""
     source, sink = take_over_stdio()
-    agent = EditorAgent(options, log)
+    written = BackgroundLog(log)
+    agent = EditorAgent(options, written)
     transports: list[StdioTransport] = []
 
     async def connect() -> None:
@@ -250,4 +275,5 @@ def serve_editor(options: SessionOptions, log: Watcher) -> int:
             transport.end_input()
     thread.join(_SECONDS)
     agent.host.close()
+    written.close()
     return INTERRUPTED if agent.worker.ends or agent.cut_off else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import signal
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -17,10 +17,10 @@ from acp.helpers import update_agent_message_text, update_current_mode
 
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.drivers.code.acp.updates import Narration, replay, stop_reason
-from verdigris.drivers.code.commands import run_command
+from verdigris.drivers.code.commands import Dialogue
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import find_session
-from verdigris.drivers.code.session_start import begin_session, open_session, work_on_task
+from verdigris.drivers.code.session_start import begin_session, open_session
 from verdigris.drivers.code.tools.table import EDITING
 from verdigris.storage.open_calls import refusal
 from verdigris.storage.repository import find_repository
@@ -56,17 +56,16 @@ class Editor(Protocol):
 class HostedSession:
     name: str
     root: Path
+    dialogue: Dialogue
     narration: Narration
     held: ExitStack
     """Its worktree; closed while another session has that."""
     open: bool = True
     begun: bool = False
-    notes: list[str] = field(default_factory=list)
-    """What the person did since the model last heard from them."""
 
     @property
     def session(self) -> Session:
-        return self.narration.session
+        return self.dialogue.session
 
     def rest(self) -> None:
         if self.open:
@@ -112,7 +111,8 @@ class SessionHost:
         with ExitStack() as held:
             opened = open_session(root, watch, replace(self._options, resume=resume), ask_person=ask)
             session = held.enter_context(opened)
-            entered.append(HostedSession(session.file.name, root, Narration(session), held.pop_all()))
+            told = Narration(session)
+            entered.append(HostedSession(session.file.name, root, Dialogue(session), told, held.pop_all()))
         return entered[0]
 
     def _take_up(self, hosted: HostedSession) -> None:
@@ -120,6 +120,7 @@ class SessionHost:
         if not hosted.open:
             permission, again = hosted.session.dispatcher.permission, self._enter(hosted.root, hosted.name)
             again.session.dispatcher.permission = permission
+            hosted.dialogue.session = again.session
             hosted.narration, hosted.held, hosted.open = again.narration, again.held, True
 
     def forget(self, hosted: HostedSession) -> None:
@@ -133,30 +134,23 @@ class SessionHost:
     # -- a prompt -----------------------------------------------------------------------------
 
     def work_on(self, hosted: HostedSession, blocks: Sequence[Any]) -> StopReason:
+        """Turns and time are counted by the prompt, tokens and money by the session."""
         self._take_up(hosted)
-        words = read_prompt(blocks, hosted.session.bench)
-        if words.startswith("/"):
-            answer = run_command(hosted.session, words)
-            hosted.notes += [answer.note] if answer.note else []
-            told = ("the editor closes a session",) if answer.ends else answer.lines
-            self._tell(hosted, [update_agent_message_text("\n".join(told) or "done")])
-            return "end_turn"
-        if not hosted.begun:
+        session, words = hosted.session, read_prompt(blocks, hosted.session.bench)
+        if not hosted.begun and not words.startswith("/"):
             hosted.begun = True
-            begin_session(hosted.session)
+            begin_session(session)
+        session.turns, session.begun = 0, time.monotonic()
         try:
-            signal.setitimer(signal.ITIMER_REAL, hosted.session.limits.seconds)
-            return self._work_on_task(hosted, words)
+            signal.setitimer(signal.ITIMER_REAL, session.limits.seconds)
+            answer = hosted.dialogue.take(words)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             self._tell(hosted, hosted.narration.close_calls("It was cancelled."))
-
-    def _work_on_task(self, hosted: HostedSession, words: str) -> StopReason:
-        """Turns and time are counted by the prompt, tokens and money by the session."""
-        session, notes = hosted.session, "\n".join(hosted.notes)
-        session.turns, session.begun = 0, time.monotonic()
-        hosted.notes.clear()
-        ended = work_on_task(session, words, resumed=bool(session.file.record.tasks), notes=notes)
+        if (ended := answer.ended) is None:
+            told = ("the editor closes a session",) if answer.ends else answer.lines
+            self._tell(hosted, [update_agent_message_text("\n".join(told) or "done")])
+            return "end_turn"
         if ended.outcome == End.PROVIDER:
             raise VerdigrisError(ended.text, hint=ended.why or None)
         return stop_reason(End(ended.outcome), session.finish, session.limits, session.spent())
