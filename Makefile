@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test fleet check format bench redteam clean
+.PHONY: help install demo quick test fleet check format bench redteam audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -57,6 +57,9 @@ redteam: $(TOOLS) ## cheats, honest work, attacks on the gate and on cycles (CHE
 	$(BIN)/python -m redteam.scripts $(if $(SCRIPTS),--cases $(SCRIPTS))
 	$(BIN)/python -m redteam.bypass $(if $(BYPASS),--bypass $(BYPASS))
 	$(BIN)/python -m redteam.cycle $(if $(CYCLES),--cases $(CYCLES))
+
+audit: $(TOOLS) ## was our own work test-driven? the last 20 commits as one change, by the quick part of the suite
+	$(BIN)/tdd audit HEAD~20..HEAD --squash --suite "-m quick" --timeout 1800
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

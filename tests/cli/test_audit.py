@@ -99,3 +99,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(cli: Cli,
     assert (ran.code, ran.out) == (2, "")
     assert "missing/a.html cannot be written." in ran.err
     assert "to judge" not in ran.err
+
+
+def test_json_and_annotations_are_not_mixed(cli: Cli) -> None:
+    ran = cli.tdd("audit", "HEAD", "--json", "--annotations")
+    assert ran.code == 2
+    assert "both write to standard output" in ran.json["error"]["message"]

@@ -122,7 +122,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     from verdigris.drivers.audit.units import Selection
 
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
-    reports.check()
+    reports.check(as_json=as_json)
     selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
     report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite), Progress())
     if as_json:

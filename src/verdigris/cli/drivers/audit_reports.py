@@ -39,8 +39,13 @@ class ReportFiles:
     html: Path | None = None
     annotations: bool = False
 
-    def check(self) -> None:
+    def check(self, *, as_json: bool = False) -> None:
         """Before the audit, which may take long: each file can be written, as far as that can be told."""
+        if as_json and self.annotations:
+            raise UserError(
+                "--json and --annotations would both write to standard output.",
+                hint="save the JSON, then `tdd audit show REPORT.json --format github`",
+            )
         for path in filter(None, (self.markdown, self.junit, self.sarif, self.html)):
             if not os.access(path.parent, os.W_OK | os.X_OK) or path.is_dir():
                 raise UserError(f"{path} cannot be written.", hint=_WRITABLE)
