@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from verdigris.core.events import Event
     from verdigris.core.state import WorktreeState
 
     Operate = Callable[[World], object]
@@ -188,11 +189,16 @@ def is_killed(operate: Callable[[], object], step: int, *, writes: bool = False)
 
     `writes`: one is also amidst each file that is written for a role or an agent.
     """
+    return _dies(partial(_arm, step, writes=writes), operate)
+
+
+def _dies(arm: Callable[[], None], operate: Callable[[], object]) -> bool:
+    """Carry it out in a child that was armed before; whether it killed itself."""
     pid = os.fork()
     if not pid:
         status = 1
         try:
-            _arm(step, writes=writes)
+            arm()
             operate()
             status = 0
         except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
@@ -202,6 +208,59 @@ def is_killed(operate: Callable[[], object], step: int, *, writes: bool = False)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     assert status in {0, -signal.SIGKILL}
     return status != 0
+
+
+@dataclass(frozen=True)
+class Killer:
+    """Lets a process die once at each telling place: before or after a record, in the midst of a write."""
+
+    seen: Path
+    """A file of the places where one died: it outlives them."""
+    before: frozenset[str]
+    """Kinds of events."""
+    after: frozenset[str]
+    written: frozenset[str] = frozenset()
+    """Names of files."""
+    by_phase: bool = False
+    """A kind of record counts in each phase."""
+
+    @property
+    def places(self) -> list[str]:
+        return self.seen.read_text().splitlines() if self.seen.exists() else []
+
+    def kills(self, operate: Callable[[], object]) -> bool:
+        """Carry it out in a child; whether it died."""
+        return _dies(self._arm, operate)
+
+    def _arm(self) -> None:
+        patched = pytest.MonkeyPatch()
+        record, write = Project.record, pathlib.Path.write_bytes
+
+        def recorded(project: Project, *events: Event, **named: Any) -> Any:
+            kinds = [type(event).__name__ for event in events]
+            phase = f"{project.state().phase}: " if self.by_phase else ""
+            for kind in filter(self.before.__contains__, kinds):
+                self._die_once(f"{phase}before {kind}")
+            done = record(project, *events, **named)
+            for kind in filter(self.after.__contains__, kinds):
+                self._die_once(f"{phase}after {kind}")
+            return done
+
+        def torn(path: Path, data: bytes) -> Any:
+            if path.name in self.written:
+                self._die_once(f"in {path.name}", lambda: write(path, data[: len(data) // 2]))
+            return write(path, data)
+
+        patched.setattr(Project, "record", recorded)
+        patched.setattr(pathlib.Path, "write_bytes", torn)
+
+    def _die_once(self, place: str, first: Callable[[], object] = bool) -> None:
+        if place in self.places:
+            return
+        first()
+        with self.seen.open("a") as seen:
+            seen.write(f"{place}\n")
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _arm(step: int, *, writes: bool) -> None:

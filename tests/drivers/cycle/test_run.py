@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
-import signal
-import sys
-import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -23,6 +18,7 @@ from support.cycle_runs import (
     make_played,
 )
 from support.cycles import CODE, PLAN, PLAN_PATH, SPEC_PATH, STUB, TEST_PATH, TESTS
+from support.killing import Killer
 from support.machines import edit, stop
 from support.openai_server import Stall, rate_limited, serving
 from verdigris.core.actions import Deny
@@ -32,15 +28,12 @@ from verdigris.drivers.cycle.coder_turn import resume, rule_on_bug
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.frame import identity_of
 from verdigris.drivers.happenings import CycleBegan, Refused, StepEnded, Told
-from verdigris.storage.project import Project
 from verdigris.turns.settle import Settlement, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from support.openai_server import Step
-    from verdigris.core.events import Event
 
 HASTY = "cycle: {attempts: 2}\n"
 SERVED = "llm: {{base_url: '{url}', timeout: 1}}\n"
@@ -347,69 +340,9 @@ def test_a_moved_spec_is_told_before_a_model_is_asked(frozen: PlayedCycle) -> No
 # -- killed anywhere --------------------------------------------------------------------------
 
 
-BEFORE = {"Committed", "CycleAdvanced", "CycleValidated", "CycleFrozen", "CycleEnded", "Settled"}
-AFTER = {"CycleStarted", "Edit", "Committing", "EditClaim", *BEFORE}
-WRITTEN = {"spec-001.md", "test_sub.py", "calc.py", "EVID-001.md.new"}
-
-
-class Killer:
-    """Lets a process die once at each telling place: before or after a record, in the midst of a write."""
-
-    def __init__(self, seen: Path) -> None:
-        self._seen = seen
-        self._seen.touch()
-
-    @property
-    def places(self) -> list[str]:
-        return self._seen.read_text().splitlines()
-
-    def arm(self) -> None:
-        patched = pytest.MonkeyPatch()
-        record, write = Project.record, pathlib.Path.write_bytes
-
-        def recorded(project: Project, *events: Event, **named: Any) -> Any:
-            kinds = {type(event).__name__ for event in events}
-            phase = project.state().phase
-            for kind in kinds & BEFORE:
-                self._die_once(f"{phase}: before {kind}")
-            done = record(project, *events, **named)
-            for kind in kinds & AFTER:
-                self._die_once(f"{phase}: after {kind}")
-            return done
-
-        def torn(path: pathlib.Path, data: bytes) -> Any:
-            if path.name in WRITTEN:
-                self._die_once(f"in {path.name}", lambda: write(path, data[: len(data) // 2]))
-            return write(path, data)
-
-        patched.setattr(Project, "record", recorded)
-        patched.setattr(pathlib.Path, "write_bytes", torn)
-
-    def _die_once(self, place: str, first: Callable[[], object] = bool) -> None:
-        if place in self.places:
-            return
-        first()
-        with self._seen.open("a") as seen:
-            seen.write(f"{place}\n")
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _killed(world: PlayedCycle, killer: Killer) -> bool:
-    """A run in a child; whether it died."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            killer.arm()
-            world.run()
-            status = 0
-        except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in {0, -signal.SIGKILL}
-    return status != 0
+BEFORE = frozenset({"Committed", "CycleAdvanced", "CycleValidated", "CycleFrozen", "CycleEnded", "Settled"})
+AFTER = frozenset({"CycleStarted", "Edit", "Committing", "EditClaim"}) | BEFORE
+WRITTEN = frozenset({"spec-001.md", "test_sub.py", "calc.py", "EVID-001.md.new"})
 
 
 @pytest.mark.slow
@@ -417,8 +350,9 @@ def _killed(world: PlayedCycle, killer: Killer) -> bool:
 def test_killed_anywhere_a_run_ends_with_the_same_commits(tmp_path: Path) -> None:
     undisturbed = make_played(tmp_path / "a" / "project")
     undisturbed.run()
-    world, killer = make_played(tmp_path / "b" / "project"), Killer(tmp_path / "seen")
-    while _killed(world, killer):
+    world = make_played(tmp_path / "b" / "project")
+    killer = Killer(tmp_path / "seen", BEFORE, AFTER, WRITTEN, by_phase=True)
+    while killer.kills(world.run):
         assert len(killer.places) < 100, killer.places[-9:]
     assert {place.partition(": ")[2] for place in killer.places if ": " in place} == {
         *(f"before {kind}" for kind in BEFORE),

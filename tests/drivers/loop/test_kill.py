@@ -2,89 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import sys
-import traceback
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
+from support.killing import Killer
 from support.loops import FIRST_STUB, MAKE_FIRST, TESTS, WRONG_FIRST, PlayedLoop, make_loop, pin
 from support.machines import edit
-from verdigris.storage.project import Project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.core.events import Event
-
 pytestmark = pytest.mark.usefixtures("apart", "remembered_runs")
-BEFORE = {
-    "BehaviourPinned",
-    "BehaviourMade",
-    "GreenFailed",
-    "TestRethought",
-    "RefactorChosen",
-    "Committed",
-    "Measured",
-    "IterationEnded",
-    "Settled",
-}
-AFTER = {"IterationBegun", "StepBegun", "Edit", "EditClaim", "TestBug", "Committing", *BEFORE}
-
-
-class Killer:
-    """Lets a process die once before and after each kind of record."""
-
-    def __init__(self, seen: Path) -> None:
-        self._seen = seen
-        self._seen.touch()
-
-    @property
-    def places(self) -> list[str]:
-        return self._seen.read_text().splitlines()
-
-    def arm(self) -> None:
-        record = Project.record
-
-        def recorded(project: Project, *events: Event, **named: Any) -> Any:
-            kinds = [type(event).__name__ for event in events]
-            for kind in kinds:
-                if kind in BEFORE:
-                    self._die_once(f"before {kind}")
-            done = record(project, *events, **named)
-            for kind in kinds:
-                if kind in AFTER:
-                    self._die_once(f"after {kind}")
-            return done
-
-        pytest.MonkeyPatch().setattr(Project, "record", recorded)
-
-    def _die_once(self, place: str) -> None:
-        if place in self.places:
-            return
-        with self._seen.open("a") as seen:
-            seen.write(f"{place}\n")
-        os.kill(os.getpid(), signal.SIGKILL)
-
-
-def _killed(world: PlayedLoop, killer: Killer) -> bool:
-    """A run in a child; whether it died."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        try:
-            killer.arm()
-            world.run(2 - len(world.state.iterations))
-            status = 0
-        except BaseException:  # noqa: BLE001 - nothing may leave the child and run on as a second pytest
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            os._exit(status)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    assert status in {0, -signal.SIGKILL}
-    return status != 0
+BEFORE = frozenset(
+    {
+        "BehaviourPinned",
+        "BehaviourMade",
+        "GreenFailed",
+        "TestRethought",
+        "RefactorChosen",
+        "Committed",
+        "Measured",
+        "IterationEnded",
+        "Settled",
+    }
+)
+AFTER = frozenset({"IterationBegun", "StepBegun", "Edit", "EditClaim", "TestBug", "Committing"}) | BEFORE
 
 
 def _script(world: PlayedLoop) -> None:
@@ -105,9 +49,9 @@ def test_killed_anywhere_a_run_ends_with_the_same_commits(tmp_path: Path) -> Non
     undisturbed = make_loop(tmp_path / "a" / "project")
     _script(undisturbed)
     undisturbed.run(2)
-    world, killer = make_loop(tmp_path / "b" / "project"), Killer(tmp_path / "seen")
+    world, killer = make_loop(tmp_path / "b" / "project"), Killer(tmp_path / "seen", BEFORE, AFTER)
     _script(world)
-    while len(world.state.iterations) < 2 and _killed(world, killer):
+    while (made := len(world.state.iterations)) < 2 and killer.kills(partial(world.run, 2 - made)):
         assert len(killer.places) < 60, killer.places[-9:]
     assert set(killer.places) >= {f"before {kind}" for kind in BEFORE} - {"before IterationEnded"}
     assert commits(world) == commits(undisturbed)

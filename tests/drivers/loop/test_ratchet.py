@@ -171,7 +171,7 @@ def test_a_metric_that_is_gamed_by_keeping_results_is_rejected_on_held_back_inpu
     assert world.state.best.metric == 3 * 151
 
 
-def test_an_evaluation_that_a_person_pays_for_is_made_of_what_the_base_has(world: PlayedLoop) -> None:
+def test_a_change_of_the_evaluation_itself_is_refused_and_makes_no_commit(world: PlayedLoop) -> None:
     own = edit(
         "perf",
         "another measure",

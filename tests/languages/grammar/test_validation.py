@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from verdigris.languages.findings import TestText
+from support.empty_assertions import check_single, empty_assertions
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.registry import language_named
 
@@ -15,12 +15,6 @@ from verdigris.languages.registry import language_named
 
 GO = 'package cart\n\nimport "testing"\n\nfunc TestIt(t *testing.T) {\n%s\n}\n'
 RUST = "use cart::*;\n\n#[test]\nfn it() {\n%s\n}\n"
-
-
-def faults(language: str, path: str, name: str, text: str) -> list[str]:
-    found = language_named(language).empty_assertions(TestText(path, name, {path: text}))
-    assert found is not None
-    return [one.what for one in found]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +27,7 @@ def faults(language: str, path: str, name: str, text: str) -> list[str]:
     ],
 )
 def test_go_assertions_that_cannot_fail_are_found(body: str, word: str) -> None:
-    found = faults("go", "cart_test.go", "TestIt", GO % body)
-    assert len(found) == 1, found
-    assert word in found[0]
+    check_single(empty_assertions("go", "cart_test.go", "TestIt", GO % body), word)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +40,7 @@ def test_go_assertions_that_cannot_fail_are_found(body: str, word: str) -> None:
     ],
 )
 def test_honest_go_assertions_are_not_found(body: str) -> None:
-    assert faults("go", "cart_test.go", "TestIt", GO % body) == []
+    assert empty_assertions("go", "cart_test.go", "TestIt", GO % body) == []
 
 
 @pytest.mark.parametrize(
@@ -62,9 +54,7 @@ def test_honest_go_assertions_are_not_found(body: str) -> None:
     ],
 )
 def test_rust_assertions_that_cannot_fail_are_found(body: str, word: str) -> None:
-    found = faults("rust", "tests/cart.rs", "it", RUST % body)
-    assert len(found) == 1, found
-    assert word in found[0]
+    check_single(empty_assertions("rust", "tests/cart.rs", "it", RUST % body), word)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +68,7 @@ def test_rust_assertions_that_cannot_fail_are_found(body: str, word: str) -> Non
     ],
 )
 def test_honest_rust_assertions_are_not_found(body: str) -> None:
-    assert faults("rust", "tests/cart.rs", "it", RUST % body) == []
+    assert empty_assertions("rust", "tests/cart.rs", "it", RUST % body) == []
 
 
 def bodies(language: str, path: str, before: str, after: str, *literals: str) -> dict[str, list[str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.empty_assertions import check_single, empty_assertions
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import language_named
 
@@ -19,15 +20,19 @@ import { fetchUser } from "../src/api.js";
 """
 
 
-def text_of_test(body: str, head: str = "", *, done: str = "") -> TestText:
-    text = f'{HEAD}{head}\ntest("it", async ({done}) => {{\n{body}\n}});\n'
-    return TestText("test/cart.test.ts", "it", {"test/cart.test.ts": text})
+PATH = "test/cart.test.ts"
+
+
+def text_of_test(body: str, head: str = "", *, done: str = "") -> str:
+    return f'{HEAD}{head}\ntest("it", async ({done}) => {{\n{body}\n}});\n'
 
 
 def faults(body: str, *, done: str = "") -> list[str]:
-    found = NODE.empty_assertions(text_of_test(body, done=done))
-    assert found is not None
-    return [one.what for one in found]
+    return empty_assertions("node", PATH, "it", text_of_test(body, done=done))
+
+
+def mocked_subjects(body: str, head: str) -> tuple[object, ...] | None:
+    return NODE.mocked_subjects(TestText(PATH, "it", {PATH: text_of_test(body, head)}), ())
 
 
 @pytest.mark.parametrize(
@@ -53,9 +58,7 @@ def faults(body: str, *, done: str = "") -> list[str]:
     ],
 )
 def test_what_cannot_fail_or_is_not_heard_is_found(body: str, word: str) -> None:
-    found = faults(body)
-    assert len(found) == 1, found
-    assert word in found[0]
+    check_single(faults(body), word)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +111,7 @@ def test_a_callback_ends_its_test_itself() -> None:
     ],
 )
 def test_a_test_that_replaces_its_subject_is_found(head: str, body: str) -> None:
-    found = NODE.mocked_subjects(text_of_test(body, head), ())
+    found = mocked_subjects(body, head)
     assert found is not None
     assert len(found) == 1
 
@@ -137,4 +140,4 @@ def test_a_test_that_replaces_its_subject_is_found(head: str, body: str) -> None
     ],
 )
 def test_replacing_what_the_subject_uses_is_honest(head: str, body: str) -> None:
-    assert NODE.mocked_subjects(text_of_test(body, head), ()) == ()
+    assert mocked_subjects(body, head) == ()

@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from support.empty_assertions import check_single, empty_assertions
 from verdigris.languages.findings import TestText
 from verdigris.languages.python.validation.vacuity import assertion_lines, find_empty_assertions
 
@@ -16,9 +17,7 @@ HEAD = "import pytest\nfrom unittest import mock\nfrom shop import add, Cart, Mo
 
 def faults(body: str, head: str = "") -> list[str]:
     text = f"{HEAD}{head}def test_it():\n{textwrap.indent(textwrap.dedent(body), '    ')}"
-    found = find_empty_assertions(TestText("tests/test_it.py", "test_it", {"tests/test_it.py": text}))
-    assert found is not None
-    return [one.what for one in found]
+    return empty_assertions("python", "tests/test_it.py", "test_it", text)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +59,7 @@ def faults(body: str, head: str = "") -> list[str]:
     ],
 )
 def test_what_cannot_fail_or_is_not_heard_is_found(body: str, word: str) -> None:
-    found = faults(body)
-    assert len(found) == 1, found
-    assert word in found[0]
+    check_single(faults(body), word)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,18 @@
+"""What a language finds in the text of a test that asserts nothing."""
+
+from __future__ import annotations
+
+from verdigris.languages.findings import TestText
+from verdigris.languages.registry import language_named
+
+
+def empty_assertions(language: str, path: str, name: str, text: str) -> list[str]:
+    """What is said of each; the test must be readable."""
+    found = language_named(language).empty_assertions(TestText(path, name, {path: text}))
+    assert found is not None
+    return [one.what for one in found]
+
+
+def check_single(found: list[str], word: str) -> None:
+    assert len(found) == 1, found
+    assert word in found[0]
