@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cli import FIXED, RED, Cli
+from support.machines import make_kata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +46,31 @@ def test_an_audit_and_a_replay_are_units_and_a_second_run_knows_them(cli: Cli, t
     tasks.write_text("".join(f"{json.dumps(unit)}\n" for unit in units))
     third = cli.tdd("fleet", "run", str(tasks), "--out", out, env=env)
     assert (third.code, "1  unverified" in third.out) == (1, True), third
+
+
+def test_a_machine_run_is_a_unit_and_what_it_proved_can_be_exported(tmp_path: Path) -> None:
+    pytest.importorskip("detect_secrets", reason="the extra verdigris[corpus] is not installed")
+    cli = Cli(make_kata(tmp_path / "kata").repo)
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"kind": "machine", "repo": "kata", "steps": 2}\n')
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = ("fleet", "run", str(tasks), "--out", str(tmp_path / "out"), "--json")
+    ran = cli.tdd(*run, env=env)
+    assert (ran.code, ran.json["summary"]["verdicts"]) == (0, {"machine steps-made": 1}), ran
+    cli.ok("corpus", "export", str(tmp_path / "corpus"))
+    [triple] = [
+        json.loads(line)
+        for path in (tmp_path / "corpus").glob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]
+    assert triple["reds"][0]["id"] == "tests/test_calculator.py::test_empty_is_zero"
+    assert triple["author"] == {
+        "role": "agent",
+        "client": "machine",
+        "context": "machine:implementor",
+        "model": "replay:talk.jsonl",
+    }
+    assert "holds" in cli.ok("corpus", "verify", str(tmp_path / "corpus")).out
 
 
 def test_a_wrong_call_is_told_before_anything_runs(bare_cli: Cli, tmp_path: Path) -> None:

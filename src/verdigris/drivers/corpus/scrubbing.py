@@ -73,10 +73,8 @@ class SecretScrubber:
 
     def learn(self) -> None:
         """What the library finds in all that was looked at."""
-        with tempfile.TemporaryDirectory(prefix="tdd-scrub.") as folder:
-            for part in self._parts:
-                for kind, number, secret in find_secrets(part, Path(folder)):
-                    self._take(kind, part.lines[number - 1], secret)
+        for part, kind, number, secret in find_secrets(self._parts):
+            self._take(kind, part.lines[number - 1], secret)
         self._parts.clear()
         words = sorted(self._kinds, key=lambda word: (-len(word), word))
         self._pattern = re.compile("|".join(map(re.escape, words))) if words else None
@@ -128,7 +126,7 @@ class SecretScrubber:
         )
 
 
-def find_secrets(part: TextPart, folder: Path) -> Iterator[tuple[str, int, str]]:
+def find_secrets(parts: Iterable[TextPart]) -> Iterator[tuple[TextPart, str, int, str]]:
     """Kind, line and value of each; the library reads files, and goes by what they are called."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.core.scan import scan_file
@@ -136,11 +134,16 @@ def find_secrets(part: TextPart, folder: Path) -> Iterator[tuple[str, int, str]]
 
     classes: dict[str, type] = get_mapping_from_secret_type_to_class()
     names = sorted(kind.__name__ for secret, kind in classes.items() if secret not in _UNUSED)
-    path = folder / f"text{PurePosixPath(part.file).suffix}"
-    path.write_text("\n".join(part.lines), "utf-8", "replace")
-    with transient_settings({"plugins_used": [{"name": name} for name in names]}):
-        found = [(one.type, one.line_number, one.secret_value or "") for one in scan_file(str(path))]
-    yield from sorted(one for one in set(found) if one[2])
+    chosen = {"plugins_used": [{"name": name} for name in names]}
+    with tempfile.TemporaryDirectory(prefix="tdd-scrub.") as folder, transient_settings(chosen):
+        for part in parts:
+            path = Path(folder, f"text{PurePosixPath(part.file).suffix}")
+            path.write_text("\n".join(part.lines), "utf-8", "replace")
+            found = {(one.type, one.line_number, one.secret_value or "") for one in scan_file(str(path))}
+            for kind, number, secret in sorted(found):
+                if secret:
+                    yield part, kind, number, secret
+            path.unlink()
 
 
 def parts_of(file: str, text: str) -> Iterator[TextPart]:

@@ -42,6 +42,7 @@ class TreeObjects:
                 lent.write(os.fsencode(kept) + b"\n")
         self.project = Project(apart, open_log(apart), Actor(client="corpus"), Settings(), Classes(()))
         """Reads trees; it knows no settings, and its path classes do not count."""
+        self._whole: set[str] = set()
         self._attributes = folder.path / "binary.attributes"
         self._attributes.write_text("* -diff\n", "ascii")
 
@@ -80,12 +81,18 @@ class TreeObjects:
 
     def has_all(self, tree: str) -> bool:
         """Whether the tree can be read, with all folders and files in it."""
+        if tree in self._whole:  # the green of one change is the ground of the next
+            return True
         listed = self._git.call("ls-tree", "-r", "-t", "-z", tree)
         if listed.code != 0:
             return False
         about = (line.partition(b"\t")[0].split(b" ") for line in listed.stdout.split(b"\0") if line)
         names = b"".join(name + b"\n" for _, kind, name in about if kind != b"commit")
-        return b" missing\n" not in self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
+        found = self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
+        if b" missing\n" in found:
+            return False
+        self._whole.add(tree)
+        return True
 
     def blob(self, name: str) -> bytes | None:
         return trees.blobs(self._git, [name])[0] if name else None
