@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ import click
 from verdigris.cli.context import say, start
 from verdigris.cli.drivers.audit_reports import (
     ReportFiles,
+    read_report,
     report_options,
     show_command,
     show_table,
@@ -23,7 +25,7 @@ from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome, render_rep
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.push import PushedRange
-    from verdigris.drivers.audit.report import UnitReport
+    from verdigris.drivers.audit.report import AuditReport, UnitReport
 
 FAILED = 1
 BLAMING = tuple(str(one) for one in Outcome if one not in SOUND | BLAMELESS)
@@ -87,6 +89,7 @@ class RangeOrCommand(click.Group):
 @click.option("--path", "paths", multiple=True, help="Only commits that touch this path; may be repeated.")
 @click.option("--shard", default="1/1", help="Judge the part I of N (`2/4`); `tdd audit merge` joins parts.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
+@click.option("--jobs", type=click.IntRange(min=1), default=1, help="How many processes judge at once.")
 @click.option("--deep", is_flag=True, help="Try whether the assertions of the new tests are live.")
 @click.option("--suite", multiple=True, help="Run these ids, paths or `-m MARK` instead of the whole suite.")
 @click.option("--fresh", is_flag=True, help="Take no answer of an earlier audit.")
@@ -103,6 +106,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     paths: tuple[str, ...],
     suite: tuple[str, ...],
     shard: str,
+    jobs: int,
     timeout: float,
     fail_on: str,
     squash: bool,
@@ -124,16 +128,39 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
     reports.check(as_json=as_json)
     selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
-    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite), Progress())
+    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite, jobs), Progress())
+    return _present(report, wanted, reports, as_json=as_json)
+
+
+def _present(report: AuditReport, wanted: tuple[str, ...], files: ReportFiles, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(render_report(report)) + "\n")
     else:
         show_table(report)
-    write_reports(report, reports)
+    write_reports(report, files)
     return FAILED if units_with(report, wanted) else 0
 
 
 command.add_command(show_command)
+
+
+@command.command("merge")
+@click.argument("paths", metavar="DIR…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--fail-on", default="", help="Outcomes that end with exit code 1, with commas.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@report_options
+def merge_command(paths: tuple[Path, ...], *, fail_on: str, as_json: bool, **files: Any) -> int:
+    """Join the reports of all shards of a range (`--shard I/N --json`): files, or folders of them."""
+    from verdigris.drivers.audit.shards import join_shards
+
+    wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
+    reports.check()
+    found = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
+    if not found:
+        hint = "save them there: `tdd audit RANGE --shard 1/4 --json > DIR/1.json`"
+        raise UserError(f"there is no report in {paths[0]}.", hint=hint)
+    joined = join_shards([read_report(str(file)) for file in found])
+    return _present(joined, wanted, reports, as_json=as_json)
 
 
 @command.command("pre-push")

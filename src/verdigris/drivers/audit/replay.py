@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.coverage import uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
-from verdigris.checks.verdict_checks import find_concerns
+from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
 from verdigris.checks.weakening import RECORDED, find_weakenings
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
@@ -20,6 +20,7 @@ from verdigris.drivers.audit.outcome import UnitFacts
 from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle
 from verdigris.drivers.audit.report import LostCheck, Place
 from verdigris.drivers.audit.suite import Suite
+from verdigris.execution.room.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import texts_at
@@ -110,8 +111,24 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         hollow=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in concerns if c.blocks),
         uncovered=(*_uncovered(project, unit, change, after), *_unrun(project, unit, change, after, reds)),
     )
-    del deep
+    if deep:
+        live = _try_assertions(project, unit, change, after, reds)
+        facts = replace(facts, hollow=tuple(dict.fromkeys((*facts.hollow, *live.blocking))))
+        notes = (*notes, *live.noted, *live.doubts)
     return Replayed(facts, places, notes, change.paths)
+
+
+def _try_assertions(
+    project: Project, unit: Unit, change: _Change, after: Suite, reds: Collection[RedTest]
+) -> VerdictChecks:
+    """Whether the right reds are green by their assertions, as a settlement would ask."""
+    results = (after.report.result(red.id) for red in reds if red.valid)
+    claimed = [result.native_id for result in results if result is not None]
+    if not claimed:
+        return VerdictChecks()
+    room = frozen_layer(project, unit.after, {split_id(native).path for native in claimed})
+    candidate = Candidate(project, unit.before, unit.after, change.edits, room)
+    return scrutinise(candidate, claimed, suite=after.report)
 
 
 def _look(project: Project, unit: Unit) -> _Change:

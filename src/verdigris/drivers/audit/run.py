@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris import __version__
@@ -15,15 +16,17 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.environment import present_environment, require_rooms
 from verdigris.drivers.audit.folder import find_folder, key_of
+from verdigris.drivers.audit.jobs import judge_at_once
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
 from verdigris.drivers.audit.replay import Replayed, replay
 from verdigris.drivers.audit.report import AuditReport, Outcome, UnitReport, parse_unit, render_unit
-from verdigris.drivers.audit.suite import TestRuns
+from verdigris.drivers.audit.suite import TestRuns, plain_snapshot
 from verdigris.drivers.audit.units import find_units
 from verdigris.storage.project import Project, TreeView, open_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.drivers.audit.folder import AuditFolder
@@ -44,6 +47,8 @@ class AuditRequest:
     """Answers of earlier audits are not taken."""
     suite: tuple[str, ...] = ()
     """Ids, paths, or `-m MARK`: run instead of what a commit's settings call its suite."""
+    jobs: int = 1
+    """How many processes judge at once."""
 
 
 class Watcher(Protocol):
@@ -59,16 +64,36 @@ def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> A
     found = find_units(repo, asked.selection)
     folder = find_folder(repo)
     auditor = Auditor(folder.repository(repo), folder, asked)
+    auditor.require_rooms()
     known = {unit: auditor.known(unit) for unit in found.units}
     if watcher is not None:
         watcher.began(len(found.units), sum(one is not None for one in known.values()))
-    units = []
-    for unit in found.units:
-        judged = known[unit] or auditor.judge(unit)
-        units.append(judged)
-        if watcher is not None:
-            watcher.judged(judged)
-    return _report(found, asked, tuple(units))
+    judged = {unit: one for unit, one in known.items() if one is not None}
+    for one in judged.values():
+        _tell(watcher, one)
+    left = [unit for unit in found.units if unit not in judged]
+    judge = partial(_judge_in_turn, repo, folder, asked)
+    for unit, one in judge_at_once(left, judge, asked.jobs) if asked.jobs > 1 else judge(0, left):
+        if one.outcome is not Outcome.INFRASTRUCTURE:
+            judged[unit] = one
+            _tell(watcher, one)
+    # What the machine failed at, and what a lost job left, is tried once more.
+    for unit, one in judge(0, [unit for unit in left if unit not in judged]):
+        judged[unit] = one
+        _tell(watcher, one)
+    return _report(found, asked, tuple(judged[unit] for unit in found.units))
+
+
+def _tell(watcher: Watcher | None, unit: UnitReport) -> None:
+    if watcher is not None:
+        watcher.judged(unit)
+
+
+def _judge_in_turn(
+    repo: Repository, folder: AuditFolder, asked: AuditRequest, job: int, units: Sequence[Unit]
+) -> Iterator[tuple[Unit, UnitReport]]:
+    auditor = Auditor(folder.repository(repo, job), folder, asked)
+    return ((unit, auditor.judge(unit)) for unit in units)
 
 
 def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) -> AuditReport:
@@ -102,6 +127,10 @@ class Auditor:
         self._asked = asked
         # Before a commit's own settings are known: to read trees, classes do not matter.
         self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
+
+    def require_rooms(self) -> None:
+        """No commit's code is run outside of a room."""
+        require_rooms(self._plain)
 
     def known(self, unit: Unit) -> UnitReport | None:
         """The answer of an earlier audit; what blamed the machine is tried again."""
@@ -169,14 +198,12 @@ def open_runs(
     plain: Project, folder: AuditFolder, tree: str, seconds: float, suite: tuple[str, ...] = ()
 ) -> TestRuns:
     """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings."""
-    worktree = plain.workspace.snapshot()
     found = configure(folder, plain.workspace, plain.repo.root, tree)
-    view = TreeView(tree, worktree)
     settings = found.settings
     if suite:
         settings = replace(settings, stacks=tuple(replace(one, suite=suite) for one in settings.stacks))
+    view = TreeView(tree, plain_snapshot(plain))
     project = replace(plain, settings=settings, configured=found.classes, view=view)
-    require_rooms(project)
     project = replace(project, settings=_with_sources(project, tree))
     return TestRuns(project, folder, present_environment(project).key, seconds)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
-from verdigris.core.errors import TimedOut
+from verdigris.core.errors import HarnessError, TimedOut
+from verdigris.core.paths import Classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import replace, value
@@ -16,13 +18,15 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import TreeView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from verdigris.drivers.audit.folder import AuditFolder
     from verdigris.storage.project import Project
 
 _KIND = "suites"
 _LEAST = 1.0
+_TRIES = 3
+"""Of a run, while somebody edits the worktree."""
 
 
 @value
@@ -80,7 +84,7 @@ class TestRuns:
             return known
         there = self.at(tree)
         request = TestRequest(trace=tuple(trace), sources=source_roots(there, tree), timeout=self._limit())
-        found = Suite(_slim(execute_suite(there, request)), tuple(trace))
+        found = Suite(_slim(self._steadily(partial(execute_suite, request=request), tree)), tuple(trace))
         if found.report.ended is RunEnd.FINISHED:
             self.folder.keep(_KIND, key, to_json(found))
         return found
@@ -95,8 +99,20 @@ class TestRuns:
 
     def run(self, tree: str, names: Iterable[str]) -> TestReport:
         """These files and ids alone; what is not in the tree is left out."""
-        there = self.at(tree)
-        return _slim(execute(there, TestRequest(tuple(names), timeout=self._limit())))
+        request = TestRequest(tuple(names), timeout=self._limit())
+        return _slim(self._steadily(partial(execute, request=request), tree))
+
+    def _steadily(self, call: Callable[[Project], TestReport], tree: str) -> TestReport:
+        """The report of a run during which the user's worktree stood still: the room lies over its files."""
+        for _ in range(_TRIES):
+            report = call(self.at(tree))
+            now = plain_snapshot(self.project)
+            if self.project.view is None or now == self.project.view.worktree:
+                return report
+            self.project = replace(self.project, view=replace(self.project.view, worktree=now))
+        raise HarnessError(
+            "the worktree changed during each of the runs", hint="let it rest, and audit again"
+        )
 
     def _limit(self) -> float:
         return min(float(self.project.settings.timeout), self.left())
@@ -110,6 +126,13 @@ class TestRuns:
             return None if data is None else from_json(Suite, data)
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
+
+
+def plain_snapshot(project: Project) -> str:
+    """The worktree without what git ignores, of whatever class: what was built or installed there stays in
+    sight, whichever commit is shown.
+    """
+    return replace(project, view=None, configured=Classes(())).workspace.snapshot()
 
 
 def _slim(report: TestReport) -> TestReport:
