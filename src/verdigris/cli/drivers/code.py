@@ -8,23 +8,72 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from verdigris.cli.context import deny, deny_agent, persons_only, show, show_json, start
 from verdigris.cli.drivers.machine import reporting_ends, with_time
 from verdigris.core.errors import ToolMissing, UserError
+from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verdigris.drivers.code.grants import Mode
+    from verdigris.drivers.code.grants import Mode, Sweep
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
+
+
+@value
+class CodeCall:
+    """What was said on one command line, by option."""
+
+    task: str | None
+    model: str
+    goes_on: bool
+    resume: str | None
+    permission: Mode | None
+    max_turns: int
+    max_tokens: int
+    max_cost: float
+    timeout: float
+    uncovered: bool
+    sweep: tuple[str, ...]
+    sweep_files: int
+    record: Path | None
+    plain: bool
+    acp: bool
+    as_json: bool
+
+    def session_options(self) -> SessionOptions:
+        from verdigris.drivers.budget import Limits
+        from verdigris.drivers.code.session_start import SessionOptions
+
+        limits = Limits(self.max_turns, self.max_tokens, self.max_cost, self.timeout)
+        resumed = self.resume if self.resume is not None else "" if self.goes_on else None
+        return SessionOptions(self.model, resumed, self.record, limits, self.permission)
+
+    def sweep_scope(self) -> Sweep | None:
+        from verdigris.drivers.code.grants import Sweep
+
+        return Sweep(self.sweep, self.sweep_files) if self.sweep else None
+
+    def beside_acp(self) -> list[str]:
+        """Options that say what the editor says where it hosts the sessions."""
+        said = {
+            "--prompt": self.task is not None,
+            "--continue": self.goes_on,
+            "--resume": self.resume is not None,
+            "--uncovered": self.uncovered,
+            "--sweep": bool(self.sweep),
+            "--plain": self.plain,
+            "--json": self.as_json,
+        }
+        return [name for name, given in said.items() if given]
 
 
 @click.command("code")
@@ -44,72 +93,41 @@ AGAIN = "`tdd code --continue` goes on"
 @click.option("--plain", is_flag=True, help="At a terminal: a plain prompt, without the screen.")
 @click.option("--acp", is_flag=True, help="Let an editor host sessions: the Agent Client Protocol on stdio.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
-def command(  # noqa: PLR0913 - options, each by its name
-    *,
-    task: str | None,
-    model: str,
-    goes_on: bool,
-    resume: str | None,
-    permission: str | None,
-    max_turns: int,
-    max_tokens: int,
-    max_cost: float,
-    timeout: float,
-    uncovered: bool,
-    sweep: tuple[str, ...],
-    sweep_files: int,
-    record: Path | None,
-    plain: bool,
-    acp: bool,
-    as_json: bool,
-) -> int:
+def command(**said: Any) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
     Without --prompt, on a terminal: a screen (where `verdigris[code]` is installed), or a prompt, for tasks
     and for commands (/help). Exit code: 0 done, 1 what is left is not accepted, 3 a limit is reached, 69 no
     model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
     """
-    if (no := deny_agent("code") if acp else persons_only("code")) is not None:
-        return deny(no, as_json=as_json)
-    from verdigris.drivers.budget import Limits
-    from verdigris.drivers.code.grants import Sweep
+    call = CodeCall(**said)
+    if (no := deny_agent("code") if call.acp else persons_only("code")) is not None:
+        return deny(no, as_json=call.as_json)
+    if call.acp:
+        return _serve_editor(call)
     from verdigris.drivers.code.session import EXIT_CODES, End
-    from verdigris.drivers.code.session_start import SessionOptions, begin_session, open_session, run_session
+    from verdigris.drivers.code.session_start import begin_session, open_session, run_session
 
-    limits = Limits(max_turns, max_tokens, max_cost, timeout)
-    if acp:
-        said = {
-            "--prompt": task is not None,
-            "--continue": goes_on,
-            "--resume": resume is not None,
-            "--uncovered": uncovered,
-            "--sweep": bool(sweep),
-            "--plain": plain,
-            "--json": as_json,
-        }
-        options = SessionOptions(model, None, record, limits, cast("Mode | None", permission))
-        return _serve_editor(options, [name for name, given in said.items() if given])
-    attended = task is None and not as_json and sys.stdin.isatty()
-    resumed = resume if resume is not None else "" if goes_on else None
-    words = "" if attended else _read_task(task, optional=resumed is not None)
-    options = SessionOptions(model, resumed, record, limits, cast("Mode | None", permission))
-    scope = Sweep(sweep, sweep_files) if sweep else None
-    with reporting_ends(AGAIN, as_json=as_json) as failed:
+    attended = call.task is None and not call.as_json and sys.stdin.isatty()
+    options, sweep = call.session_options(), call.sweep_scope()
+    words = "" if attended else _read_task(call.task, optional=options.resume is not None)
+    with reporting_ends(AGAIN, as_json=call.as_json) as failed:
         if attended:
-            converse = _converse if plain or not has_screen() else _converse_on_screen
-            return converse(options, lambda session: begin_session(session, uncovered=uncovered, sweep=scope))
-        opened = open_session(start(), _watching(as_json=as_json), options)
-        with _signals(timeout), opened as session:
-            ended = run_session(session, words, uncovered=uncovered, sweep=scope)
-        if not as_json:
+            converse = _converse if call.plain or not has_screen() else _converse_on_screen
+            return converse(
+                options, lambda session: begin_session(session, uncovered=call.uncovered, sweep=sweep)
+            )
+        opened = open_session(start(), _watching(as_json=call.as_json), options)
+        with _signals(call.timeout), opened as session:
+            ended = run_session(session, words, uncovered=call.uncovered, sweep=sweep)
+        if not call.as_json:
             sys.stdout.write(f"{ended.text.rstrip()}\n")
         return EXIT_CODES[End(ended.outcome)]
     return failed[0]
 
 
-def _serve_editor(options: SessionOptions, others: list[str]) -> int:
-    """`others`: words beside `--acp` that say what the editor says there."""
-    if others:
+def _serve_editor(call: CodeCall) -> int:
+    if others := call.beside_acp():
         raise UserError(
             f"--acp and {others[0]} do not go together.", hint="the editor begins sessions and gives tasks"
         )
@@ -122,7 +140,7 @@ def _serve_editor(options: SessionOptions, others: list[str]) -> int:
         ) from None
     from verdigris.drivers.code.acp.agent import serve_editor
 
-    return serve_editor(options, _watching(as_json=False))
+    return serve_editor(call.session_options(), _watching(as_json=False))
 
 
 def _read_task(task: str | None, *, optional: bool) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
@@ -21,6 +23,14 @@ MOST_NAMES = 200
 MOST_HITS = 60
 _LINE = 200
 """Characters of a line that was found."""
+SEARCH_SECONDS = 10.0
+"""For a regular expression."""
+_MATCHER = """\
+import json, re, sys
+pattern, lines = json.load(sys.stdin)
+find = re.compile(pattern).search
+json.dump([at for at, line in enumerate(lines) if find(line)], sys.stdout)
+"""
 
 
 def _spec(name: str, description: str, argument: str, meaning: str) -> ToolSpec:
@@ -133,19 +143,46 @@ def search(text: str, tree: Tree, *, glob: str = "", regex: bool = False) -> str
     paths = _matching(glob, tree) if glob else sorted(tree)
     if isinstance(paths, str):
         return paths
-    try:
-        find = re.compile(text if regex else re.escape(text)).search
-    except re.error as error:
-        return f"{text!r} is no regular expression: {error}."
-    hits = [
-        f"{path}:{number}: {line.strip()[:_LINE]}"
+    lines = [
+        (f"{path}:{number}: ", line)
         for path in paths
         if (content := tree[path]) is not None
         for number, line in enumerate(content.splitlines(), 1)
-        if find(line)
     ]
+    if not regex:
+        found: list[int] | str = [at for at, (_, line) in enumerate(lines) if text in line]
+    else:
+        found = _match_lines(text, [line for _, line in lines])
+    if isinstance(found, str):
+        return found
+    hits = [f"{lines[at][0]}{lines[at][1].strip()[:_LINE]}" for at in found]
     verb = "matches" if regex else "contains"
     return _cap_lines(hits, MOST_HITS) if hits else f"No line {verb} {text!r}."
+
+
+def _match_lines(pattern: str, lines: list[str]) -> list[int] | str:
+    """The numbers of the lines that match, in a process of its own: some expressions never come to an end."""
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return f"{pattern!r} is no regular expression: {error}."
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", _MATCHER],
+            input=json.dumps([pattern, lines]).encode(),
+            capture_output=True,
+            timeout=SEARCH_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired:
+        return (
+            f"{pattern!r} was not done after {SEARCH_SECONDS:g} s, so it was stopped: write it without "
+            "repetitions inside repetitions, narrow the files by glob, or search for a plain text."
+        )
+    except subprocess.CalledProcessError as error:
+        return f"The search with {pattern!r} failed: {error.stderr.decode(errors='replace').strip()[-_LINE:]}"
+    found: list[int] = json.loads(done.stdout)
+    return found
 
 
 def _cap_lines(lines: list[str], most: int) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,6 +74,18 @@ def test_lines_are_found_by_text_by_glob_and_by_expression(tool: Bench) -> None:
         "calc.py:1: def add(a, b):"
     ]
     assert "no regular expression" in tool("search", text="(", regex=True).text
+
+
+def test_an_expression_that_never_comes_to_an_end_is_stopped(
+    tool: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool("create_file", path="notes.md", content=f"{'a' * 60}!\n")
+    monkeypatch.setattr("verdigris.models.roles.tools.SEARCH_SECONDS", 0.5)
+    begun = time.monotonic()
+    answer = tool("search", text="(a+)+$", regex=True)
+    assert time.monotonic() - begun < 10
+    assert "was not done after 0.5 s" in answer.text
+    assert "plain text" in answer.text
 
 
 def test_source_is_not_edited_before_a_test_is_red(tool: Bench) -> None:
