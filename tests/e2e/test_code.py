@@ -203,3 +203,4 @@ def test_at_a_terminal_tasks_and_commands_are_taken_line_by_line(tmp_path: Path)
         assert text in ran.out
     assert "there is no /nonsense" in ran.out
     assert "is undone: calculator.py" in ran.out
+    assert ran.out.rstrip().endswith("is kept: `tdd code --continue` goes on")

@@ -163,7 +163,7 @@ def test_a_session_that_cannot_begin_says_why_and_shows_no_screen(tmp_path: Path
     with playing(tmp_path, ()) as played:
         ran = Cli(played.repo).on_a_terminal("code", "--model", "human", env=played.env)
     assert ran.code == 2
-    assert "no model is named for the agent" in ran.out
+    assert "the agent is a model, not a person" in ran.out
     assert "\x1b[?1049h" not in ran.out
 
 

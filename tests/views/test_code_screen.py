@@ -238,6 +238,40 @@ def test_a_question_shows_the_whole_command_and_is_answered_by_a_key(key: str, a
     seated(act, IDLE)
 
 
+def test_of_a_long_question_the_beginning_and_the_keys_are_in_view_and_the_rest_can_be_scrolled_to() -> None:
+    content = "\\n".join(f"line {n}" for n in range(50))
+
+    async def act(seat: Seat) -> None:
+        await seat.type("Build it.", "enter")
+        await seat.heard()
+        await seat.tell(PermissionAsked("create_file", f'{{"path": "x.py", "content": "{content}"}}'))
+        for text in ("The model asks for create_file of x.py:", "  +line 0", "y yes · n no", "no tokens yet"):
+            assert text in seat.text
+        assert "line 49" not in seat.text
+        await seat.pilot.press(*["down"] * 60)
+        await seat.pilot.pause(0.1)
+        assert "line 49" in seat.text
+        assert "y yes · n no" in seat.text
+        await seat.pilot.press("y")
+        assert await seat.heard() is True
+
+    seated(act, IDLE)
+
+
+def test_a_pane_that_somebody_scrolled_stays_where_it_is_while_nothing_in_it_changes() -> None:
+    long = replace(FACTS, changes=Changes("the open turn", tuple(f"+line {n}" for n in range(60))))
+
+    async def act(seat: Seat) -> None:
+        await seat.pilot.press("shift+tab", "pagedown", "pagedown")
+        await seat.pilot.pause(0.1)
+        before = seat.text.splitlines()[1:8]
+        assert "+line 0" not in before
+        await seat.tell(w.Noted("more"), replace(long, seconds=9))
+        assert seat.text.splitlines()[1:8] == before
+
+    seated(act, long, IDLE)
+
+
 def test_a_key_that_was_meant_for_the_prompt_answers_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code_screen, "QUIET", 60.0)
 

@@ -54,7 +54,7 @@ def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
         yield Line(head)
         return
     yield Line(f"{head.strip()}: {call.outcome}", _OUTCOMES.get(call.outcome))
-    yield from (Line(f"      {line}", code=True) for line in call.told.splitlines()[:_SAID])
+    yield from (Line(f"      {line}") for line in call.told.splitlines()[:_SAID])
 
 
 def question_lines(tool: str, arguments: str) -> list[Line]:

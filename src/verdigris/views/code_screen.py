@@ -53,8 +53,10 @@ class Pane(RichLog):
         """What is new is scrolled into view."""
 
     def show(self, lines: Iterable[Line], dropped: int = 0) -> None:
-        self._given = tuple(lines)
-        self._draw(dropped)
+        given = tuple(lines)
+        if given != self._given:
+            self._given = given
+            self._draw(dropped)
 
     def on_resize(self, _: Resize) -> None:
         self._draw(self._at[1])
@@ -133,13 +135,15 @@ class Prompt(TextArea):
         self.suggestion = found[len(text) :]
 
 
-class Question(VerticalScroll, can_focus=True):
-    """Asks for one key, in the place of the prompt."""
+class Question(Vertical, can_focus=True):
+    """Asks for one key, in the place of the prompt; what is asked can be scrolled, the keys stay in view."""
 
     _ANSWERS: ClassVar = {"y": True, "n": False, "escape": False}
 
     def __init__(self) -> None:
-        super().__init__(Static(id="asked"), id="question")
+        self._asked = Static(id="asked")
+        self._scroll = VerticalScroll(self._asked, id="scroll", can_focus=False)
+        super().__init__(self._scroll, Static("y yes · n no · Up Down scroll", id="keys"), id="question")
         self.display = False
         self._then: Callable[[bool], None] | None = None
         self._since = 0.0
@@ -149,8 +153,9 @@ class Question(VerticalScroll, can_focus=True):
         return self._then is not None
 
     def ask(self, lines: Iterable[Line], then: Callable[[bool], None]) -> None:
-        shown = Text("\n").join([*map(line_text, lines), Text("y yes · n no", "bold")])
-        self.query_one("#asked", Static).update(shown)
+        self._asked.update(Text("\n").join(map(line_text, lines)))
+        self._scroll.styles.max_height = max(3, self.app.size.height // 2)
+        self._scroll.scroll_home(animate=False)
         self._then, self._since, self.display = then, time.monotonic(), True
         self.focus()
 
@@ -164,6 +169,8 @@ class Question(VerticalScroll, can_focus=True):
             event.stop()
             self.close()
             then(self._ANSWERS[event.key])
+        elif event.key in {"up", "down"}:
+            self._scroll.scroll_relative(y=-1 if event.key == "up" else 1, animate=False)
 
 
 class CodeScreen(App[None]):
@@ -179,7 +186,9 @@ class CodeScreen(App[None]):
     #side { width: 2fr; }
     #plan { height: auto; max-height: 12; min-height: 3; }
     #verdict { height: auto; max-height: 12; min-height: 3; }
-    #question { height: auto; max-height: 60%; border-top: solid $warning; }
+    #question { height: auto; border-top: solid $warning; }
+    #scroll { height: auto; scrollbar-size-vertical: 1; }
+    #keys { text-style: bold; }
     #asked { height: auto; text-wrap: wrap; }
     #line { height: auto; border-top: solid $primary; }
     #mark { width: 2; }

@@ -165,7 +165,7 @@ def test_another_model_goes_on_with_the_same_beginning_and_after_a_resume_too(tm
 def test_a_model_that_nobody_serves_is_told_and_the_one_before_goes_on(tmp_path: Path) -> None:
     with session_after(tmp_path, *RED, turns=2) as (_, session):
         assert "a replay of no file" in told(session, "/model replay:")
-        assert "no model is named" in told(session, "/model human")
+        assert "a model, not a person" in told(session, "/model human")
         assert session.model.name == "scripted"
         assert session.file.record.chosen == ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from contextlib import contextmanager
@@ -164,7 +165,7 @@ def has_screen() -> bool:
 
 
 def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None]) -> int:
-    from verdigris.drivers.code.commands import Dialogue, run_command
+    from verdigris.drivers.code.commands import QUIT, Dialogue, run_command
     from verdigris.drivers.code.session import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.code_process import open_screen
@@ -175,9 +176,8 @@ def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None
             link.attend(session)
             begin(session)
             ended = link.converse(Dialogue(session))
-            cost = run_command(session, "/cost").lines
-            name = session.file.name
-    sys.stdout.writelines(f"{line}\n" for line in (f"session {name}; {AGAIN}", *cost))
+            farewell = run_command(session, QUIT).lines
+    sys.stdout.writelines(f"{line}\n" for line in farewell)
     return EXIT_CODES[End.DONE if ended else End.INTERRUPTED]
 
 
@@ -196,8 +196,8 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     with _signals(options.limits.seconds, left.set), opened as session:
         begin(session)
         dialogue = Dialogue(session)
-        while not left.is_set() and (line := _read_line()) is not None:
-            answer = dialogue.take(line)
+        while not left.is_set():
+            answer = dialogue.take(_read_line())
             sys.stdout.writelines(f"{visible(text.expandtabs())}\n" for text in answer.lines)
             if answer.ends:
                 break
@@ -209,13 +209,16 @@ def import_history() -> None:
     import readline  # noqa: F401 - see above
 
 
-def _read_line() -> str | None:
-    """None at the end; an interrupt here is a new line."""
+def _read_line() -> str:
+    """An end of the input is a `/quit`, and an interrupt a new line."""
+    from verdigris.drivers.code.commands import QUIT
+
     sys.stdout.flush()
     try:
         return input("> ").strip()
     except EOFError:
-        return None
+        sys.stdout.write("\n")
+        return QUIT
     except KeyboardInterrupt:
         sys.stdout.write("\n")
         return ""
@@ -236,6 +239,7 @@ def _watching(*, as_json: bool, attended: bool = False) -> Watcher:
     """`attended`: whoever reads it is at the prompt again when a task has ended, and needs no way back."""
     from verdigris.drivers.happenings import ModelWrote, SessionEnded
     from verdigris.views import code, machine
+    from verdigris.views.lines import wrap
 
     def told(happening: Happening) -> None:
         if isinstance(happening, ModelWrote):
@@ -245,7 +249,9 @@ def _watching(*, as_json: bool, attended: bool = False) -> Watcher:
         if as_json:
             show_json(with_time(machine.document(happening)))
         else:
-            show(code.lines(happening), err=True)
+            lines = code.lines(happening)
+            width = shutil.get_terminal_size().columns if attended else 0
+            show([part for line in lines for part in wrap(line, width)] if width else lines, err=True)
 
     return told
 

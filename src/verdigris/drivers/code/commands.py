@@ -74,7 +74,7 @@ class Dialogue:
         ended = work_on_task(self.session, task, resumed=resumed, notes="\n".join(self.notes))
         self.notes.clear()
         if ended.outcome == End.INTERRUPTED:
-            told = "cancelled; what the turn had changed is there: /diff shows it, /undo takes it back"
+            told = "cancelled; what it has changed so far stays: /diff shows it, /undo takes it back"
             return CommandAnswer((told,), ended=ended)
         return CommandAnswer(tuple(ended.text.rstrip().splitlines()), ended=ended)
 
@@ -225,8 +225,9 @@ def _help(_: Session, __: str) -> CommandAnswer:
     return CommandAnswer(tuple(f"{name:<10} {about}" for name, (about, _) in COMMANDS.items()))
 
 
-def _quit(_: Session, __: str) -> CommandAnswer:
-    return CommandAnswer((), ends=True)
+def _quit(session: Session, _: str) -> CommandAnswer:
+    kept = f"session {session.file.name} is kept: `tdd code --continue` goes on"
+    return CommandAnswer((*_cost(session, "").lines, kept), ends=True)
 
 
 COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {

@@ -137,7 +137,7 @@ def _cast(settings: CodeSettings, options: SessionOptions, project: Project, wat
     player = Player(options.model, player.served) if options.model else player
     if not player.model or player.model == HUMAN:
         raise UserError(
-            "no model is named for the agent.",
+            "no model is named for the agent." if not player.model else "the agent is a model, not a person.",
             hint="--model PROVIDER:NAME, or `roles: {agent: {model: …}}` in tdd.yaml; see `tdd help code`",
         )
     return Casting(
