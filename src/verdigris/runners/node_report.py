@@ -80,7 +80,7 @@ class _ReportedRun:
     strays: int = 0
     stop: StoppedRun | None = None
 
-    def located(self, path: str) -> str:
+    def locate(self, path: str) -> str:
         for root in self.roots:
             found = relative(path, root)
             if not found.startswith("/"):
@@ -140,7 +140,7 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _ReportedRun:
 
 
 def _read_stop(run: _ReportedRun, told: Mapping[str, Any]) -> StoppedRun:
-    places = [Place(run.located(path), int(line)) for path, line in told["frames"]]
+    places = [Place(run.locate(path), int(line)) for path, line in told["frames"]]
     own = (place for place in places if not place.path.startswith("/") and not _PACKAGE.search(place.path))
     return StoppedRun(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
 
@@ -168,7 +168,7 @@ def _take(run: _ReportedRun, number: int, message: Mapping[str, Any]) -> None:
     kind = message["kind"]
     if message["n"] != number or run.ended or run.started is (kind == "start"):
         raise ValueError(kind)
-    path = run.located(message["file"]) if message.get("file") else ""
+    path = run.locate(message["file"]) if message.get("file") else ""
     match kind:
         case "start":
             run.started = True
@@ -231,7 +231,7 @@ def _result(run: _ReportedRun, test: _Test, message: Mapping[str, Any]) -> TestR
     status = _STATUS[state]
     if status is Status.FAIL and phase is RunPhase.CALL and is_of_hook(errors):
         phase = RunPhase.SETUP
-    failed = failure(errors, run.located, Place(path, line) if line else None) if state == "fail" else None
+    failed = failure(errors, run.locate, Place(path, line) if line else None) if state == "fail" else None
     status, note = _read_note(Status.ERROR if failed and phase is not RunPhase.CALL else status, message)
     defined = message.get("defined")
     return TestResult(
@@ -244,7 +244,7 @@ def _result(run: _ReportedRun, test: _Test, message: Mapping[str, Any]) -> TestR
         failure=failed,
         output=str(message.get("output") or "")[:OUTPUT],
         line=line,
-        defined_in=run.located(defined) if defined else path,
+        defined_in=run.locate(defined) if defined else path,
         note=note,
     )
 

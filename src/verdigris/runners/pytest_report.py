@@ -72,7 +72,7 @@ class _ReportedRun:
         seen = self.starts | self.ends
         return frozenset(i for i, number in seen.items() if number > max(1, due[i]))
 
-    def unreported(self) -> list[str]:
+    def find_unreported(self) -> list[str]:
         return [i for i in self.collected or () if i not in self.tests or not self.tests[i].complete]
 
 
@@ -269,11 +269,11 @@ def _end_of(run: _ReportedRun, exit_code: int | None, *, timed_out: bool) -> Run
     if run.start is None:
         return RunEnd.NO_START
     if run.end is None:
-        return RunEnd.EARLY_EXIT if exit_code == 0 or run.unreported() else RunEnd.DIED
+        return RunEnd.EARLY_EXIT if exit_code == 0 or run.find_unreported() else RunEnd.DIED
     if run.end == _USAGE_ERROR:
         return RunEnd.NO_START
     if run.collected is None:
         return RunEnd.FINISHED if run.errors and run.end <= _INTERRUPTED else RunEnd.NO_START
-    if run.unreported() and not run.start["collect_only"]:
+    if run.find_unreported() and not run.start["collect_only"]:
         return RunEnd.EARLY_EXIT
     return RunEnd.FINISHED

@@ -82,7 +82,7 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
         if (ours.new_mode, ours.new) == (theirs.new_mode, theirs.new):
             continue
         stubs = _only_stubs(project, laid.start, current, path)
-        content = project.workspace.merged(laid.start, current, laid.edited, path, yielding=stubs)
+        content = project.workspace.merge_path(laid.start, current, laid.edited, path, yielding=stubs)
         mode = theirs.new_mode if theirs.new_mode != theirs.old_mode else ours.new_mode
         if content is None or mode is None or LINK in {ours.new_mode, theirs.new_mode}:
             return _conflict(laid, path)

@@ -5,11 +5,15 @@ import json
 import os
 import posix
 import signal
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import verdigris
 from storage.log import children
 from storage.log.children import at_call, deaths, die, fail, outcome, start
 from storage.log.tally import ACTOR, STAMP, draft, filled, lines, numbers, open_log, put_lines
@@ -18,8 +22,6 @@ from verdigris.storage.log import light
 from verdigris.storage.log.lines import encode, parse
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from storage.log.tally import Tally
     from verdigris.storage.log import Log
 
@@ -245,3 +247,18 @@ def test_junk_is_no_json(text: str) -> None:
 def test_json_is_read_as_the_standard_library_reads_it(text: str) -> None:
     assert light.loads(text) == json.loads(text)
     assert parse(b'{"seq":1,"hash":"x","size":1,"checkpoint":0,"base":"y","light":3}').seq == 1
+
+
+def test_it_can_be_imported_without_anything_heavy() -> None:
+    source = Path(verdigris.__file__).parents[1]
+    heavy = {"dataclasses", "typing", "pathlib", "inspect", "contextlib"}
+    code = (
+        f"import sys; sys.path.insert(0, {os.fspath(source)!r}); import verdigris.storage.log.light;"
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
+
+    found = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout.strip() == "[]"

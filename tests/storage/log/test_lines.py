@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from contextlib import contextmanager
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -13,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import verdigris
 from verdigris.storage.log import lines
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import LogLine, backward, decode, encode, forward
@@ -96,18 +92,3 @@ def test_what_json_cannot_hold_is_refused() -> None:
 
 def test_the_digest_is_sha256() -> None:
     assert digest(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-
-def test_it_can_be_imported_without_anything_heavy() -> None:
-    source = Path(verdigris.__file__).parents[1]
-    heavy = {"dataclasses", "typing", "pathlib", "inspect", "contextlib"}
-    code = (
-        f"import sys; sys.path.insert(0, {os.fspath(source)!r}); import verdigris.storage.log.format;"
-        f"print(sorted({heavy!r} & set(sys.modules)))"
-    )
-
-    found = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
-    )
-
-    assert found.stdout.strip() == "[]"

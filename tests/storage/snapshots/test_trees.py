@@ -143,9 +143,9 @@ def test_a_three_way_merge_joins_what_lies_apart(repo: GitRepo, workspace: Works
         repo.write("src/a.py", "".join("new\n" if n in changed else line for n, line in enumerate(LINES)))
         sides.append(workspace.snapshot())
     base, ours, theirs, both = sides
-    assert workspace.merged(base, ours, theirs, "src/a.py") == workspace.read(both, "src/a.py")
-    assert workspace.merged(base, base, theirs, "src/a.py") == workspace.read(theirs, "src/a.py")
-    assert workspace.merged(base, ours, base, "src/a.py") == workspace.read(ours, "src/a.py")
+    assert workspace.merge_path(base, ours, theirs, "src/a.py") == workspace.read(both, "src/a.py")
+    assert workspace.merge_path(base, base, theirs, "src/a.py") == workspace.read(theirs, "src/a.py")
+    assert workspace.merge_path(base, ours, base, "src/a.py") == workspace.read(ours, "src/a.py")
 
 
 def test_a_merge_that_conflicts_is_none(repo: GitRepo, workspace: Workspace) -> None:
@@ -156,9 +156,9 @@ def test_a_merge_that_conflicts_is_none(repo: GitRepo, workspace: Workspace) -> 
     (repo.root / "src/a.py").unlink()
     deleted = workspace.snapshot()
     base, ours, theirs, binary = sides
-    assert workspace.merged(base, ours, theirs, "src/a.py") is None
-    assert workspace.merged(base, binary, theirs, "src/a.py") is None
-    assert workspace.merged(base, ours, deleted, "src/a.py") is None
-    assert workspace.merged(base, base, deleted, "src/a.py") is None
-    assert workspace.merged(deleted, ours, theirs, "src/a.py") is None
-    assert workspace.merged(deleted, deleted, theirs, "src/a.py") == b"theirs\n"
+    assert workspace.merge_path(base, ours, theirs, "src/a.py") is None
+    assert workspace.merge_path(base, binary, theirs, "src/a.py") is None
+    assert workspace.merge_path(base, ours, deleted, "src/a.py") is None
+    assert workspace.merge_path(base, base, deleted, "src/a.py") is None
+    assert workspace.merge_path(deleted, ours, theirs, "src/a.py") is None
+    assert workspace.merge_path(deleted, deleted, theirs, "src/a.py") == b"theirs\n"

@@ -101,7 +101,7 @@ def oppose(
     asked = TriedTests(mine, more)
     if not members:
         return Liveness((), tuple(not_shown(asked, known)))
-    return _SetRuns(project, stack, tests, texts, room, dice).judged(asked, known, members)
+    return _SetRuns(project, stack, tests, texts, room, dice).judge(asked, known, members)
 
 
 def affected_tests(
@@ -165,7 +165,7 @@ class _SetRuns:
         self.limit = time_limit(project, project.state())
         self.margin = dice.randrange(12, 40)
 
-    def judged(
+    def judge(
         self, asked: TriedTests, known: Sequence[Probe], members: Sequence[tuple[Try, ...]]
     ) -> Liveness:
         from verdigris.languages.probes import changed_texts, opposites

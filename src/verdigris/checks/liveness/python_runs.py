@@ -71,7 +71,7 @@ class _StackFindings:
     noted: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
-    def told(self) -> Liveness:
+    def as_liveness(self) -> Liveness:
         return Liveness(*(tuple(dict.fromkeys(part)) for part in (self.hollow, self.noted, self.doubts)))
 
 
@@ -111,7 +111,7 @@ class LiveRuns:
                 runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
             )
             self._judge(judged, runs, claimed, others)
-        return self._found.told()
+        return self._found.as_liveness()
 
     def _judge(
         self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]

@@ -67,7 +67,7 @@ def _lines(survey: Survey) -> Iterator[Line]:
         yield _claim(state, claim)
     for red in state.reds.values():
         if red.test_id not in state.claims:
-            yield _red(red)
+            yield _describe_red(red)
     for laid in state.aside.values():
         back = "comes back with the next claim" if laid.back_at_claim else _way_back(state, laid.id)
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
@@ -117,7 +117,7 @@ def _claim(state: WorktreeState, claim: Claim) -> Line:
     return Line(f"{dot} {claim.test_id} → {', '.join(claim.targets)} (claimed{implied}{struck})", dot)
 
 
-def _red(red: Red) -> Line:
+def _describe_red(red: Red) -> Line:
     worth = "" if red.valid else f" (not claimable: {red.why})"
     return Line(f"red {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
 

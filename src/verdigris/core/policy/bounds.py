@@ -65,9 +65,9 @@ def bound_classes(classes: Classes, bounds: Bounds) -> Classes:
 
 
 def _matches(regex: str, path: str) -> bool:
-    return bool(regex) and _compiled(regex).fullmatch(path) is not None
+    return bool(regex) and _compile(regex).fullmatch(path) is not None
 
 
 @lru_cache(maxsize=8)
-def _compiled(regex: str) -> re.Pattern[str]:
+def _compile(regex: str) -> re.Pattern[str]:
     return re.compile(regex, re.DOTALL)

@@ -55,10 +55,10 @@ class Agent:
         self.stage.show(s.CommandScene(f"tdd test {shell_words(test_id)}"))
         tested = run_tests(self.project, [test_id], cwd=self.project.root)
         for run in tested.tests:
-            self.stage.show(_red(run.failure, run.red) if run.red else s.Passing("it passes"))
+            self.stage.show(_make_red_scene(run.failure, run.red) if run.red else s.Passing("it passes"))
         for error in tested.report.errors if tested.report else ():
             failure = f"{error.kind}: {first_line(error.message)}"
-            self.stage.show(_red(failure, judge_collect_error(error)))
+            self.stage.show(_make_red_scene(failure, judge_collect_error(error)))
 
     def claims(self, test_id: str, path: str) -> None:
         self.stage.show(s.CommandScene(f"tdd claim {shell_words(test_id, path)}"))
@@ -98,7 +98,7 @@ def _as_scene(no: Deny) -> s.DeniedScene:
     return s.DeniedScene(no.rule, no.reason, no.next)
 
 
-def _red(failure: str, red: str) -> s.RedScene:
+def _make_red_scene(failure: str, red: str) -> s.RedScene:
     wrong, following = ("", "") if red == VALID else WHY_NOT.get(red, (red, ""))
     return s.RedScene(failure, wrong, following)
 

@@ -60,7 +60,7 @@ def judge_written_tests(project: Project, rules: StepRules, start: str, seen: Se
         or format_changes(project, start)
         or run_linters(project)
         or _check_nothing_lost(project)
-        or _red(project, rules, start, seen)
+        or _judge_red(project, rules, start, seen)
     )
 
 
@@ -81,7 +81,7 @@ def _check_nothing_lost(project: Project) -> Bad | None:
     return forbidden(f"the suite lost something: {losses[0]}") if losses else None
 
 
-def _red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
+def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
     passing = baseline_ids(project, project.state()) or frozenset()
     tree = project.workspace.snapshot()
     changed = {change.path for change in project.workspace.changes(start, tree)}

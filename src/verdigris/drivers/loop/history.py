@@ -137,7 +137,9 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
         case e.IterationBegun():
             left = s.open.pinned if s.open else None
             open_ = OpenIteration(event.number, event.commit, event.tree, event.choice, event.tree, s.harness)
-            return replace(s, open=replace(open_, pinned=_left(s, left) if event.choice != "new" else None))
+            return replace(
+                s, open=replace(open_, pinned=_left_red(s, left) if event.choice != "new" else None)
+            )
         case e.IterationEnded():
             lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
             best = s.open.measured if s.open and event.status == ACCEPTED else None
@@ -167,7 +169,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             return s
 
 
-def _left(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
+def _left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
     """The red that an earlier iteration left, which this one takes up."""
     return known or (s.failing[0] if s.failing else None)
 

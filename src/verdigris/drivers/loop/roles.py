@@ -191,7 +191,7 @@ def _notes(state: ProgramState, text: str) -> Iterator[str]:
         if said := sections.get(title, "").strip():
             yield f"{title.capitalize()}:\n{clip(said, _TOKENS)}"
     if state.lessons:
-        yield _listed("Lessons of earlier iterations:", state.lessons[-_LESSONS:])
+        yield _list_lines("Lessons of earlier iterations:", state.lessons[-_LESSONS:])
 
 
 def _of_iteration(role: Role, state: ProgramState, now: OpenIteration) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _of_iteration(role: Role, state: ProgramState, now: OpenIteration) -> Iterat
             yield from _harness(state)
             if now.choice == "rethink":
                 last = [note for one in state.iterations[-3:] for note in one.notes[:1]]
-                yield _listed(
+                yield _list_lines(
                     "The last three iterations got no valid test. Take a smaller unit, and read the source"
                     " of truth again:",
                     last,
@@ -211,7 +211,7 @@ def _of_iteration(role: Role, state: ProgramState, now: OpenIteration) -> Iterat
             pinned = now.pinned
             yield f"The test pins: {pinned.behaviour} (source of truth: {pinned.source})."
             if now.reasons:
-                yield _listed(f"{now.attempts} attempts failed before; the last for:", now.reasons)
+                yield _list_lines(f"{now.attempts} attempts failed before; the last for:", now.reasons)
         case IMPROVER.name if now.made is not None:
             yield f"The change that made the test pass has {now.made.lines} lines: yours has fewer."
         case OPTIMIZER.name:
@@ -226,19 +226,19 @@ def _doubt(now: OpenIteration) -> str:
         f" Read the source of truth again ({pinned.source}). If the test says otherwise, revise that test"
         " alone; if it is right, answer test-is-right with the reason."
     )
-    return _listed(head, now.reasons) if now.reasons else head
+    return _list_lines(head, now.reasons) if now.reasons else head
 
 
 def _harness(state: ProgramState) -> Iterator[str]:
     last = state.iterations[-1] if state.iterations else None
     if last is not None and last.status == REJECTED:
-        yield _listed(f"The last iteration ({last.change or last.target}) was rejected:", last.notes)
+        yield _list_lines(f"The last iteration ({last.change or last.target}) was rejected:", last.notes)
     pinned = [f"{one.target}: {one.behaviour}" for one in state.harness if one.status == PASSING]
     blocked = [f"{one.target}: {one.blocked}" for one in state.harness if one.status == BLOCKED]
     if pinned:
-        yield _listed("Pinned already:", pinned[-_PINNED:])
+        yield _list_lines("Pinned already:", pinned[-_PINNED:])
     if blocked:
-        yield _listed("Blocked until a person looks; leave these alone:", blocked)
+        yield _list_lines("Blocked until a person looks; leave these alone:", blocked)
 
 
 def _ratchet(state: ProgramState) -> Iterator[str]:
@@ -248,8 +248,8 @@ def _ratchet(state: ProgramState) -> Iterator[str]:
         f"{one.change}: {'; '.join(one.notes)}" for one in state.iterations if one.status != "accepted"
     ]
     if rejected:
-        yield _listed("Tried and rejected:", rejected[-_REJECTED:])
+        yield _list_lines("Tried and rejected:", rejected[-_REJECTED:])
 
 
-def _listed(head: str, lines: Iterator[str] | tuple[str, ...] | list[str]) -> str:
+def _list_lines(head: str, lines: Iterator[str] | tuple[str, ...] | list[str]) -> str:
     return "\n".join((head, *(f"- {line}" for line in lines)))

@@ -130,12 +130,12 @@ class HumanStep:
         lay_back(project, open_step(project).tree, "brought back when the step has begun")
         laid = list(project.state().aside)[-1] if project.state().asides > state.asides else None
         if self._role is REFACTORER:
-            _done(refactor.begin(project, uncovered=False))
+            _require_allowed(refactor.begin(project, uncovered=False))
         else:
             for red in open_reds(project, self._position.tests):
-                _done(claim(project, [red.test_id], ["."], cwd=project.root))
+                _require_allowed(claim(project, [red.test_id], ["."], cwd=project.root))
         if laid is not None:
-            _done(aside.restore(project, laid))
+            _require_allowed(aside.restore(project, laid))
 
     def _judge(self, subject: str) -> Verified | Bad | None:
         self._propose(subject)
@@ -207,6 +207,6 @@ def _not_yet(word: str) -> Bad:
     return Bad("", ("nothing has changed in the tree yet",))
 
 
-def _done(answer: object) -> None:
+def _require_allowed(answer: object) -> None:
     if isinstance(answer, Deny):
         raise UserError(answer.reason, hint=answer.next)

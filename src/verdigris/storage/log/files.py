@@ -92,7 +92,7 @@ class LogFiles:
             os.close(lock)  # the file was removed while we waited for it: others lock its successor
 
     @contextmanager
-    def opened(self) -> Iterator[int | None]:
+    def open_log(self) -> Iterator[int | None]:
         """The log, to be read; None where there is none."""
         with storing(self.control):
             try:

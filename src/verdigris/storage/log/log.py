@@ -139,7 +139,7 @@ def repair(
     """The draft says why; what was kept and lost is added to it."""
     from verdigris.storage.log.verification import FoldReplay, LogCheck
 
-    with files.writing(), files.opened() as log:
+    with files.writing(), files.open_log() as log:
         files.settle_repair(log)
         check = LogCheck(files, log, FoldReplay(folding, schema))
         found = check.run()
@@ -269,7 +269,7 @@ class Log(Generic[S]):
         `decide` runs under the log's lock: it must be quick, and must not use this log.
         """
         with self._files.writing():
-            with self._files.opened() as log:
+            with self._files.open_log() as log:
                 self._files.settle_repair(log)
             before = self._view()
             drafts = decide(before.state)
@@ -299,7 +299,7 @@ class Log(Generic[S]):
 
     def _view(self) -> LogView[S]:
         """The log is folded once: after that, only what others appended makes this read it again."""
-        with self._files.opened() as log, storing(self._files.control):
+        with self._files.open_log() as log, storing(self._files.control):
             look = self._files.look()
             known = self._known[1] if self._known is not None and self._known[0] == look else None
             found = view(self._files, log, self._folding, self._schema, known)

@@ -38,7 +38,7 @@ def records(files: LogFiles, schema: Schema, *, start: int, reverse: bool) -> It
     with ExitStack() as stack:
         # Only what stands now is read, and that never changes: no writer has to wait for the reader.
         with files.reading() as there:
-            log = stack.enter_context(files.opened())
+            log = stack.enter_context(files.open_log())
             if not there or log is None:
                 return
             head, _, _ = bounds(files, log)

@@ -238,7 +238,7 @@ _MISSING = "the head record is missing"
 def verify(files: LogFiles, folding: Folding[S], schema: Schema) -> Verification:
     with ExitStack() as opened:
         with files.reading() as there:
-            log = opened.enter_context(files.opened())
+            log = opened.enter_context(files.open_log())
             if not there:
                 return Verification((), 0)
             check = LogCheck(files, log, FoldReplay(folding, schema))

@@ -100,7 +100,9 @@ class Workspace:
     def blobs(self, blobs: Iterable[str]) -> list[bytes | None]:
         return trees.blobs(self._store(), blobs)
 
-    def merged(self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False) -> bytes | None:
+    def merge_path(
+        self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False
+    ) -> bytes | None:
         """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion.
 
         `yielding`: where it conflicts, ours gives way.

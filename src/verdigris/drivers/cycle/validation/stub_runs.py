@@ -78,12 +78,14 @@ class StubRuns:
         plain = {
             path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), tests).items()
         }
-        changed = [{**plain, **self._decoded(stack, one)} for one in asked]
+        changed = [{**plain, **self._decode_texts(stack, one)} for one in asked]
         paths = {path for texts in changed for path in texts}
         true = {
             path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), paths).items()
         }
-        runs = RequestedRuns(tuple({**true, **texts} for texts in changed), seconds=self._left(), each=_EACH)
+        runs = RequestedRuns(
+            tuple({**true, **texts} for texts in changed), seconds=self._seconds_left(), each=_EACH
+        )
         report = run_request(
             self.project,
             stack,
@@ -92,7 +94,7 @@ class StubRuns:
                 runs=runs,
                 trace=tests if () in asked else (),
                 sources=(),
-                timeout=self._left() + self.project.settings.timeout,
+                timeout=self._seconds_left() + self.project.settings.timeout,
             ),
             layer=self.room,
         )
@@ -108,7 +110,7 @@ class StubRuns:
             found[one] = StubRunEnd(_by_name(names, told), variant.places)
         return found
 
-    def _decoded(self, stack: Stack, one: Assignment) -> dict[str, str]:
+    def _decode_texts(self, stack: Stack, one: Assignment) -> dict[str, str]:
         mine = [(at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path)]
         texts = self._texts(tuple(mine), (self.stubs[at].path for at, _ in mine))
         return {path: data.decode("utf-8", "surrogateescape") for path, data in texts.items()}
@@ -123,7 +125,7 @@ class StubRuns:
                 # As they are: known to be red.
                 found[one] = StubRunEnd(dict.fromkeys(names, False))
                 continue
-            if self._left() <= 0:
+            if self._seconds_left() <= 0:
                 self.spent = True
                 break
             texts = self._texts(mine, (self.stubs[at].path for at, _ in mine))
@@ -132,7 +134,7 @@ class StubRuns:
                 self.tree, {path: (modes[path], data) for path, data in texts.items()}
             )
             layer = replace(self.room, wanted=wanted, worktree=self.tree)
-            request = TestRequest(names, timeout=max(1.0, self._left()), sources=())
+            request = TestRequest(names, timeout=max(1.0, self._seconds_left()), sources=())
             found[one] = StubRunEnd(
                 _by_name(names, _passes_by_test(run_request(self.project, stack, request, layer=layer)))
             )
@@ -148,7 +150,7 @@ class StubRuns:
             made[path] = text.replace(STUB_MARK.encode(), b"") if edits else text
         return made
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
 
 

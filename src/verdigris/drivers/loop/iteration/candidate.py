@@ -64,7 +64,7 @@ class CandidateCommit:
         paths = tuple(path for path in changed if not path.startswith(f"{durable_files.TDD_FOLDER}/"))
         if not paths:
             passes = self.now.made is not None
-            return self._ended(
+            return self._end_event(
                 *((ACCEPTED, ("it passes by now",)) if passes else (REJECTED, ("nothing changed",)))
             )
         if crossed := find_crossings(project, self.now.tree, tree):
@@ -148,11 +148,11 @@ class CandidateCommit:
         if judged.completed and found is not None:
             reason = f"the target {program.target_metric:g} is met by {found.metric:g}"
             self.open.record(e.ProgramCompleted(program=self.open.name, reason=reason, at=now_ms()))
-        return self._ended(ACCEPTED, tuple(filter(None, (judged.why, note, *self._reconcile()))))
+        return self._end_event(ACCEPTED, tuple(filter(None, (judged.why, note, *self._reconcile()))))
 
     def end(self, status: str, *notes: str) -> Event:
         """The commit stays where it is: a person looks at it."""
-        return self._ended(status, notes)
+        return self._end_event(status, notes)
 
     def _reconcile(self) -> tuple[str, ...]:
         """The harness as the suite proves it; where they disagree, it is said."""
@@ -182,9 +182,9 @@ class CandidateCommit:
         }
         if left and (refused := write_changes(project, left)) is not None:
             raise HarnessError(f"a test that was red cannot be put back: {refused.reasons[0]}")
-        return self._ended(status, (why,))
+        return self._end_event(status, (why,))
 
-    def _ended(self, status: str, notes: tuple[str, ...]) -> e.IterationEnded:
+    def _end_event(self, status: str, notes: tuple[str, ...]) -> e.IterationEnded:
         now, measured = self.now, self.now.measured
         refactor, pinned = now.refactor, now.pinned
         accepted = status == ACCEPTED

@@ -67,7 +67,9 @@ class CiCheck(PhaseWork):
         answer = self._ask(commit)
         before = [one for one in self.now.ci if one.commit != commit or one.outcome == UNREACHABLE]
         follows = follow_answer(answer, before)
-        self.open.record(self._checked(commit, answer, follows.attempt if isinstance(follows, Fix) else 0))
+        self.open.record(
+            self._check_event(commit, answer, follows.attempt if isinstance(follows, Fix) else 0)
+        )
         match follows:
             case Accept(note):
                 told = {known for one in self.state.iterations for known in one.notes}
@@ -98,7 +100,7 @@ class CiCheck(PhaseWork):
             commit, f"{BRANCHES}{self.open.name}"
         )
 
-    def _checked(self, commit: str, answer: CiAnswer, attempt: int) -> e.CheckedByCi:
+    def _check_event(self, commit: str, answer: CiAnswer, attempt: int) -> e.CheckedByCi:
         return e.CheckedByCi(
             program=self.open.name,
             iteration=self.now.number,
@@ -117,7 +119,7 @@ class CiCheck(PhaseWork):
 
         def mended() -> Event:
             said = step.proposal()
-            return self.chosen(project.workspace.snapshot(), said.improvement, said.rationale)
+            return self.choice_event(project.workspace.snapshot(), said.improvement, said.rationale)
 
         step = self.step(IMPROVER, LoopPhase.ACCEPT, _ATTEMPTS, judge)
         step = replace(step, number=step.number + attempt)

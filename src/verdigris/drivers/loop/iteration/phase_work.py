@@ -244,11 +244,13 @@ class PhaseWork:
             case Say.TEST_IS_WRONG if self.now.rethought:
                 return forbidden("the test was rethought in this iteration and stands: find another way")
             case Say.TEST_IS_WRONG:
-                return self.failed(max(RETRIES, self.now.attempts + 1), (f"test-is-wrong: {stop.reason}",))
+                return self.failure_event(
+                    max(RETRIES, self.now.attempts + 1), (f"test-is-wrong: {stop.reason}",)
+                )
             case Say.TEST_IS_RIGHT if stand is not None:
                 return stand(stop.reason)
             case Say.NOTHING_TO_DO if phase is LoopPhase.REFACTOR:
-                return self.chosen(self.now.rest, why=stop.reason, lesson=stop.lesson)
+                return self.choice_event(self.now.rest, why=stop.reason, lesson=stop.lesson)
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
 
@@ -280,11 +282,13 @@ class PhaseWork:
             notes=(self.open.casting.scrub(why),),
         )
 
-    def failed(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
+    def failure_event(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
         told = tuple(map(self.open.casting.scrub, reasons))
         return e.GreenFailed(program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=told)
 
-    def chosen(self, tree: str, improvement: str = "", why: str = "", lesson: str = "") -> e.RefactorChosen:
+    def choice_event(
+        self, tree: str, improvement: str = "", why: str = "", lesson: str = ""
+    ) -> e.RefactorChosen:
         return e.RefactorChosen(
             program=self.open.name,
             iteration=self.now.number,

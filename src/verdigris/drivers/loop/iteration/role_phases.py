@@ -101,7 +101,7 @@ class Pinning(PhaseWork):
             )
 
         def refused(attempt: int, bad: Bad) -> None:
-            self.open.record(self.failed(self.now.attempts + attempt, bad.reasons))
+            self.open.record(self.failure_event(self.now.attempts + attempt, bad.reasons))
 
         most = attempts_left(self.now, self.open.settings.attempts)
         step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=refused)
@@ -113,7 +113,7 @@ class Pinning(PhaseWork):
             return self._without_red(pinned) or made()
         got = step.take(self.task(step, reds), taken=made)
         if isinstance(got, Exhausted):
-            return self.failed(self.now.attempts + most, (got.why,))
+            return self.failure_event(self.now.attempts + most, (got.why,))
         step.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
         return got
 
@@ -125,7 +125,7 @@ class Pinning(PhaseWork):
             return None
         ended = "; ".join(f"{one.test_id}: {one.failure or one.status}" for one in ran) or "it is not found"
         attempt = max(RETRIES, self.now.attempts + 1)
-        return self.failed(attempt, (f"the test is not red for the right reason: {ended}",))
+        return self.failure_event(attempt, (f"the test is not red for the right reason: {ended}",))
 
     # -- a test in doubt ----------------------------------------------------------------------
 
@@ -212,7 +212,7 @@ class Improvement(PhaseWork):
         role = IMPROVER if phase is LoopPhase.REFACTOR else OPTIMIZER
         project = self.open.acting(role)
         if self.now.made is not None and not self.now.made.lines:
-            return self.chosen(self.now.rest, why="nothing was written that could be improved")
+            return self.choice_event(self.now.rest, why="nothing was written that could be improved")
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             if large := self._too_large(plan):
@@ -223,13 +223,17 @@ class Improvement(PhaseWork):
 
         def accepted() -> Event:
             said = step.proposal()
-            return self.chosen(project.workspace.snapshot(), said.improvement, said.rationale, said.lesson)
+            return self.choice_event(
+                project.workspace.snapshot(), said.improvement, said.rationale, said.lesson
+            )
 
         step = self.step(role, phase, _ATTEMPTS, judge)
         got = step.take(self.task(step), taken=accepted)
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
-            return self.chosen(self.now.rest, why=why) if role is IMPROVER else self.error(str(phase), why)
+            return (
+                self.choice_event(self.now.rest, why=why) if role is IMPROVER else self.error(str(phase), why)
+            )
         if isinstance(got, e.RefactorChosen):
             step.tell_end(str(phase), got.improvement or got.why)
         return got

@@ -53,7 +53,7 @@ def bounds_of(found: FoundProgram, files: Collection[str]) -> Bounds:
 def evaluator_files(found: FoundProgram, files: Collection[str]) -> tuple[str, ...]:
     """The files that the commands name and that are no targets: a command may run what it measures."""
     rules = found.program.evaluation_rules
-    targets = _compiled(_any(found.program.targets))
+    targets = _compile(_any(found.program.targets))
     named = (*named_files(found.program.evaluation, files), *named_files(rules.held_out_command, files))
     return tuple(path for path in dict.fromkeys(named) if targets is None or not targets.fullmatch(path))
 
@@ -88,7 +88,7 @@ def find_crossings(project: Project, before: str, after: str) -> tuple[Deny, ...
 
 def withheld_paths(bounds: Bounds, files: Iterable[str]) -> frozenset[str]:
     """Those of the files that no prompt may show (`Material.withheld`)."""
-    held = _compiled(_any(bounds.held_out))
+    held = _compile(_any(bounds.held_out))
     return frozenset() if held is None else frozenset(path for path in files if held.fullmatch(path))
 
 
@@ -101,5 +101,5 @@ def _literal(path: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", path)
 
 
-def _compiled(regex: str) -> re.Pattern[str] | None:
+def _compile(regex: str) -> re.Pattern[str] | None:
     return re.compile(regex, re.DOTALL) if regex else None

@@ -113,11 +113,16 @@ def _read(root: Path, path: str, name: str) -> FoundProgram:
 
 def lint_program(found: FoundProgram, root: Path) -> tuple[ProgramFault, ...]:
     """Each of these keeps the program from running; it says so, and never falls silent."""
-    faults = [*_unfinished(found), *_missing_parts(found), *_unfit_paths(found, root), *_unsynced(found)]
+    faults = [
+        *_find_unfinished(found),
+        *_missing_parts(found),
+        *_unfit_paths(found, root),
+        *_find_unsynced(found),
+    ]
     return tuple(sorted(faults, key=lambda fault: (fault.path, fault.line)))
 
 
-def _unfinished(found: FoundProgram) -> Iterator[ProgramFault]:
+def _find_unfinished(found: FoundProgram) -> Iterator[ProgramFault]:
     for path, text in {found.path: found.text, **found.strategies}.items():
         for number, line in enumerate(text.splitlines(), 1):
             if mark := _CUSTOMIZE.search(line):
@@ -171,7 +176,7 @@ def _line_of(words: str, found: FoundProgram) -> int:
     return next((n for n, said in enumerate(found.text.splitlines(), 1) if words in said), 1)
 
 
-def _unsynced(found: FoundProgram) -> Iterator[ProgramFault]:
+def _find_unsynced(found: FoundProgram) -> Iterator[ProgramFault]:
     blocks = {
         path: block[1].strip()
         for path, text in found.strategies.items()

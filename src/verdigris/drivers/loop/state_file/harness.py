@@ -130,7 +130,7 @@ def update_harness(text: str, harness: Sequence[Behaviour], known: int) -> str:
     for one in harness:
         at = _find(entries, one)
         if at is not None:
-            entries[at] = _updated(entries[at], one)
+            entries[at] = _update_entry(entries[at], one)
         elif is_new or one.added > known or one.status != PASSING:
             entries.insert(0, HarnessEntry.made(one.name, one.added, one.status, _fields(one)))
     return with_harness(text, entries) if entries else text
@@ -148,7 +148,7 @@ def _find(entries: Sequence[HarnessEntry], one: Behaviour) -> int | None:
     return None
 
 
-def _updated(entry: HarnessEntry, one: Behaviour) -> HarnessEntry:
+def _update_entry(entry: HarnessEntry, one: Behaviour) -> HarnessEntry:
     wanted = {key: one_line(said) for key, said in _fields(one).items()}
     ours = ("Made green iteration", "Blocked reason") if entry.status != one.status else ()
     changes = {
@@ -183,13 +183,13 @@ def reconcile(
     """The entries as the suite proves them, and a sentence for each that said something else."""
     entries, notes = [], []
     for one in harness:
-        after, note = _reconciled(one, suite, iteration)
+        after, note = _reconcile_entry(one, suite, iteration)
         entries.append(after)
         notes += [note] if note else []
     return tuple(entries), tuple(notes)
 
 
-def _reconciled(one: Behaviour, suite: Mapping[str, Status], iteration: int) -> tuple[Behaviour, str]:
+def _reconcile_entry(one: Behaviour, suite: Mapping[str, Status], iteration: int) -> tuple[Behaviour, str]:
     ends = {test: _end(test, suite) for test in one.tests}
     wrong = {test: end for test, end in ends.items() if end is not Status.PASS}
     if not ends:

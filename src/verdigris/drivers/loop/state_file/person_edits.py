@@ -171,7 +171,7 @@ class _Merge:
 
     def _gap(self, number: int) -> Iterator[str]:
         theirs = self.theirs.added.get(number, [])
-        ours = self._admitted(self.ours.added.get(number, []))
+        ours = self._admit_lines(self.ours.added.get(number, []))
         if ours and theirs and self._same_replaced(number):
             for one in ours:
                 if one.words:
@@ -187,7 +187,7 @@ class _Merge:
         theirs, ours = self.theirs.replaced[number], self.ours.replaced[number]
         return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
 
-    def _admitted(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
+    def _admit_lines(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
         """Without what a person wrote too, or what belongs to something that a person took out."""
         found = []
         for one in ours:
@@ -251,10 +251,10 @@ def read_edits(base: str, theirs: str) -> PersonEdits:
         return PersonEdits()
     before, now = read_machine_state(base), read_machine_state(theirs)
     return PersonEdits(
-        paused=_begun(before, now, "Paused", "Pause Reason"),
-        resumed=_ended(before, now, "Paused"),
-        completed=_begun(before, now, "Completed", "Completed Reason"),
-        reopened=_ended(before, now, "Completed"),
+        paused=_reason_to_begin(before, now, "Paused", "Pause Reason"),
+        resumed=_is_ended(before, now, "Paused"),
+        completed=_reason_to_begin(before, now, "Completed", "Completed Reason"),
+        reopened=_is_ended(before, now, "Completed"),
         target_metric=_new_number(before, now, _OF_TARGET),
         priorities=_new_priorities(base, theirs),
         statuses=tuple(_new_statuses(base, theirs)),
@@ -265,7 +265,7 @@ def read_edits(base: str, theirs: str) -> PersonEdits:
     )
 
 
-def _begun(before: Mapping[str, str], now: Mapping[str, str], row: str, reason: str) -> str:
+def _reason_to_begin(before: Mapping[str, str], now: Mapping[str, str], row: str, reason: str) -> str:
     """Why, where the row says yes and did not, or says yes for another reason."""
     if not is_yes(now.get(row, "")):
         return ""
@@ -276,7 +276,7 @@ def _begun(before: Mapping[str, str], now: Mapping[str, str], row: str, reason: 
     return MANUAL if stale or not said else said
 
 
-def _ended(before: Mapping[str, str], now: Mapping[str, str], row: str) -> bool:
+def _is_ended(before: Mapping[str, str], now: Mapping[str, str], row: str) -> bool:
     """A row that is missing says nothing: only another word ends it."""
     return is_yes(before.get(row, "")) and bool(now.get(row)) and not is_yes(now[row])
 

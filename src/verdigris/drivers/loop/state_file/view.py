@@ -101,7 +101,7 @@ def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str
     ):
         text = with_section(text, PRIORITIES, f"\n{facts.priorities.strip()}\n\n")
     text = update_harness(text, state.harness, known)
-    return _fitted(_with_history(text, state.iterations), facts.harness_most)
+    return _fit_text(_with_history(text, state.iterations), facts.harness_most)
 
 
 def read_count(text: str) -> int:
@@ -114,7 +114,7 @@ def read_target(text: str, program: Program) -> float | None:
     """The metric at which it is done: a person may change the row; what `program.md` says newly wins."""
     rows = read_machine_state(text)
     row = _number(rows.get(_TARGET, ""))
-    if row is None or rows.get(_PROGRAMS_TARGET, "") != _shown(program.target_metric):
+    if row is None or rows.get(_PROGRAMS_TARGET, "") != _show_number(program.target_metric):
         return program.target_metric
     return row
 
@@ -145,12 +145,12 @@ def _with_rows(text: str, state: ProgramState, facts: ProgramFacts, new: Sequenc
     before, program = read_machine_state(text), facts.program
     recent = [word.strip() for word in before.get("Recent Statuses", "").split(",") if word.strip()]
     recent = list(state.recent) if facts.resumed else recent + [one.status for one in new]
-    counted, programs = bool(new) or facts.resumed, _shown(program.target_metric)
+    counted, programs = bool(new) or facts.resumed, _show_number(program.target_metric)
     ours = {
         "Last Run": _time(state.last_run) or before.get("Last Run", ""),
         "Iteration Count": str(max(state.count, read_count(text))),
-        "Best Metric": _shown(state.best.metric) if state.best else before.get("Best Metric", ""),
-        _TARGET: _shown(read_target(text, program)) or before.get(_TARGET, ""),
+        "Best Metric": _show_number(state.best.metric) if state.best else before.get("Best Metric", ""),
+        _TARGET: _show_number(read_target(text, program)) or before.get(_TARGET, ""),
         "Metric Direction": program.direction,
         "Branch": facts.branch,
         "PR": facts.pull_request or before.get("PR", ""),
@@ -224,9 +224,9 @@ def _metric(one: IterationEnded) -> str:
     if one.metric is None:
         return ""
     if one.previous is None:
-        return f"{_shown(one.metric)} (the first)"
+        return f"{_show_number(one.metric)} (the first)"
     delta = one.metric - one.previous
-    return f"{_shown(one.metric)} (previous best: {_shown(one.previous)}, delta: {delta:+.6g})"
+    return f"{_show_number(one.metric)} (previous best: {_show_number(one.previous)}, delta: {delta:+.6g})"
 
 
 def _span(entry: str) -> tuple[int, int]:
@@ -238,7 +238,7 @@ def _span(entry: str) -> tuple[int, int]:
     return 0, 0
 
 
-def _collapsed_history(text: str, full: int) -> str:
+def _collapse_history(text: str, full: int) -> str:
     """So many whole entries; what is older becomes a line that tells how it went."""
     head, entries = split_entries(read_sections(text).get(HISTORY, ""))
     whole = sorted((one for one in entries if _ITERATION.match(one)), key=_span, reverse=True)
@@ -312,18 +312,18 @@ def _metric_of(entry: str) -> str:
 # -- size -------------------------------------------------------------------------------------
 
 
-def _fitted(text: str, most: int) -> str:
-    text = _tightened(text, _FULL, most)
+def _fit_text(text: str, most: int) -> str:
+    text = _tighten_text(text, _FULL, most)
     if len(text.encode()) > MOST_BYTES * _LARGE:
-        text = _tightened(text, _FULL_WHEN_LARGE, most)
+        text = _tighten_text(text, _FULL_WHEN_LARGE, most)
     for full, divided in _TIGHTER:
         if len(text.encode()) > MOST_BYTES:
-            text = _tightened(text, full, most // divided)
+            text = _tighten_text(text, full, most // divided)
     return text
 
 
-def _tightened(text: str, full: int, most: int) -> str:
-    text = _collapsed_history(text, full)
+def _tighten_text(text: str, full: int, most: int) -> str:
+    text = _collapse_history(text, full)
     entries = read_harness(text)
     kept = collapse_harness(entries, most)
     return with_harness(text, kept) if kept != entries else text
@@ -338,7 +338,7 @@ def _time(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _shown(number: float | None) -> str:
+def _show_number(number: float | None) -> str:
     return "" if number is None else f"{number:.10g}"
 
 

@@ -195,7 +195,7 @@ class Tests:
             return code, made
         owner, _, name = function.rpartition("::")
         if owner in code.bases:
-            inherited = (self._meant(code, base) for base in code.bases[owner])
+            inherited = (self._resolve_name(code, base) for base in code.bases[owner])
             meant = [(m[0], f"{m[1]}::{name}") for m in inherited if m is not None]
         else:
             meant = self._from_elsewhere(code, function)
@@ -204,7 +204,7 @@ class Tests:
     def methods(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[_Place]:
         """What a class has from its base classes that stand in test files, the nearest first."""
         for base in code.bases.get(owner, ()):
-            place = self._meant(code, base)
+            place = self._resolve_name(code, base)
             if place is not None and place not in seen:
                 there, name = place
                 yield from ((there, f) for f in there.functions if f.rpartition("::")[0] == name)
@@ -214,7 +214,7 @@ class Tests:
         """The names of all its base classes, as they are written."""
         for base in code.bases.get(owner, ()):
             yield base
-            place = self._meant(code, base)
+            place = self._resolve_name(code, base)
             if place is not None and place not in seen:
                 yield from self.bases(*place, seen | {place})
 
@@ -222,10 +222,10 @@ class Tests:
         """The same name in files from which this one imports it."""
         outer, separator, inner = function.partition("::")
         found = [self._find_imported(code, star, outer) for star in code.stars]
-        found += [self._meant(code, outer)] if outer in code.imports else []
+        found += [self._resolve_name(code, outer)] if outer in code.imports else []
         return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
 
-    def _meant(self, code: Code, dotted: str) -> _Place | None:
+    def _resolve_name(self, code: Code, dotted: str) -> _Place | None:
         """The class or function of a test file that a name stands for here."""
         first, _, rest = dotted.partition(".")
         if dotted in code.bases:
@@ -242,7 +242,7 @@ class Tests:
         match call.func:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
                 owner = function.rpartition("::")[0]
-                meant = (self._meant(code, base) for base in code.bases.get(owner, ()))
+                meant = (self._resolve_name(code, base) for base in code.bases.get(owner, ()))
                 found = (self.find(m[0], f"{m[1]}::{name}") for m in meant if m is not None)
                 return next(filter(None, found), None)
             case _:

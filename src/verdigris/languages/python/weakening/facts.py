@@ -94,7 +94,7 @@ def _rows(decorators: Iterable[ast.expr], names: TestNames) -> Iterator[tuple[st
             case ast.Call(func=func, args=[parameters, values, *_]) if last_name(func) == "parametrize":
                 table = _table(parameters, values, names)
                 if table is None:
-                    guards.append(("for", names.inlined(values)))
+                    guards.append(("for", names.inline_names(values)))
                 else:
                     tables.append(table)
     for cases in itertools.islice(itertools.product(*tables), _CASES):
@@ -212,9 +212,9 @@ def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
 
 
 def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
-    guards = [(word, None if test is None else at.names.inlined(test)) for word, test in at.guards]
+    guards = [(word, None if test is None else at.names.inline_names(test)) for word, test in at.guards]
     for test in tests:
-        for form in conjuncts(at.names.inlined(test)):
+        for form in conjuncts(at.names.inline_names(test)):
             # Rows may bring tuples side by side that are asserted part by part.
             whole = normal(form)
             places: list[Name] = []

@@ -134,7 +134,7 @@ class TestNames:
             }
         for name, value in _assigned_once(function).items():
             if name not in parameters:
-                inner.env[name] = inner.inlined(value)
+                inner.env[name] = inner.inline_names(value)
         return inner
 
     def fixture_value(self, name: str) -> ast.expr | None:
@@ -145,20 +145,20 @@ class TestNames:
         values = [n.value for n in own_nodes(function) if isinstance(n, ast.Return | ast.Yield)]
         if len(values) != 1 or values[0] is None:
             return None
-        return self.entering(file, function, {}).inlined(values[0])
+        return self.entering(file, function, {}).inline_names(values[0])
 
     def binding(self, more: Mapping[str, ast.expr]) -> TestNames:
         """With rows of a table, which also change what was assigned from them."""
         env = {n: _replace_names(v, more) for n, v in self.env.items()} | dict(more)
         return TestNames(self.suite, self.file, env, self.local, self.depth)
 
-    def inlined(self, node: ast.expr) -> ast.expr:
-        made = rename(node, self._meant)
+    def inline_names(self, node: ast.expr) -> ast.expr:
+        made = rename(node, self._resolve_name)
         return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
 
     def rows(self, node: ast.expr) -> list[ast.expr] | None:
         """The elements of a table that is written out."""
-        match self.inlined(node):
+        match self.inline_names(node):
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if len(parts) <= _ROWS:
                 return None if any(isinstance(part, ast.Starred) for part in parts) else parts
             case ast.Call(
@@ -171,7 +171,7 @@ class TestNames:
             case _:
                 return None
 
-    def _meant(self, name: ast.Name, within: tuple[str, ...] = ()) -> ast.expr:
+    def _resolve_name(self, name: ast.Name, within: tuple[str, ...] = ()) -> ast.expr:
         if name.id in self.env:
             return self.env[name.id]
         if name.id in self.local or name.id in within:
@@ -180,7 +180,7 @@ class TestNames:
         value = self.file.values.get(name.id) or self.suite.value(dotted)
         if value is None or len(within) >= _DEPTH:
             return ast.Name(dotted, name.ctx)
-        return rename(value, lambda inner: self._meant(inner, (*within, name.id)))
+        return rename(value, lambda inner: self._resolve_name(inner, (*within, name.id)))
 
 
 def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
@@ -252,8 +252,8 @@ def arguments(function: Function, call: ast.Call, names: TestNames, *, method: b
     """What the parameters of a helper stand for in one call."""
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1 if method else 0 :]
     plain = _until_star(call.args)
-    given: Env = {name: names.inlined(arg) for name, arg in zip(parameters, plain, strict=False)}
-    given |= {k.arg: names.inlined(k.value) for k in call.keywords if k.arg is not None}
+    given: Env = {name: names.inline_names(arg) for name, arg in zip(parameters, plain, strict=False)}
+    given |= {k.arg: names.inline_names(k.value) for k in call.keywords if k.arg is not None}
     return given
 
 
