@@ -152,7 +152,7 @@ def test_a_person_is_asked_once_or_always_and_a_mode_says_about_what(tmp_path: P
         answers = played.answers()
     assert "no-permission" in answers[2]
     assert "no-permission" in answers[4]
-    assert answers[5].startswith("written: MORE.md")
+    assert answers[5].startswith("written")
 
 
 def test_a_turn_that_is_cancelled_says_so_with_every_call_answered_and_the_next_one_goes_on(
@@ -249,10 +249,14 @@ def test_a_session_is_loaded_with_all_that_was_said_and_belongs_to_one_process(t
             assert [one["newText"] for one in diffs if one["type"] == "diff"][-1] == "    return a + b\n"
             assert again.of("plan")[-1]["entries"][0]["status"] == "completed"
             assert "First a failing test." in again.text()
+            assert "[tdd] accepted" in again.text()
             assert again.prompt(session, "Does it add?") == "end_turn"
             assert again.text().rstrip().endswith("It does.")
             listed = again.ask("session/list", cwd=str(played.repo.root))["sessions"]
             assert [(one["sessionId"], one["title"]) for one in listed] == [(session, TASK)]
+            before = len(again.of("tool_call"))
+            again.ask("session/resume", cwd=str(played.repo.root), sessionId=session, mcpServers=[])
+            assert len(again.of("tool_call")) == before
             error = again.refused("session/load", cwd=str(played.repo.root), sessionId="", mcpServers=[])
             assert "there is no session ''" in error["message"]
 

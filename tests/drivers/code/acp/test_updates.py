@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +10,10 @@ pytest.importorskip("acp", reason="the SDK of the Agent Client Protocol (verdigr
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import Limits, Spent
 from verdigris.drivers.code.acp.calls import ShownCall, fence
-from verdigris.drivers.code.acp.updates import Narration, commands_update, plan_update, replay, stop_reason
-from verdigris.drivers.code.conversation import Conversation
+from verdigris.drivers.code.acp.updates import Narration, Replay, commands_update, plan_update, stop_reason
 from verdigris.drivers.code.plan import Plan, PlanStep, Verdicts
 from verdigris.drivers.code.session import End
-from verdigris.drivers.code.session_file import SessionRecord
+from verdigris.drivers.code.session_file import Compacted, Judged, Planned, Said, Tasked
 from verdigris.models.protocol import Message, ToolCall
 
 if TYPE_CHECKING:
@@ -141,29 +139,34 @@ def test_each_end_has_its_reason(end: End, finish: str, limits: Limits, reason: 
     assert stop_reason(end, finish, limits, Spent(3, 100, 0.5, 4.0)) == reason
 
 
-def test_a_conversation_is_told_again_with_the_persons_words_alone_as_the_persons(tool: Bench) -> None:
-    said = (
-        Message("user", "Older words were left out."),
-        Message("user", "Add.\n\n[tdd] where things stand:\nphase red"),
-        Message("assistant", "Look.", (ToolCall("a", "read_file", "{}"), ToolCall("b", "shell", "{}"))),
-        Message("tool", "denied [outside]\nno", call_id="a"),
+def test_a_session_is_told_again_with_the_persons_words_alone_as_the_persons(tool: Bench) -> None:
+    calls = (ToolCall("a", "read_file", "{}"), ToolCall("b", "shell", "{}"))
+    entries = (
+        Tasked("Add."),
+        Said((Message("user", "Add.\n\n[tdd] where things stand:\nphase red"),)),
+        Said((Message("assistant", "Look.", calls),)),
+        Compacted((Message("user", "Add."),)),
+        Planned(Plan((PlanStep("a"),))),
+        Judged("[tdd] accepted"),
+        Said((Message("tool", "denied [outside]\nno", call_id="a"), Message("user", "Steps are open."))),
     )
-    record = SessionRecord(conversation=Conversation((), said), tasks=("Gone.", "Add."))
-    told = list(replay(record, tool.bench, Verdicts()))
-    kinds = [one.session_update for one in told]
-    assert kinds == [
-        "agent_thought_chunk",
-        "user_message_chunk",
-        "agent_message_chunk",
-        "tool_call",
-        "tool_call",
-        "tool_call_update",
-        "tool_call_update",
+    told = list(Replay(tool.bench).tell(entries, Verdicts()))
+    assert [(one.session_update, _about(one)) for one in told] == [
+        ("user_message_chunk", "Add."),
+        ("agent_message_chunk", "Look.\n"),
+        ("tool_call", "past-2-a pending"),
+        ("tool_call", "past-2-b pending"),
+        ("agent_message_chunk", "\n[tdd] accepted\n"),
+        ("tool_call_update", "past-2-a failed"),
+        ("agent_thought_chunk", "Steps are open."),
+        ("tool_call_update", "past-2-b failed"),
+        ("plan", "pending"),
     ]
-    assert told[1].content.text == "Add."  # type: ignore[union-attr]
-    assert [(one.tool_call_id, one.status) for one in told[5:]] == [
-        ("past-2-a", "failed"),
-        ("past-2-b", "failed"),
-    ]
-    again = replace(record, plan=Plan((PlanStep("a"),)))
-    assert list(replay(again, tool.bench, Verdicts()))[-1].session_update == "plan"
+
+
+def _about(update: Any) -> str:
+    if update.session_update == "plan":
+        return str(update.entries[0].status)
+    if update.session_update.startswith("tool"):
+        return f"{update.tool_call_id} {update.status}"
+    return str(update.content.text)

@@ -76,7 +76,9 @@ class EditorAgent:
             prompt_capabilities=schema.PromptCapabilities(image=False, audio=False, embedded_context=True),
             mcp_capabilities=schema.McpCapabilities(http=False, sse=False),
             session_capabilities=schema.SessionCapabilities(
-                list=schema.SessionListCapabilities(), close=schema.SessionCloseCapabilities()
+                list=schema.SessionListCapabilities(),
+                resume=schema.SessionResumeCapabilities(),
+                close=schema.SessionCloseCapabilities(),
             ),
         )
         return schema.InitializeResponse(
@@ -93,6 +95,10 @@ class EditorAgent:
     async def load_session(self, cwd: str, session_id: str, **given: Any) -> schema.LoadSessionResponse:
         hosted = await self._open(cwd, given, lambda folder: self.host.open(folder, session_id, replays=True))
         return schema.LoadSessionResponse(modes=_modes(hosted))
+
+    async def resume_session(self, cwd: str, session_id: str, **given: Any) -> schema.ResumeSessionResponse:
+        hosted = await self._open(cwd, given, lambda folder: self.host.open(folder, session_id))
+        return schema.ResumeSessionResponse(modes=_modes(hosted))
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
         """Those of the worktree that is asked for, or of each that has a session here."""

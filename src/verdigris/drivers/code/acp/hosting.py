@@ -16,10 +16,10 @@ from acp import schema
 from acp.helpers import update_agent_message_text, update_current_mode
 
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.drivers.code.acp.updates import Narration, replay, stop_reason
+from verdigris.drivers.code.acp.updates import Narration, Replay, stop_reason
 from verdigris.drivers.code.commands import Dialogue
 from verdigris.drivers.code.session import End
-from verdigris.drivers.code.session_file import find_session
+from verdigris.drivers.code.session_file import find_session, read_entries
 from verdigris.drivers.code.session_start import begin_session, open_session
 from verdigris.drivers.code.tools.table import EDITING
 from verdigris.storage.open_calls import refusal
@@ -90,7 +90,8 @@ class SessionHost:
         self.sessions[hosted.name] = hosted
         if replays:
             session = hosted.session
-            self._tell(hosted, replay(session.file.record, session.bench, session.dispatcher.verdicts()))
+            told = Replay(session.bench).tell(read_entries(session.file.path), session.dispatcher.verdicts())
+            self._tell(hosted, told)
         return hosted
 
     def _enter(self, root: Path, resume: str | None) -> HostedSession:

@@ -21,20 +21,23 @@ from verdigris.drivers.budget import reached_limit
 from verdigris.drivers.code.acp.calls import ShownCall
 from verdigris.drivers.code.commands import COMMANDS, QUIT
 from verdigris.drivers.code.grants import Mode
-from verdigris.drivers.code.plan import colour_of
+from verdigris.drivers.code.plan import Plan, colour_of
 from verdigris.drivers.code.session import End
+from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
+from verdigris.drivers.code.tools.files import WRITTEN
 from verdigris.models.tool_calls import LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from acp.schema import PlanEntryStatus, StopReason
 
     from verdigris.drivers.budget import Limits, Spent
-    from verdigris.drivers.code.plan import Colour, Plan, Verdicts
+    from verdigris.drivers.code.plan import Colour, Verdicts
     from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.session_file import SessionRecord
+    from verdigris.drivers.code.session_file import Entry
     from verdigris.drivers.code.tools.workbench import Workbench
+    from verdigris.models.protocol import Message
 
 Update: TypeAlias = (
     schema.UserMessageChunk
@@ -162,36 +165,55 @@ class Narration:
             yield self.calls.pop(next(iter(self.calls))).ended(why, well=False)
 
 
-def replay(record: SessionRecord, bench: Workbench, verdicts: Verdicts) -> Iterator[Update]:
-    """A conversation as the editor would have seen it; a thought is what the kernel told the model."""
-    tasks = list(record.tasks)
-    shown: dict[str, ShownCall] = {}
-    for number, message in enumerate(record.conversation.said):
-        if message.role == "user":
-            at = next((at for at, task in enumerate(tasks) if message.content.startswith(task)), None)
-            yield (
-                update_agent_thought_text(message.content)
-                if at is None
-                else update_user_message_text(tasks[at])
-            )
-            del tasks[: 0 if at is None else at + 1]
-        elif message.role == "assistant":
-            if message.content.strip():
-                yield update_agent_message_text(f"{message.content}\n")
-            for call in message.calls:
-                shown[call.id] = ShownCall(f"past-{number}-{call.id}", call.name, call.arguments, bench)
-                yield shown[call.id].started()
-        elif message.call_id in shown:
-            yield _replay_answer(shown.pop(message.call_id), message.content)
-    for left in shown.values():
-        yield left.ended("It was cut off.", well=False)
-    if record.plan.steps:
-        yield plan_update(record.plan, verdicts)
+@dataclass
+class Replay:
+    """A session as the editor would have seen it, from the first entry on, whatever was compacted since."""
+
+    bench: Workbench
+    task: str = ""
+    """Of the person; the message that brings it to the model holds more."""
+    plan: Plan = field(default_factory=Plan)
+    calls: dict[str, ShownCall] = field(default_factory=dict)
+
+    def tell(self, entries: Iterable[Entry], verdicts: Verdicts) -> Iterator[Update]:
+        for number, entry in enumerate(entries):
+            match entry:
+                case Tasked():
+                    self.task = entry.task
+                    yield update_user_message_text(entry.task)
+                case Said():
+                    for message in entry.messages:
+                        yield from self._tell_message(message, number)
+                case Judged():
+                    yield update_agent_message_text(f"\n{entry.footer}\n")
+                case Planned():
+                    self.plan = entry.plan
+        for left in self.calls.values():
+            yield left.ended("It was cut off.", well=False)
+        if self.plan.steps:
+            yield plan_update(self.plan, verdicts)
+
+    def _tell_message(self, message: Message, number: int) -> Iterator[Update]:
+        """What the kernel told the model by itself is a thought."""
+        match message.role:
+            case "user" if not (self.task and message.content.startswith(self.task)):
+                yield update_agent_thought_text(message.content)
+            case "user":
+                self.task = ""
+            case "assistant":
+                if message.content.strip():
+                    yield update_agent_message_text(f"{message.content}\n")
+                for call in message.calls:
+                    shown = ShownCall(f"past-{number}-{call.id}", call.name, call.arguments, self.bench)
+                    self.calls[call.id] = shown
+                    yield shown.started()
+            case "tool" if message.call_id in self.calls:
+                yield _replay_answer(self.calls.pop(message.call_id), message.content)
 
 
 def _replay_answer(call: ShownCall, text: str) -> schema.ToolCallProgress:
     """The bytes before an edit are gone: what it replaced is told as the model wrote it."""
     done = call.ended(text, well=not text.startswith("denied ["))
-    if text.startswith("written: "):
+    if text.startswith(WRITTEN):
         done.content = [*call.proposal(), *(done.content or [])]
     return done

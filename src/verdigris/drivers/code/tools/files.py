@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.tools.workbench import Workbench
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
+WRITTEN = "written"
+"""The first word of the answer to an edit that was made."""
 FAILED_EDITS = 2
 """Edits of a file that fail, before it may be written whole."""
 _LINES = 400
@@ -181,7 +183,7 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     implied = [claim for claim in bench.project.state().claims if claim not in claims]
     named = ", ".join(_short_name(claim) for claim in implied)
     told = f"; claims {named}" if implied else ""
-    return ToolAnswer(f"written{told}", wrote=True, more=given.get("more", False))
+    return ToolAnswer(f"{WRITTEN}{told}", wrote=True, more=given.get("more", False))
 
 
 def _short_name(test_id: str) -> str:
