@@ -86,6 +86,13 @@ def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_read(
     assert left == 1
 
 
+def test_notifications_that_may_be_left_alone_are() -> None:
+    found, said, _ = converse(
+        b'{"method": "$/cancel_request", "params": {"requestId": 1}}\n{"method": "a"}\n'
+    )
+    assert (found, said) == ([{"method": "a"}], b"")
+
+
 def test_who_does_not_read_any_more_has_gone() -> None:
     source, feed = os.pipe()
     read, sink = os.pipe()

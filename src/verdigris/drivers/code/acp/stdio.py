@@ -23,6 +23,8 @@ LONGEST = 64 * 1024 * 1024
 PATIENCE = 30.0
 """Seconds in which what was asked is answered, after the client has gone."""
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+_OPTIONAL = "$/"
+"""Notifications that begin so may be left alone, as `$/cancel_request`: `session/cancel` is heard."""
 
 
 @value
@@ -110,6 +112,8 @@ class StdioTransport:
             message = line if isinstance(line, NoMessage) else read_message(line)
             if isinstance(message, NoMessage):
                 await self.send(message.document())
+                continue
+            if message.get("method", "").startswith(_OPTIONAL) and "id" not in message:
                 continue
             if "method" in message and "id" in message:
                 self._owed[message["id"]] += 1
