@@ -138,6 +138,8 @@ def _describe_difference(
 MOST = 12
 """Runs of the tests that one refactor is worth; which changes they try is drawn by lot."""
 MUTATION_SECONDS = 60.0
+_ENDLESS = 3.0
+"""A mutant that takes so many times as long as the suite, and so many seconds more, never ends."""
 _NO_TIME = "time or number of tries was used up"
 
 
@@ -149,8 +151,13 @@ class Survivors:
     """What no test notices and may well be the same behaviour, and what was not tried."""
 
 
-def survivors(candidate: Candidate, passing: Collection[str], *, optimizes: bool = False) -> Survivors:
-    """`passing`: native ids of the tests that pass on the tree.
+def time_for_mutant(took_ms: int, left: float) -> float:
+    """Seconds, of those that are `left` for all: one that never ends must not take them from the others."""
+    return min(left, _ENDLESS * (1 + took_ms / 1000))
+
+
+def survivors(candidate: Candidate, ran: TestReport, *, optimizes: bool = False) -> Survivors:
+    """`ran`: the suite on the tree.
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
     """
@@ -158,7 +165,8 @@ def survivors(candidate: Candidate, passing: Collection[str], *, optimizes: bool
     mutants = [replace(one, weak=one.weak or (optimizes and not one.fails)) for one in made.mutants]
     if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
-    tried = _try_mutants(candidate, mutants, passing)
+    passing = {result.native_id for result in ran.results if result.status is Status.PASS}
+    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms)
     found, weak = (
         sorted(f"{_at(one)}: {one.what}" for one in tried.unnoticed if one.weak is is_weak)
         for is_weak in (False, True)
@@ -167,10 +175,13 @@ def survivors(candidate: Candidate, passing: Collection[str], *, optimizes: bool
     return Survivors(tuple(found), (*weak, *not_tried))
 
 
-def find_unrun(candidate: Candidate, passing: Collection[str]) -> tuple[Mutant, ...]:
-    """What is new and no test runs, where no line is measured: it is made to fail, and all tests pass."""
+def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> tuple[Mutant, ...]:
+    """What is new and no test runs, where no line is measured: it is made to fail, and all tests pass.
+
+    `passing`: native ids of the tests that pass on the tree, in `took_ms`.
+    """
     mutants = [one for one in _make_mutants(candidate).mutants if one.fails]
-    return tuple(_try_mutants(candidate, mutants, passing).unnoticed)
+    return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
 
 
 @value
@@ -179,7 +190,9 @@ class _Tried:
     untried: list[str]
 
 
-def _try_mutants(candidate: Candidate, mutants: Iterable[Mutant], passing: Collection[str]) -> _Tried:
+def _try_mutants(
+    candidate: Candidate, mutants: Iterable[Mutant], passing: Collection[str], took_ms: int
+) -> _Tried:
     """By lot, as far as time goes; those that can refuse come first."""
     project, tree = candidate.project, candidate.tree
     base = candidate.room or Layer(tree, tree)
@@ -196,7 +209,10 @@ def _try_mutants(candidate: Candidate, mutants: Iterable[Mutant], passing: Colle
             continue
         contents = {mutant.path: (modes[mutant.path], mutant.data)}
         layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
-        report = execute_suite(project, TestRequest(timeout=left, sources=()), layer=layer)
+        # What is built first may take longer than the suite did, whose build was kept.
+        limit = time_for_mutant(took_ms, left) if is_loaded_singly(mutant.path) else left
+        request = TestRequest(timeout=limit, sources=())
+        report = execute_suite(project, request, layer=layer)
         match _is_noticed(mutant, report, passing):
             case False:
                 tried.unnoticed.append(mutant)

@@ -206,9 +206,8 @@ def _question_code(
         return Verdict(Kind.REGRESSED, otherwise, noted)
     if refactor.uncovered:
         return verdict
-    passing = {r.native_id for r in seen.after.results if r.status is Status.PASS}
     candidate = Candidate(project, refactor.tree, tree, edits, room)
-    unnoticed = survivors(candidate, passing, optimizes=refactor.optimizes)
+    unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes)
     kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
     return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
 

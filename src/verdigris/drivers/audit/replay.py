@@ -335,7 +335,8 @@ def _unrun(
     if not change.source or not after.passed or any(red.valid for red in reds):
         return ()
     candidate = Candidate(project, unit.before, unit.after, change.edits)
-    return tuple(Place(one.path, one.line, one.what) for one in find_unrun(candidate, after.passed))
+    unrun = find_unrun(candidate, after.passed, after.report.duration_ms)
+    return tuple(Place(one.path, one.line, one.what) for one in unrun)
 
 
 def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[Place]:
