@@ -104,3 +104,19 @@ def test_that_a_new_test_asserts_nothing_is_a_concern(tmp_path: Path) -> None:
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
     assert one.outcome is Outcome.TEST_DRIVEN
     assert [(each.kind, each.path) for each in one.concerns] == [("no-assertion", "tests/test_sub.py")]
+
+
+def test_of_a_test_file_only_what_the_suite_runs_is_tried_on_the_source_of_before(tmp_path: Path) -> None:
+    """A slow test that the suite leaves out would fail before as well, and is neither asked nor told."""
+    repo = begin(tmp_path / "repo")
+    slow = "\n\n@pytest.mark.slow\ndef test_slow():\n    assert sub(9, 2) == 7\n"
+    config = (repo.root / "pyproject.toml").read_text() + 'markers = ["slow: takes long"]\n'
+    tests = "import pytest\n\n" + TEST_SUB + slow
+    files = {"pyproject.toml": config, "calc.py": ADD + SUB, "tests/test_sub.py": tests}
+    add_commit(repo, "both", files)
+    asked = AuditRequest(Selection("HEAD"), suite=("-m not slow",))
+    (unit_,) = audit(repo.root, asked).units
+    assert (unit_.outcome, [red.id for red in unit_.reds]) == (
+        Outcome.TEST_DRIVEN,
+        ["tests/test_sub.py::test_sub"],
+    )

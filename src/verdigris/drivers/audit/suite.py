@@ -10,7 +10,7 @@ from verdigris.checks.observation import source_roots
 from verdigris.core.errors import HarnessError, TimedOut
 from verdigris.core.paths import Classes
 from verdigris.core.records import from_json, to_json
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import RunEnd, Status, TestReport, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.folder import key_of
@@ -113,8 +113,10 @@ class TestRuns:
             self.folder.keep(_KIND, self._key(same), data)
 
     def run(self, tree: str, names: Iterable[str]) -> TestReport:
-        """These files and ids alone; what is not in the tree is left out."""
-        request = TestRequest(tuple(names), timeout=self._limit())
+        """These files, as far as the suite runs them, and ids; what is not in the tree is left out."""
+        marks = {suite_of(stack).marks for stack in self.project.settings.stacks}
+        same = next(iter(marks)) if len(marks) == 1 else ()
+        request = TestRequest(tuple(names), extra=same, timeout=self._limit())
         return _slim(self._steadily(partial(execute, request=request), tree))
 
     def _steadily(self, call: Callable[[Project], TestReport], tree: str) -> TestReport:

@@ -233,12 +233,12 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
     """
     had = {path: _statements(path, text) for path, text in before.items()}
     has = {path: _statements(path, text) for path, text in after.items()}
-    old = [one for statements in had.values() for one in statements]
-    new = [one for statements in has.values() for one in statements]
+    pairs: dict[_Statement, _Statement] = {}
     for path in had.keys() & has.keys():
-        untouched = _pair_untouched(had[path], has[path], _align_lines(before[path], after[path]))
-        old = [one for one in old if one not in untouched]
-        new = [one for one in new if one not in untouched.values()]
+        pairs |= _pair_untouched(had[path], has[path], _align_lines(before[path], after[path]))
+    stayed = frozenset(pairs.values())
+    old = [one for statements in had.values() for one in statements if one not in pairs]
+    new = [one for statements in has.values() for one in statements if one not in stayed]
     for key in (lambda one: one.text), (lambda one: one.shape):
         old, new = _leave_unpaired(old, new, key)
     added: dict[str, set[int]] = {}
