@@ -16,9 +16,10 @@ from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import Changes, SessionFacts, StepFacts, VerdictFacts
 from verdigris.models.protocol import Usage
-from verdigris.views import code_screen
+from verdigris.views import code_widgets
 from verdigris.views.code_panes import Cancel, PermissionAsked, ScreenMessage
-from verdigris.views.code_screen import CodeScreen, Prompt, Question
+from verdigris.views.code_screen import CodeScreen
+from verdigris.views.code_widgets import Prompt, Question
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -44,7 +45,7 @@ IDLE = CommandAnswer(())
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions take a key at once."""
-    monkeypatch.setattr(code_screen, "QUIET", 0.0)
+    monkeypatch.setattr(code_widgets, "QUIET", 0.0)
 
 
 class Seat:
@@ -144,8 +145,9 @@ def test_a_large_terminal_shows_all_panes_at_once_and_a_smaller_one_folds_them_a
 
 def test_a_line_goes_to_the_session_and_the_next_one_waits_until_it_is_done() -> None:
     async def act(seat: Seat) -> None:
-        await seat.type("Add numbers.", "enter")
+        await seat.type("Add numbers.", "tab", "enter")
         assert await seat.heard() == "Add numbers."
+        assert "[conversation]" in seat.text
         assert "> Add numbers." in seat.text
         assert "the model is asked" in seat.text
         await seat.type("/plan", "enter")
@@ -273,7 +275,7 @@ def test_a_pane_that_somebody_scrolled_stays_where_it_is_while_nothing_in_it_cha
 
 
 def test_a_key_that_was_meant_for_the_prompt_answers_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_screen, "QUIET", 60.0)
+    monkeypatch.setattr(code_widgets, "QUIET", 60.0)
 
     async def act(seat: Seat) -> None:
         await seat.type("Build it.", "enter")

@@ -9,19 +9,18 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.text import Text
 from textual.app import App
 from textual.binding import Binding
-from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.message import Message
-from textual.widgets import RichLog, Static, TextArea
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
 
 from verdigris.core.value import replace
-from verdigris.drivers.code.commands import COMMANDS, QUIT, CommandAnswer
+from verdigris.drivers.code.commands import QUIT, CommandAnswer
 from verdigris.drivers.code.facts import SessionFacts
 from verdigris.views import code_panes as panes
 from verdigris.views.code_panes import PANES, Cancel, SessionView, view_after
-from verdigris.views.lines import Line, wrap
+from verdigris.views.code_widgets import Pane, Prompt, Question
+from verdigris.views.lines import Line
 from verdigris.views.machine_live import line_text
 
 if TYPE_CHECKING:
@@ -29,148 +28,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from textual.app import ComposeResult
-    from textual.events import Key, Resize
+    from textual.events import Resize
 
 HINTS = "Enter sends · Tab next pane · PgUp PgDn scroll · /help · Ctrl-D ends"
-QUIET = 0.4
-"""Seconds without a key before a question takes one: it may come up while somebody types."""
 _TICK = 0.5
-
-
-class Pane(RichLog):
-    """Lines, wrapped to the width there is; what is new below is followed while the end is in view."""
-
-    can_focus = False
-
-    def __init__(self, name: str) -> None:
-        super().__init__(id=name, auto_scroll=False, min_width=1)
-        self.border_title = name
-        self._given: tuple[Line, ...] = ()
-        self._at: tuple[int, int] = (0, 0)
-        """The width, and how many lines of the beginning are dropped, of what is drawn."""
-        self._drawn = 0
-        self.follows = name == PANES[0]
-        """What is new is scrolled into view."""
-
-    def show(self, lines: Iterable[Line], dropped: int = 0) -> None:
-        given = tuple(lines)
-        if given != self._given:
-            self._given = given
-            self._draw(dropped)
-
-    def on_resize(self, _: Resize) -> None:
-        self._draw(self._at[1])
-
-    def _draw(self, dropped: int) -> None:
-        width = self.scrollable_content_region.width
-        if not width:
-            return
-        if self._at != (width, dropped) or not self._grows:
-            self.clear()
-            self._drawn = 0
-        for line in self._given[self._drawn :]:
-            for part in wrap(line, width):
-                self.write(line_text(part), width=width, scroll_end=False)
-        self._at, self._drawn = (width, dropped), len(self._given)
-        if self.follows:
-            self.scroll_end(animate=False)
-
-    def page(self, direction: int) -> None:
-        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
-        self.follows = self._grows and self.scroll_target_y >= self.max_scroll_y
-
-    @property
-    def _grows(self) -> bool:
-        return self.id == PANES[0]
-
-
-class Prompt(TextArea):
-    """One line that grows; Enter sends, Ctrl-J begins a new line, Up and Down bring back what was sent."""
-
-    class Sent(Message):
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
-    def __init__(self) -> None:
-        super().__init__(
-            id="prompt", compact=True, highlight_cursor_line=False, placeholder="a task, or /help"
-        )
-        self._history: list[str] = []
-        self._place = 0
-
-    async def _on_key(self, event: Key) -> None:
-        match event.key:
-            case "enter":
-                self._send()
-            case "ctrl+j":
-                self.insert("\n")
-            case "up" if self.cursor_location[0] == 0:
-                self._recall(-1)
-            case "down" if self.cursor_location[0] == self.document.line_count - 1:
-                self._recall(1)
-            case _:
-                await super()._on_key(event)
-                return
-        event.stop()
-        event.prevent_default()
-
-    def _send(self) -> None:
-        if text := self.text.strip():
-            self._history.append(text)
-            self._place = len(self._history)
-            self.clear()
-            self.post_message(self.Sent(text))
-
-    def _recall(self, step: int) -> None:
-        self._place = min(max(self._place + step, 0), len(self._history))
-        self.text = (*self._history, "")[self._place]
-        self.move_cursor(self.document.end)
-
-    def update_suggestion(self) -> None:
-        """A command that is begun is completed by the right arrow."""
-        text = self.text
-        begun = text.startswith("/") and len(text) > 1
-        found = next((name for name in COMMANDS if begun and name.startswith(text)), "")
-        self.suggestion = found[len(text) :]
-
-
-class Question(Vertical, can_focus=True):
-    """Asks for one key, in the place of the prompt; what is asked can be scrolled, the keys stay in view."""
-
-    _ANSWERS: ClassVar = {"y": True, "n": False, "escape": False}
-
-    def __init__(self) -> None:
-        self._asked = Static(id="asked")
-        self._scroll = VerticalScroll(self._asked, id="scroll", can_focus=False)
-        super().__init__(self._scroll, Static("y yes · n no · Up Down scroll", id="keys"), id="question")
-        self.display = False
-        self._then: Callable[[bool], None] | None = None
-        self._since = 0.0
-
-    @property
-    def is_open(self) -> bool:
-        return self._then is not None
-
-    def ask(self, lines: Iterable[Line], then: Callable[[bool], None]) -> None:
-        self._asked.update(Text("\n").join(map(line_text, lines)))
-        self._scroll.styles.max_height = max(3, self.app.size.height // 2)
-        self._scroll.scroll_home(animate=False)
-        self._then, self._since, self.display = then, time.monotonic(), True
-        self.focus()
-
-    def close(self) -> None:
-        self._then, self.display = None, False
-
-    def on_key(self, event: Key) -> None:
-        quiet, self._since = time.monotonic() - self._since, time.monotonic()
-        then = self._then
-        if then is not None and event.key in self._ANSWERS and quiet >= QUIET:
-            event.stop()
-            self.close()
-            then(self._ANSWERS[event.key])
-        elif event.key in {"up", "down"}:
-            self._scroll.scroll_relative(y=-1 if event.key == "up" else 1, animate=False)
 
 
 class CodeScreen(App[None]):
@@ -280,7 +141,7 @@ class CodeScreen(App[None]):
         self.query_one(f"#{PANES[0]}", Pane).follows = True
         self.view = self.view.begin(line)
         self._channel.send(line)
-        self._draw()
+        self._turn_to(PANES[0])  # where the answer comes
 
     def _cancel(self) -> None:
         """What was queued comes back to the prompt."""
