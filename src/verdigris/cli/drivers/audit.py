@@ -89,6 +89,12 @@ class RangeOrCommand(click.Group):
 @click.option("--path", "paths", multiple=True, help="Only commits that touch this path; may be repeated.")
 @click.option("--shard", default="1/1", help="Judge the part I of N (`2/4`); `tdd audit merge` joins parts.")
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
+@click.option(
+    "--env",
+    type=click.Choice(("present", "uv")),
+    default="present",
+    help="Run tests in your present environment, or in one that uv builds from each commit's files.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), default=1, help="How many processes judge at once.")
 @click.option("--deep", is_flag=True, help="Try whether the assertions of the new tests are live.")
 @click.option("--suite", multiple=True, help="Run these ids, paths or `-m MARK` instead of the whole suite.")
@@ -106,6 +112,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     paths: tuple[str, ...],
     suite: tuple[str, ...],
     shard: str,
+    env: str,
     jobs: int,
     timeout: float,
     fail_on: str,
@@ -128,7 +135,7 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
     reports.check(as_json=as_json)
     selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
-    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite, jobs), Progress())
+    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite, env, jobs), Progress())
     return _present(report, wanted, reports, as_json=as_json)
 
 

@@ -82,6 +82,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     if not change.source and not change.oracle:
         runs.share(unit.before, unit.after)
         return Replayed(UnitFacts())
+    runs.prepare()
     project = runs.at(unit.after)
     before = _suite_before(runs, unit.before)
     if _only_tests(project, change, before):

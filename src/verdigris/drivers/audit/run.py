@@ -14,7 +14,7 @@ from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.configuration import configure
-from verdigris.drivers.audit.environment import present_environment, require_rooms
+from verdigris.drivers.audit.environment import PRESENT, present_environment, require_rooms
 from verdigris.drivers.audit.folder import find_folder, key_of
 from verdigris.drivers.audit.jobs import judge_at_once
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
@@ -26,12 +26,15 @@ from verdigris.storage.project import Project, TreeView, open_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from verdigris.drivers.audit.environment import Environment
     from verdigris.drivers.audit.folder import AuditFolder
     from verdigris.drivers.audit.units import Range, Selection, Unit
     from verdigris.storage.repository import Repository
+
+    Builder = Callable[[Project], tuple[Project, Environment]]
 
 _KIND = "units"
 TIMEOUT = 600.0
@@ -47,6 +50,8 @@ class AuditRequest:
     """Answers of earlier audits are not taken."""
     suite: tuple[str, ...] = ()
     """Ids, paths, or `-m MARK`: run instead of what a commit's settings call its suite."""
+    env: str = PRESENT
+    """`present`, or `uv`: what the files of each commit ask for."""
     jobs: int = 1
     """How many processes judge at once."""
 
@@ -64,7 +69,7 @@ def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> A
     found = find_units(repo, asked.selection)
     folder = find_folder(repo)
     auditor = Auditor(folder.repository(repo), folder, asked)
-    auditor.require_rooms()
+    auditor.require_tools()
     known = {unit: auditor.known(unit) for unit in found.units}
     if watcher is not None:
         watcher.began(len(found.units), sum(one is not None for one in known.values()))
@@ -100,6 +105,7 @@ def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) ->
     selection = asked.selection
     said = {
         "deep": "yes" if asked.deep else "",
+        "env": "" if asked.env == PRESENT else asked.env,
         "suite": " ".join(asked.suite),
         "shard": "" if selection.shard == (1, 1) else f"{selection.shard[0]}/{selection.shard[1]}",
         "since": selection.since,
@@ -128,9 +134,13 @@ class Auditor:
         # Before a commit's own settings are known: to read trees, classes do not matter.
         self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
 
-    def require_rooms(self) -> None:
+    def require_tools(self) -> None:
         """No commit's code is run outside of a room."""
         require_rooms(self._plain)
+        if self._asked.env != PRESENT:
+            from verdigris.drivers.audit.built_environment import find_uv
+
+            find_uv()
 
     def known(self, unit: Unit) -> UnitReport | None:
         """The answer of an earlier audit; what blamed the machine is tried again."""
@@ -150,19 +160,34 @@ class Auditor:
             self._asked.deep,
             self._asked.timeout,
             self._asked.suite,
+            self._asked.env,
             self._environment(),
         )
 
     def _environment(self) -> str:
-        return present_environment(self._plain).key
+        return present_environment(self._plain).key if self._asked.env == PRESENT else ""
+
+    def _builder(self, unit: Unit) -> Builder | None:
+        if self._asked.env == PRESENT:
+            return None
+        from verdigris.drivers.audit.built_environment import build_environment
+
+        return lambda project: build_environment(project, self._folder, unit)
 
     def judge(self, unit: Unit) -> UnitReport:
         began = time.monotonic()
         environment = ""
         try:
-            runs = open_runs(self._plain, self._folder, unit.after, self._asked.timeout, self._asked.suite)
-            environment = runs.environment
+            runs = open_runs(
+                self._plain,
+                self._folder,
+                unit.after,
+                self._asked.timeout,
+                self._asked.suite,
+                build=self._builder(unit),
+            )
             replayed = replay(runs, unit, deep=self._asked.deep)
+            environment = runs.environment
         except TimedOut as error:
             replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}."))
         except (StorageError, HarnessError, OSError) as error:
@@ -195,9 +220,18 @@ class Auditor:
 
 
 def open_runs(
-    plain: Project, folder: AuditFolder, tree: str, seconds: float, suite: tuple[str, ...] = ()
+    plain: Project,
+    folder: AuditFolder,
+    tree: str,
+    seconds: float,
+    suite: tuple[str, ...] = (),
+    *,
+    build: Builder | None = None,
 ) -> TestRuns:
-    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings."""
+    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings.
+
+    `build` gives it another environment than the present one.
+    """
     found = configure(folder, plain.workspace, plain.repo.root, tree)
     settings = found.settings
     if suite:
@@ -205,7 +239,8 @@ def open_runs(
     view = TreeView(tree, plain_snapshot(plain))
     project = replace(plain, settings=settings, configured=found.classes, view=view)
     project = replace(project, settings=_with_sources(project, tree))
-    return TestRuns(project, folder, present_environment(project).key, seconds)
+    environment = "" if build is not None else present_environment(project).key
+    return TestRuns(project, folder, environment, seconds, build)
 
 
 def _with_sources(project: Project, tree: str) -> Settings:

@@ -21,6 +21,7 @@ from verdigris.storage.project import TreeView
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from verdigris.drivers.audit.environment import Environment
     from verdigris.drivers.audit.folder import AuditFolder
     from verdigris.storage.project import Project
 
@@ -56,13 +57,30 @@ class TestRuns:
 
     __test__ = False
 
-    def __init__(self, project: Project, folder: AuditFolder, environment: str, seconds: float) -> None:
-        """`project`: its settings are the unit's. `environment`: the key of what its tests run in."""
+    def __init__(
+        self,
+        project: Project,
+        folder: AuditFolder,
+        environment: str,
+        seconds: float,
+        build: Callable[[Project], tuple[Project, Environment]] | None = None,
+    ) -> None:
+        """`project`: its settings are the unit's. `environment`: the key of what its tests run in; `build`
+        makes another.
+        """
         self.project = project
         self.folder = folder
         self.environment = environment
         self.seconds = seconds
         self._ends = time.monotonic() + seconds
+        self._build = build
+
+    def prepare(self) -> None:
+        """Builds the environment, where one is to be built: once, and only where something is run."""
+        if self._build is not None:
+            self.project, built = self._build(self.project)
+            self.environment = built.key
+            self._build = None
 
     def at(self, tree: str) -> Project:
         """The project as if that tree were the worktree's."""
@@ -109,7 +127,7 @@ class TestRuns:
 
     def share(self, known: str, same: str) -> None:
         """What is known of one tree holds for another that differs in no source and no test."""
-        if (data := self.folder.read(_KIND, self._key(known))) is not None:
+        if self._build is None and (data := self.folder.read(_KIND, self._key(known))) is not None:
             self.folder.keep(_KIND, self._key(same), data)
 
     def run(self, tree: str, names: Iterable[str]) -> TestReport:
