@@ -13,7 +13,7 @@ AGENTS = frozenset(
 )
 READING = frozenset({"status", "log", "doctor", "displaced"})
 PERSONS = frozenset(
-    {"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit", "corpus"}
+    {"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit", "corpus", "fleet"}
 )
 LOCAL = frozenset({"demo", "completion", "help", "shell", "spec", "loop"})
 """They ask nothing of the kernel outside: served where they are called."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.corpora import export, files_below, gather_triples, prove_sub
+from support.small_disk import fill_disk, small_disk
 from support.turns import CALC, SUB
 from verdigris.core.errors import StorageError, UserError
 from verdigris.drivers.corpus import export as exporting
-from verdigris.drivers.corpus.export import write_folder
 from verdigris.drivers.corpus.formats import triples
 
 if TYPE_CHECKING:
@@ -59,14 +60,28 @@ def test_force_takes_nothing_away_that_is_no_corpus(proven: World, tmp_path: Pat
     assert (tmp_path / "out" / "thesis.tex").read_text() == "mine"
 
 
-def test_a_full_disk_leaves_no_half_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
+def test_a_full_disk_leaves_no_half_corpus_and_with_room_it_is_written(proven: World, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        filler = fill_disk(disk, 8192)
+        with pytest.raises(StorageError, match="No space left"):
+            export(proven, disk / "out")
+        assert [path.name for path in disk.iterdir()] == ["filler"]
+        filler.unlink()
+        export(proven, disk / "out")
+        assert all(triples.read(disk / "out"))
 
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    with pytest.raises(StorageError, match="No space left"):
-        write_folder(tmp_path / "out", [("train.jsonl", b"x")], force=False)
-    assert list(tmp_path.iterdir()) == []
+
+def test_a_full_disk_for_temporary_files_is_told_as_that(
+    proven: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        fill_disk(disk)
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        with pytest.raises(StorageError, match="No space left") as refused:
+            export(proven, tmp_path / "out")
+        assert "full or read-only disk" in (refused.value.hint or "")
+        monkeypatch.undo()
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_secret_in_the_edit_is_nowhere_in_the_corpus_and_is_reported(world: World, tmp_path: Path) -> None:

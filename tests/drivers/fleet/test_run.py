@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.fleets import FakeFleet, Watched, folder_content, is_alive, wait_for
+from support.small_disk import fill_disk, small_disk
 from verdigris.core.errors import StorageError, UserError
 from verdigris.drivers.fleet.engines import LocalEngine
 from verdigris.drivers.fleet.result_folder import ResultFolder
@@ -168,3 +169,16 @@ def test_tasks_that_are_not_there_and_a_folder_that_cannot_be_made_are_named(tmp
     (tmp_path / "tasks.jsonl").write_text('{"kind": "machine", "repo": "."}\n')
     with pytest.raises(StorageError, match="cannot write"):
         go(FleetRequest(tmp_path / "tasks.jsonl", tmp_path / "out"))
+
+
+def test_a_full_disk_is_no_answer_and_with_room_the_fleet_goes_on(fleet: FakeFleet, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        asked = fleet.request("one", "two", out="disk/out", attempts=1)
+        (asked.out / "results").mkdir(parents=True)
+        (asked.out / "infrastructure").mkdir()
+        filler = fill_disk(disk)
+        with pytest.raises(StorageError, match="No space left"):
+            go(asked)
+        filler.unlink()
+        summary, _ = go(asked)
+        assert (summary.exit_code, summary.units) == (0, 2)

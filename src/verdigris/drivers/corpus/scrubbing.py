@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
+from verdigris.drivers.corpus.tree_objects import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -135,9 +135,9 @@ def find_secrets(parts: Iterable[TextPart]) -> Iterator[tuple[TextPart, str, int
     classes: dict[str, type] = get_mapping_from_secret_type_to_class()
     names = sorted(kind.__name__ for secret, kind in classes.items() if secret not in _UNUSED)
     chosen = {"plugins_used": [{"name": name} for name in names]}
-    with tempfile.TemporaryDirectory(prefix="tdd-scrub.") as folder, transient_settings(chosen):
+    with temporary_folder("tdd-scrub.") as folder, transient_settings(chosen):
         for part in parts:
-            path = Path(folder, f"text{PurePosixPath(part.file).suffix}")
+            path = folder / f"text{PurePosixPath(part.file).suffix}"
             path.write_text("\n".join(part.lines), "utf-8", "replace")
             found = {(one.type, one.line_number, one.secret_value or "") for one in scan_file(str(path))}
             for kind, number, secret in sorted(found):

@@ -100,11 +100,18 @@ class TreeObjects:
 
 @contextmanager
 def open_objects(repo: Repository) -> Iterator[TreeObjects]:
+    with temporary_folder("tdd-corpus.") as folder:
+        yield TreeObjects(repo, AuditFolder(folder))
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """It is gone afterwards; that it cannot be written is told as what it is, a full or failing disk."""
     try:
-        place = tempfile.TemporaryDirectory(prefix="tdd-corpus.")
+        with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
     except OSError as error:
         raise StorageError(
-            f"no temporary folder can be made: {error.strerror}", hint="make room, or set TMPDIR"
+            f"{error.filename or tempfile.gettempdir()} cannot be used: {error.strerror}",
+            hint="make room there, or set TMPDIR to a folder that has some",
         ) from error
-    with place as folder:
-        yield TreeObjects(repo, AuditFolder(Path(folder)))
