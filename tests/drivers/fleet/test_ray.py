@@ -64,10 +64,12 @@ def test_a_worker_killed_on_two_nodes_is_replaced_and_the_folder_is_as_without_r
     wait_for(lambda: not any(map(is_alive, pids)), 20)
 
 
-def test_a_cluster_that_is_not_there_is_told_with_what_to_look_at(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("address", ["not-an-address", "127.0.0.1:1", "ray://[::1]:1"])
+def test_a_cluster_that_is_not_there_is_told_at_once_with_what_to_look_at(address: str) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'verdigris[fleet]'")
-    with pytest.raises(ToolMissing, match="cannot be reached"):
-        RayEngine("not-an-address")
+    with pytest.raises(ToolMissing, match="cannot be reached") as refused:
+        RayEngine(address)
+    assert "ray status" in (refused.value.hint or "")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,19 @@ def test_the_first_result_counts_and_no_draft_is_left(fleet: FakeFleet) -> None:
     assert [path.name for path in (asked.out / "results").iterdir()] == [f"{unit.key}.json"]
 
 
+def test_a_file_system_without_hard_links_will_do(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    asked = fleet.request("one")
+    [unit] = prepare_units(asked)
+    folder = ResultFolder(asked.out)
+    folder.prepare()
+    monkeypatch.setattr(os, "link", refuse)
+    folder.keep(unit, UnitEnd(UnitOutcome.VERDICT, ("holds",)), 0)
+    assert folder.summarise([unit]).verdicts == ("replay holds",)
+
+
 def test_a_worker_that_is_killed_in_the_middle_is_replaced_and_its_command_dies_with_it(
     fleet: FakeFleet,
 ) -> None:

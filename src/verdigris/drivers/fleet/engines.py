@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import tempfile
 import time
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _PAUSE = 0.05
 _SAID = 2000
+_KNOCK = 10.0
+"""Seconds that a cluster has to answer."""
 
 
 @value
@@ -103,8 +106,9 @@ class RayEngine:
             ) from None
         begun = {} if address else {"include_dashboard": False}
         try:
+            _knock(address)
             self._ray.init(address=address or None, log_to_driver=False, configure_logging=False, **begun)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise ToolMissing(
                 f"Ray cannot be reached at {address or 'this machine'}: {error}",
                 hint="`ray status` there; `--address auto` finds a cluster that this machine belongs to",
@@ -130,6 +134,13 @@ class RayEngine:
             self._ray.cancel(ref, force=True)
         self._running = {}
         self._ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Whether anybody listens there: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
 
 
 def open_engine(name: str, address: str, jobs: int) -> Engine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections import Counter
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.fleet.unit import FleetUnit, UnitEnd
 
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 RESULTS, FAILURES, SUMMARY = "results", "infrastructure", "summary.json"
 
 
@@ -57,7 +59,7 @@ class ResultFolder:
         draft = file.with_name(f".{unit.key}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
             draft.write_text(_text(document), "utf-8")
-            os.link(draft, file)
+            _put_first(draft, file)
         except OSError as error:
             if self.read(unit) is None:  # else another was first, and may have swept our draft away
                 raise _unwritable(file, error) from error
@@ -133,6 +135,16 @@ class FleetSummary:
         if self.infrastructure:
             return 70
         return 1 if self.negative or self.unverified else 0
+
+
+def _put_first(draft: Path, file: Path) -> None:
+    """Only where nothing is yet; without hard links two may be first, and both say the same."""
+    try:
+        os.link(draft, file)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        draft.replace(file)
 
 
 def _text(document: dict[str, Any]) -> str:
