@@ -7,9 +7,10 @@ import pytest
 from support.meanwhile import meanwhile
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.cli.testing import report_document, report_lines
+from verdigris.cli.turns.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
-from verdigris.core.events import SuiteRun, TestRun
+from verdigris.core.events import Characterized, SuiteRun, TestRun
 from verdigris.core.report import RunEnd, Status
 from verdigris.turns.settle import settle
 from verdigris.turns.survey import survey
@@ -63,6 +64,36 @@ def test_a_red_is_not_run_twice_on_one_tree(world: World) -> None:
     assert len(world.events(TestRun)) == 1
     world.write("tests/test_sub.py", TEST_SUB + "# changed\n")
     assert world.test(SUB_ID).report is not None
+
+
+PINNED = "from calc import add\n\n\ndef test_add_of_zero():\n    assert add(0, 5) == 5\n"
+PINNED_ID = "tests/test_zero.py::test_add_of_zero"
+
+
+def test_new_tests_that_pass_at_once_are_recorded_as_characterization_tests(world: World) -> None:
+    world.write("tests/test_zero.py", PINNED)
+    tested = world.test("tests/test_zero.py")
+    assert tested.characterized == (PINNED_ID,)
+    (event,) = world.events(Characterized)
+    assert isinstance(event, Characterized)
+    assert (event.test_ids, world.state.characterized) == ((PINNED_ID,), (PINNED_ID,))
+    assert "1 characterization test" in "\n".join(line.text for line in report_lines(tested))
+    assert report_document(tested)["characterized"] == [PINNED_ID]
+    assert world.test("tests/test_zero.py").characterized == ()
+    assert any("characterization" in line.text for line in survey_lines(survey(world.project)))
+    assert survey_document(survey(world.project))["characterized"] == [PINNED_ID]
+
+
+def test_tests_that_were_there_and_tests_of_changed_source_characterize_nothing(world: World) -> None:
+    assert world.test().characterized == ()
+    world.write("tests/test_add.py", f"{world.read('tests/test_add.py')}\n# a note\n")
+    assert world.test("tests/test_add.py").characterized == ()
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test(SUB_ID)
+    world.write("calc.py", CALC + SUB)
+    world.write("tests/test_zero.py", PINNED)
+    assert world.test().characterized == ()
+    assert world.events(Characterized) == []
 
 
 def test_an_unknown_id_offers_the_nearest(world: World) -> None:

@@ -154,6 +154,7 @@ def repair(why: str) -> int:
 
 _TELLING = (
     "test_id",
+    "test_ids",
     "status",
     "red",
     "edit_target",

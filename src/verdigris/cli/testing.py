@@ -146,6 +146,7 @@ def report_lines(
         found += _uncollected_lines(tested.uncollected)
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
+        found += _characterization_lines(tested.characterized)
         found += _given_up(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
@@ -157,6 +158,13 @@ def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
         names = ", ".join(paths[:MOST_FILES])
         found.append(Line(f"  {runner} collects no test of {names}{more}: {kind_of(runner).takes}", "yellow"))
     return found
+
+
+def _characterization_lines(tests: tuple[str, ...]) -> list[Line]:
+    if not tests:
+        return []
+    said = f"recorded: {count_of(len(tests), 'characterization test')}, passing at once on source as it was"
+    return [Line(f"  {said}")]
 
 
 def _given_up(aside: str) -> list[Line]:
@@ -279,6 +287,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "phase": tested.phase,
         "next": tested.next,
         "resumed": tested.resumed,
+        "characterized": list(tested.characterized),
     }
 
 

@@ -281,6 +281,8 @@ class WorktreeState:
     asides: int = 0
     test_bugs: Mapping[str, OpenTestBug] = field(default_factory=dict)
     bugs: int = 0
+    characterized: tuple[str, ...] = ()
+    """Tests that passed when they were new: they say what code does that had none."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     intent: Intent | None = None

@@ -63,6 +63,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
     match event:
         case e.RedsEnded():
             return replace(w, reds=without_keys(w.reds, set(event.test_ids)))
+        case e.Characterized():
+            return replace(w, characterized=tuple(dict.fromkeys((*w.characterized, *event.test_ids))))
         case e.TestsBlocked():
             return _after_blocking(w, event)
         case e.Revised():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Event, LayingAside, Resumed, TestRun
+from verdigris.core.events import Characterized, Event, LayingAside, Resumed, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.reds import covers_test, ended_reds
@@ -54,6 +54,8 @@ class Tested:
     """By test file: what it asks of source that is not declared there."""
     uncollected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By runner: files that hold tests of which it took none, in a run of all tests."""
+    characterized: tuple[str, ...] = ()
+    """New tests that passed at once, and are recorded as saying what the code does."""
     given_up: str = ""
     """Where a suspended turn ended because no claimed test is red any more: its edits, by id."""
 
@@ -104,7 +106,14 @@ def run_tests(
             after_this = f"`tdd stub {shell_words(next(iter(stubs)))}`"
         uncollected = {} if natives else _find_uncollected(project, report, tree)
         return Tested(
-            events, report, after.phase, after_this, needs=lacking, stubs=stubs, uncollected=uncollected
+            events,
+            report,
+            after.phase,
+            after_this,
+            needs=lacking,
+            stubs=stubs,
+            uncollected=uncollected,
+            characterized=after.characterized[len(state.characterized) :],
         )
 
 
@@ -195,6 +204,8 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
     events: list[Event] = [*run_events(project, state, report, runs, seen.asked, known)]
+    if pins := _find_characterizations(project, state, runs, tree):
+        events.append(Characterized(test_ids=pins, tree=tree))
     if state.test_bugs:
         from verdigris.turns.test_bug import closed_bugs
 
@@ -209,6 +220,30 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
 
         prepare(project, (*report.below, *out_of_sight(project, report, tree)))
     return runs
+
+
+def _find_characterizations(
+    project: Project, state: WorktreeState, runs: Sequence[TestRun], tree: str
+) -> tuple[str, ...]:
+    """New tests that pass although nobody has touched source since the last settlement."""
+    if state.phase is not Phase.RED or state.ground is None or state.ground == tree:
+        return ()
+    known = {*state.characterized, *state.reds}
+    passed = [run for run in runs if run.status is Status.PASS and run.test_id not in known]
+    changed = difference(project, state.ground, tree) if passed else None
+    if changed is None or changed.source:
+        return ()
+    from verdigris.languages.tests import written_tests
+
+    old: dict[str, frozenset[str]] = {}
+    for path in {split_id(run.native_id).path for run in passed} & set(changed.oracle):
+        text = (project.workspace.read(state.ground, path) or b"").decode(errors="replace")
+        old[path] = frozenset(test.name for test in written_tests(path, text, ()))
+    return tuple(
+        run.test_id
+        for run in passed
+        if (test := split_id(run.native_id)).path in old and test.function not in old[test.path]
+    )
 
 
 def _tree_stood_still(project: Project, seen: _ObservedRun) -> bool:

@@ -68,6 +68,8 @@ def _lines(survey: Survey) -> Iterator[Line]:
     for red in state.reds.values():
         if red.test_id not in state.claims:
             yield _describe_red(red)
+    if pins := state.characterized:
+        yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
     for laid in state.aside.values():
         back = "comes back with the next claim" if laid.back_at_claim else _way_back(state, laid.id)
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
@@ -150,6 +152,7 @@ def survey_document(survey: Survey) -> dict[str, Any]:
         "worktree": survey.worktree,
         "branch": survey.branch,
         "notes": list(survey.notes),
+        "characterized": list(state.characterized),
     }
 
 

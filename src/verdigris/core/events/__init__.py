@@ -58,6 +58,7 @@ from verdigris.core.events.event import Announcement, Event, Outcome, decode, en
 from verdigris.core.events.turns import (
     Accepted,
     Call,
+    Characterized,
     Denied,
     Edit,
     EditClaim,
@@ -89,6 +90,7 @@ __all__ = [
     "Announcement",
     "BlockingTests",
     "Call",
+    "Characterized",
     "Committed",
     "Committing",
     "Configured",

@@ -186,6 +186,14 @@ class RedsEnded(Event):
 
 
 @value
+class Characterized(Event):
+    """New tests passed at once, on source as the last settlement left it: they say what the code does now."""
+
+    test_ids: tuple[str, ...]
+    tree: str = ""
+
+
+@value
 class TestBug(Event):
     __test__ = False
 

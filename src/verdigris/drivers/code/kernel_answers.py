@@ -78,6 +78,8 @@ def describe_run(
     ]
     parts += _describe_stubs(stub for stubs in tested.stubs.values() for stub in stubs)
     parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
+    if tested.characterized:
+        parts.append(f"recorded: {len(tested.characterized)} passing at once (characterization tests)")
     following = in_tools(tested.next)
     if tested.stubs and not any(run.red == "valid" for run in tested.tests):
         following = "write the stubs above, then run_tests again"
