@@ -26,7 +26,7 @@ from support.code_sessions import (
 from support.openai_server import Answer, Call, Cut, Refusal, Stall, overflow
 from support.patience import no_pauses
 from verdigris.core.errors import StorageError, UserError
-from verdigris.core.events import Accepted, Repair, decode
+from verdigris.core.events import Accepted, Characterized, Repair, decode
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.session import End
@@ -81,7 +81,30 @@ def test_an_honest_session_is_one_triple_with_small_footers(tmp_path: Path) -> N
     assert estimate(judged.footer) <= 80
     assert isinstance(done.happenings[0], SessionBegan)
     assert done.of(PlanShown)[-1].lines[0].startswith("1. ● green")
-    assert any("there are no tests here yet" in note.text for note in done.of(Noted))
+    assert not any("no tests here" in note.text for note in done.of(Noted))
+
+
+UNTESTED = {"prices.py": "def gross(net):\n    return net * 120 // 100\n", "conftest.py": ""}
+PIN = "from prices import gross\n\n\ndef test_gross_of_today():\n    assert gross(100) == 120\n"
+
+
+def test_code_without_tests_is_told_of_and_its_first_tests_are_recorded_as_such(tmp_path: Path) -> None:
+    pin = turn(
+        call("create_file", path="tests/test_prices.py", content=PIN),
+        call("run_tests", ids=["tests/test_prices.py"]),
+    )
+    with playing(tmp_path, (pin, turn(call("finish", summary="Pinned."))), files=UNTESTED) as played:
+        done = work(played, "Write down what prices.py does.")
+        assert done.ended.outcome == End.DONE
+        [recorded] = events(played, Characterized)
+        assert isinstance(recorded, Characterized)
+        assert recorded.test_ids == ("tests/test_prices.py::test_gross_of_today",)
+        assert "characterization" in played.server.requests[0].text
+        assert any("recorded: 1 passing at once" in call_.told for call_ in done.of(ToolCalled))
+        again = work(played, "Go on.")
+    [offer] = [note.text for note in done.of(Noted) if "no tests here" in note.text]
+    assert "/refactor --uncovered" in offer
+    assert not [note for note in again.of(Noted) if "no tests here" in note.text]
 
 
 def test_source_before_a_red_is_refused_and_the_way_is_named(tmp_path: Path) -> None:

@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     from verdigris.models.protocol import Model
     from verdigris.storage.project import Project
 
+_OFFER = (
+    "there are no tests here: before the model changes what exists, it is to write tests that pass as it is, "
+    "which are recorded as such. Or say yes to a refactor of code that no test runs: /refactor --uncovered, "
+    "or `tdd code --uncovered`"
+)
 _UNTESTED = (
     "There are no tests here, so nothing says what the code does now. Before you change what exists, "
     "write tests that pass as it is (characterization tests; run_tests records them), then a failing one."
@@ -233,12 +238,8 @@ def begin_session(
     session.watch(SessionBegan(session.file.name, session.model.name, resumed, root, task, replay))
     if uncovered or sweep is not None:
         begin_refactor(session, uncovered=uncovered, sweep=sweep)
-    elif not resumed and not session.bench.has_tests():
-        told = (
-            "there are no tests here yet: before the model changes what exists, it is to write tests for it "
-            "(or begin with `tdd code --uncovered`: a refactor of code that no test runs)"
-        )
-        session.watch(Noted(told))
+    elif not resumed and session.bench.is_untested():
+        session.watch(Noted(_OFFER))
 
 
 def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:
@@ -271,7 +272,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
     state = project.state()
     lines = [f"{stack.language} with {stack.runner} in {stack.root}" for stack in project.settings.stacks]
     lines += list(describe_tools(project))
-    if not resumed and not session.bench.has_tests():
+    if not resumed and state.phase is Phase.RED and session.bench.is_untested():
         lines.append(_UNTESTED)
     lines += list(describe_law(state))
     if state.phase is Phase.REFACTOR and (sweep := session.bench.sweep) is not None:

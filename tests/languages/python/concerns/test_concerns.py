@@ -395,6 +395,14 @@ def test_an_input_beside_its_answer_is_named() -> None:
     assert any("'Hi, there!'" in c.what and "'hi-there'" in c.what for c in found)
 
 
+def test_a_table_of_small_values_is_not_seen_since_honest_ones_look_the_same() -> None:
+    """`docs/code.md` says so, and what to do about it."""
+    rows = "".join(f"    assert square({n}) == {n * n}\n" for n in (1, 2, 3))
+    tests = {"tests/test_square.py": f"from pkg.slug import square\n\n\ndef test_square():\n{rows}"}
+    table = "def square(n):\n    return {1: 1, 2: 4, 3: 9}[n]\n"
+    assert concerns({PATH: OLD}, {PATH: table}, tests) == ()
+
+
 SHORTEN_TESTS = {
     "tests/test_cut.py": textwrap.dedent("""
         from pkg.slug import cut

@@ -160,7 +160,12 @@ class Workbench:
         """Whether anybody has written a test here."""
         tree, classify = self.tree(), self.project.classify
         paths = (path for path in tree if classify(path) is PathClass.TEST)
-        return any(written_tests(path, tree[path] or "", ()) for path in paths)
+        return any(test for path in paths for test in written_tests(path, tree[path] or "", ()))
+
+    def is_untested(self) -> bool:
+        """There is source, and nobody has written a test for it."""
+        classes = {self.project.classify(path) for path in self.tree()}
+        return PathClass.SOURCE in classes and not self.has_tests()
 
     def answer(self, text: str) -> str:
         """As it is sent: without the values of key variables and what looks like a key, and not too long."""
