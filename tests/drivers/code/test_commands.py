@@ -132,7 +132,15 @@ def test_a_sweep_is_begun_with_its_scope_and_judged_within_it(tmp_path: Path) ->
         played.repo.write("calculator.py", GOOD.replace("a + b", "b + a"))
         assert "denied [outside-sweep]" in told(session, "/refactor")
         played.repo.write("calculator.py", GOOD)
-        assert told(session, "/refactor").startswith("[tdd] accepted")
+        assert told(session, "/refactor").startswith("the sweep touched 0 files\n[tdd] accepted")
+
+
+def test_a_sweep_has_a_budget_of_files_that_a_person_may_set(tmp_path: Path) -> None:
+    with session_after(tmp_path, *RED, GREEN, turns=3) as (_, session):
+        for wrong in ("--sweep-files 0", "--sweep-files", "--sweep-files many", "--sweep-files 3 4"):
+            assert "cannot read" in told(session, f"/refactor --sweep '*.py' {wrong}")
+        told(session, "/refactor --sweep '*.py' 'lib/**' --sweep-files 3")
+        assert session.bench.sweep == Sweep(("*.py", "lib/**"), 3)
 
 
 def test_a_conversation_is_compacted_on_demand(tmp_path: Path) -> None:

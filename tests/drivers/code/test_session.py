@@ -134,6 +134,17 @@ def test_edits_of_two_replies_are_judged_together_where_more_is_announced(tmp_pa
     assert [judged.verdict for judged in done.of(TurnJudged)] == ["accepted"]
 
 
+def test_a_test_its_run_and_its_code_may_be_one_reply(tmp_path: Path) -> None:
+    whole = turn(*RED[0].calls[1:2], *RED[1].calls, *GREEN.calls)
+    with playing(tmp_path, (whole, turn(call("finish", summary="add sums.")))) as played:
+        done = work(played)
+        assert (done.ended.outcome, done.ended.turns) == (End.DONE, 2)
+        assert source(played) == GOOD
+        assert len(events(played, Accepted)) == 1
+    [judged] = done.of(TurnJudged)
+    assert judged.verdict == "accepted"
+
+
 def test_several_edits_of_one_reply_are_judged_once(tmp_path: Path) -> None:
     calls = (
         call("edit_file", path="calculator.py", search=BODY, replace="    return a\n"),

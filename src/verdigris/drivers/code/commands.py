@@ -13,7 +13,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.code.facts import describe_usage, read_changes
-from verdigris.drivers.code.grants import Sweep
+from verdigris.drivers.code.grants import Sweep, touched_files
 from verdigris.drivers.code.kernel_answers import describe_law
 from verdigris.drivers.code.plan import describe_plan
 from verdigris.drivers.code.session import End
@@ -146,16 +146,33 @@ def _restore(session: Session, rest: str) -> CommandAnswer:
     return CommandAnswer((told,), note=f"The person has {told}.")
 
 
+_BUDGET = "--sweep-files"
+_REFACTOR_USE = "/refactor [--uncovered] [--sweep 'GLOB'… [--sweep-files NUMBER]]"
+
+
+def _read_sweep(words: list[str]) -> Sweep:
+    """Globs, and how many files it may touch."""
+    if _BUDGET not in words:
+        return Sweep(tuple(words))
+    at = words.index(_BUDGET)
+    globs, number = words[:at], words[at + 1 :]
+    if not globs or len(number) != 1 or not number[0].isdecimal() or not int(number[0]):
+        raise UserError(f"/refactor cannot read {' '.join(words[at:])!r}.", hint=_REFACTOR_USE)
+    return Sweep(tuple(globs), int(number[0]))
+
+
 def _refactor(session: Session, rest: str) -> CommandAnswer:
     """Begins one, `--uncovered`, or as a sweep with a scope; without words it ends the open one."""
     project = _person(session)
     if project.state().phase is Phase.REFACTOR:
         if (no := session.bench.judge_sweep()) is not None:
             return _denied(no)
+        touched = len(touched_files(project))
         ended = refactor.end(project)
         if isinstance(ended, Deny):
             return _denied(ended)
-        return CommandAnswer((ended.footer,), note=ended.footer)
+        count = [] if session.bench.sweep is None else [f"the sweep touched {touched} files"]
+        return CommandAnswer((*count, ended.footer), note=ended.footer)
     try:
         words = shlex.split(rest)
     except ValueError as error:
@@ -163,11 +180,9 @@ def _refactor(session: Session, rest: str) -> CommandAnswer:
     uncovered, sweep = "--uncovered" in words, None
     left = [word for word in words if word != "--uncovered"]
     if left[:1] == ["--sweep"] and len(left) > 1:
-        sweep, left = Sweep(tuple(left[1:])), []
+        sweep, left = _read_sweep(left[1:]), []
     if left:
-        raise UserError(
-            f"/refactor does not know {left[0]!r}.", hint="/refactor [--uncovered] [--sweep 'GLOB'…]"
-        )
+        raise UserError(f"/refactor does not know {left[0]!r}.", hint=_REFACTOR_USE)
     begin_refactor(session, uncovered=uncovered, sweep=sweep)
     following = "next: say what to restructure; /refactor again has it judged"
     return CommandAnswer((following,), note="The person has opened a refactor.")
