@@ -31,7 +31,7 @@ def test_signs_of_life_without_end_are_no_answer(
 ) -> None:
     monkeypatch.setattr(module, setting, limit)
     with serving([Junk(": still here\n\n" * 9)]) as server:
-        client = module.Client(endpoint_of("m", ModelSettings(server.url)))
+        client = module.ModelClient(endpoint_of("m", ModelSettings(server.url)))
         failure = client.complete(REQUEST, "")
         client.close()
     assert isinstance(failure, ModelFailure)
@@ -41,6 +41,6 @@ def test_signs_of_life_without_end_are_no_answer(
 
 def test_the_models_of_a_server_are_listed(module: ModuleType) -> None:
     with serving(models=("one", "two")) as server:
-        client = module.Client(endpoint_of("m", ModelSettings(server.url)))
+        client = module.ModelClient(endpoint_of("m", ModelSettings(server.url)))
         assert client.models("") == ("one", "two")
         client.close()

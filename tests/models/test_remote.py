@@ -280,9 +280,9 @@ import sys
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.providers import endpoint_of
 from verdigris.core.settings import ModelSettings
-from verdigris.models.remote import Remote
+from verdigris.models.remote import RemoteModel
 assert "openai" not in sys.modules
-with Remote(endpoint_of("m", ModelSettings(sys.argv[1]))) as model:
+with RemoteModel(endpoint_of("m", ModelSettings(sys.argv[1]))) as model:
     model.ask(Ask((Message("user", "Hello"),)))
 """
 
