@@ -241,6 +241,10 @@ class Language:
         """What a test file needs to load, by its text alone; may raise SyntaxError or RecursionError."""
         return ()
 
+    def declare_missing(self, before: bytes, other: bytes) -> bytes | None:
+        """A text with stubs of what another version of it declares; None where this language cannot say."""
+        return None
+
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
         return ()
 

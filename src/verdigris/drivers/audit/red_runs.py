@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
 from verdigris.checks.verdict_checks import python_tests
+from verdigris.core.paths import FILE, PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import replace, value
+from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import VALID, judge_collect_error
 from verdigris.drivers.audit.report import RedTest
@@ -17,7 +18,7 @@ from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.turns.stub import UNDECLARED, missing_stubs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import CollectError, TestReport, TestResult
     from verdigris.drivers.audit.suite import TestRuns
@@ -47,29 +48,27 @@ def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) 
     return project.workspace.compose(laid, contents)
 
 
-@value
-class RedRun:
-    """What tests that pass after did over the source of before."""
-
-    reds: tuple[RedTest, ...]
-    doubt: str = ""
-    """Why the run says nothing."""
-
-
-def find_reds(runs: TestRuns, tree: str, passing: Iterable[str], names: Sequence[str]) -> RedRun:
+def find_reds(
+    runs: TestRuns, tree: str, after: str, passing: Iterable[str], names: Sequence[str]
+) -> tuple[RedTest, ...]:
     """`passing`: native ids that pass after, of which the reds are told. `tree`: see `lay_tests`."""
     wanted = sorted(set(passing))
     if not wanted or not names:
-        return RedRun(())
+        return ()
     reds = judge_reds(runs.at(tree), runs.run(tree, names), tree, wanted)
-    if any(red.valid for red in reds) or not any(red.why in _STUBBED for red in reds):
-        return RedRun(reds)
-    stubbed, shown = add_stubs(runs.at(tree), tree, [red for red in reds if red.why in _STUBBED])
-    if stubbed == tree:
-        return RedRun(reds)
-    again = judge_reds(runs.at(stubbed), runs.run(stubbed, names), stubbed, wanted)
-    right = {red.id: replace(red, why=f"import, then {red.why}", stub=shown) for red in again if red.valid}
-    return RedRun(tuple(right.get(red.id, red) for red in reds))
+    unloaded = [red for red in reds if red.why in _STUBBED]
+    files = sorted({split_id(red.id).path for red in unloaded})
+    for make in (declare_after, add_stubs) if unloaded else ():
+        stubbed, shown = make(runs.at(tree), tree, after, unloaded)
+        if stubbed == tree:
+            continue
+        again = judge_reds(runs.at(stubbed), runs.run(stubbed, files), stubbed, [red.id for red in unloaded])
+        right = {
+            red.id: replace(red, why=f"import, then {red.why}", stub=shown) for red in again if red.valid
+        }
+        if right:
+            return tuple(right.get(red.id, red) for red in reds)
+    return reds
 
 
 def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> tuple[RedTest, ...]:
@@ -136,8 +135,21 @@ def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[T
     return [RedTest(native, judge_collect_error(error), error.path, 0, message, valid=False)]
 
 
-def add_stubs(project: Project, tree: str, reds: Sequence[RedTest]) -> tuple[str, str]:
-    """The tree with what the tests lack declared in source, and the diff of that."""
+def declare_after(project: Project, tree: str, after: str, _: Sequence[RedTest]) -> tuple[str, str]:
+    """The tree with what source declares after, without its work, and the diff of that."""
+    contents: dict[str, tuple[str, bytes] | None] = {}
+    for change in project.workspace.changes(tree, after):
+        if change.deleted or project.classify(change.path) is not PathClass.SOURCE:
+            continue
+        old, new = (project.workspace.read(side, change.path) for side in (tree, after))
+        made = None if new is None else reader_of(change.path).declare_missing(old or b"", new)
+        if made is not None and (made != old or old is None):
+            contents[change.path] = (change.old_mode or change.new_mode or FILE, made)
+    return _compose(project, tree, contents)
+
+
+def add_stubs(project: Project, tree: str, _: str, reds: Sequence[RedTest]) -> tuple[str, str]:
+    """The tree with what the tests lack declared in source as they use it, and the diff of that."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     for path in sorted({split_id(red.id).path for red in reds} | {red.path for red in reds if red.path}):
@@ -145,9 +157,15 @@ def add_stubs(project: Project, tree: str, reds: Sequence[RedTest]) -> tuple[str
             continue
         for stub in missing_stubs(project, path):
             contents[stub.path] = (
-                modes.get(stub.path, "100644"),
+                modes.get(stub.path, FILE),
                 stub.whole.encode("utf-8", "surrogateescape"),
             )
+    return _compose(project, tree, contents)
+
+
+def _compose(
+    project: Project, tree: str, contents: Mapping[str, tuple[str, bytes] | None]
+) -> tuple[str, str]:
     if not contents:
         return tree, ""
     made = project.workspace.compose(tree, contents)

@@ -306,13 +306,12 @@ def _reds(
         tree = lay_tests(runs.at(change.after), change.before, change.after, change.oracle)
         own = [i for i in after.passed if split_id(i).path in change.oracle]
         files = sorted({split_id(native).path for native in own})
-        made = find_reds(runs, tree, own, files)
-        found |= {red.id: red for red in made.reds}
+        found |= {red.id: red for red in find_reds(runs, tree, change.after, own, files)}
         shared = [path for path in change.oracle if path not in files]
         if shared and not any(red.valid for red in found.values()):
             rest = after.passed - frozenset(own)
-            made = find_reds(runs, tree, rest, sorted({split_id(native).path for native in rest}))
-            found |= {red.id: red for red in made.reds}
+            files = sorted({split_id(native).path for native in rest})
+            found |= {red.id: red for red in find_reds(runs, tree, change.after, rest, files)}
     return tuple(found.values())
 
 

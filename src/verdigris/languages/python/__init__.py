@@ -239,6 +239,14 @@ there is."""
 
         return find_empty_assertions(test)
 
+    def declare_missing(self, before: bytes, other: bytes) -> bytes | None:
+        from verdigris.languages.python.stubs.other_side import declare_missing
+
+        try:
+            return declare_missing(_text(before), _text(other)).encode("utf-8", "surrogateescape")
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+
     def asserts(self, test: TestText) -> bool:
         from verdigris.languages.python.validation.vacuity import asserts_something
 
