@@ -180,7 +180,7 @@ def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> 
 
     `passing`: native ids of the tests that pass on the tree, in `took_ms`.
     """
-    mutants = [one for one in _make_mutants(candidate).mutants if one.fails]
+    mutants = [one for one in _make_mutants(candidate, measured=False).mutants if one.fails]
     return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
 
 
@@ -221,13 +221,16 @@ def _try_mutants(
     return tried
 
 
-def _make_mutants(candidate: Candidate) -> Mutated:
+def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
+    """`measured`: also in languages whose executed lines are told anyway."""
     project = candidate.project
     paths = [c.path for c in candidate.edits.source]
     found: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []
     for language, mine in by_language(paths).items():
+        if language.traces and not measured:
+            continue
         read = [path for path in mine if language.traces or language.has_grammar(path)]
         unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
         made = language.mutants(
