@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import posix
 
-TYPE_CHECKING = False  # as in storage/log/format.py
+TYPE_CHECKING = False  # as in storage/log/light.py
 if TYPE_CHECKING:
     from typing import NoReturn
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-TYPE_CHECKING = False  # as in storage/log/format.py
+TYPE_CHECKING = False  # as in storage/log/light.py
 if TYPE_CHECKING:
     from types import ModuleType
     from typing import NoReturn

@@ -11,7 +11,7 @@ from verdigris.gates.quick.place import Doubt, find
 from verdigris.storage.card import read, refs
 from verdigris.storage.log import light
 
-TYPE_CHECKING = False  # as in storage/log/format.py
+TYPE_CHECKING = False  # as in storage/log/light.py
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType

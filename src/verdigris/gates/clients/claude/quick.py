@@ -6,7 +6,7 @@ reads only a call that is plainly what it seems; at any doubt it raises, and the
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in storage/log/format.py
+TYPE_CHECKING = False  # as in storage/log/light.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
