@@ -10,7 +10,7 @@ from verdigris.core.events import CycleFilesInstalled, CycleFilesRemoved, decode
 from verdigris.core.value import value
 from verdigris.storage.config.file import parse
 from verdigris.storage.config.template import with_key
-from verdigris.storage.durable_files import write_whole
+from verdigris.storage.durable_files import read_whole, write_whole
 from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def install_cycle_files(project: Project, client: Client) -> CycleFiles:
     """Safe to repeat: what we wrote is brought up to date, what others wrote is kept."""
     known = _last_installed(project, client)
     wanted = {**client.cycle_files(), CONFIG: _with_judgement(project)}
-    found = {path: _text(project.root / path) for path in wanted}
+    found = {path: read_whole(project.root / path) for path in wanted}
     kept = tuple(path for path in wanted if path != CONFIG and _is_theirs(path, found, wanted, known))
     written = tuple(path for path, text in wanted.items() if path not in kept and found[path] != text)
     judgement = str(parse(wanted[CONFIG].encode())[0][SECTION][KEY])
@@ -69,7 +69,7 @@ def remove_cycle_files(project: Project, client: Client) -> tuple[str, ...]:
     """Those that are as they were written; a file that was changed since is the user's."""
     known = _last_installed(project, client)
     texts = {**client.cycle_files(), **(known.after if known else {})}
-    touched = tuple(path for path, text in texts.items() if _text(project.root / path) == text)
+    touched = tuple(path for path, text in texts.items() if read_whole(project.root / path) == text)
     for path in touched:
         before = known.before.get(path) if known else None
         if before is not None:
@@ -92,7 +92,7 @@ def _is_theirs(
 
 
 def _with_judgement(project: Project) -> str:
-    return with_key(_text(project.root / CONFIG) or "", SECTION, KEY, REQUIRED)
+    return with_key(read_whole(project.root / CONFIG) or "", SECTION, KEY, REQUIRED)
 
 
 def _last_installed(project: Project, client: Client) -> CycleFilesInstalled | None:
@@ -125,12 +125,3 @@ def _remove(root: Path, path: str) -> None:
         for folder in (root / path).relative_to(root).parents:
             if folder.name:
                 (root / folder).rmdir()
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path.name} cannot be read: {error}", hint="repair it, then try again") from None

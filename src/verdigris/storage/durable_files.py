@@ -37,6 +37,16 @@ def is_made_here(root: Path) -> bool:
     return ignoring.is_file() and ignoring.read_text("utf-8", "replace") in {IGNORING, _EARLIER}
 
 
+def read_whole(path: Path) -> str | None:
+    """As it is, line ends included; None where there is none."""
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path.name} cannot be read: {error}", hint="repair it, then try again") from None
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Writes all of it or nothing, also on a full disk or after a kill."""
     try:

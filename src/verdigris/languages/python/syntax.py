@@ -307,3 +307,11 @@ def _texts(node: ast.stmt) -> tuple[str, str]:
         if getattr(head, block, None):
             setattr(head, block, [])
     return ast.dump(head), ast.dump(_Nameless().visit(copy.deepcopy(head)))
+
+
+def is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        return False
+    return True

@@ -29,6 +29,7 @@ from verdigris.gates.clients.claude.settings import (
     with_hooks,
     without_hooks,
 )
+from verdigris.storage.durable_files import read_whole
 from verdigris.storage.repository import LINKED_MAIN, MAIN
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def install(project: Project) -> tuple[str, ...]:
 
 
 def write_settings(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
-    before = {name: text for name in names if (text := _text(place_of(project.repo, name))) is not None}
+    before = {name: text for name in names if (text := read_whole(place_of(project.repo, name))) is not None}
     after = {
         name: render(with_hooks(read(before.get(name), name), _prefix_for(project, name))) for name in names
     }
@@ -121,7 +122,7 @@ def _originals(known: GateInstalled | None, before: dict[str, str]) -> dict[str,
 
 def _take_out(project: Project, name: str, known: GateInstalled | None) -> bool:
     path = place_of(project.repo, name)
-    text = _text(path)
+    text = read_whole(path)
     if text is None:
         return False
     if known is not None and known.after.get(name) == text:
@@ -143,20 +144,10 @@ def _take_out(project: Project, name: str, known: GateInstalled | None) -> bool:
 def _exclude(project: Project) -> None:
     """The personal file names this machine's paths: it is not to be committed."""
     path = project.repo.common_dir / "info" / "exclude"
-    text = _text(path) or ""
+    text = read_whole(path) or ""
     if f"/{LOCAL}" not in text.splitlines():
         end = "" if not text or text.endswith("\n") else "\n"
         _write(path, f"{text}{end}/{LOCAL}\n")
-
-
-def _text(path: Path) -> str | None:
-    """As it is, line ends included: that is what `uninit` gives back."""
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path.name} cannot be read: {error}", hint="repair it, then try again") from None
 
 
 def _write(path: Path, text: str) -> None:

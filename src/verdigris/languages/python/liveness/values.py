@@ -18,6 +18,7 @@ from verdigris.languages.python.liveness.near_values import (
     _other_values,
 )
 from verdigris.languages.python.stubs.forms import last_name
+from verdigris.languages.python.syntax import is_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -91,7 +92,7 @@ def _other_items(
     yield from _within(node, parts, source, draw, slack, known)
     spellings = [source.segment(part) for part in parts]
     # Of what is made by calls, one may rightly equal another.
-    known_items = all(map(_is_literal, parts))
+    known_items = all(map(is_literal, parts))
     droppable = [n for n, spelt in enumerate(spellings) if known_items and spellings.count(spelt) == 1]
     if len(parts) > 1 and droppable:
         yield _without(node, parts, draw.random.choice(droppable), source)
@@ -216,14 +217,6 @@ def _respelt(old: str | bytes, new: str | bytes, written: str) -> str:
             if ast.literal_eval(spelt) == new:
                 return spelt
     return ascii(new)
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        return False
-    return True
 
 
 def _span(node: ast.expr, source: Source) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
 from verdigris.languages.python.weakening.facts import facts
@@ -89,16 +90,8 @@ def expected_literals(test: TestText) -> tuple[str, ...]:
     for form in (one for forms in _forms(test).values() for one in forms):
         for part in ast.walk(form):
             sides = [part.left, *part.comparators] if isinstance(part, ast.Compare) else []
-            found |= dict.fromkeys(ast.unparse(side) for side in sides if _is_literal(side))
+            found |= dict.fromkeys(ast.unparse(side) for side in sides if is_literal(side))
     return tuple(found)
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
-        return False
-    return True
 
 
 def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
