@@ -80,3 +80,36 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(ToolMissing) as refused:
         RayEngine()
     assert "verdigris[fleet]" in (refused.value.hint or "")
+
+
+def test_a_node_that_is_lost_in_the_middle_of_a_unit_costs_nothing_but_time(
+    cluster: Any, tmp_path: Path
+) -> None:
+    fleet = FakeFleet(tmp_path)
+    nodes = [cluster.add_node(num_cpus=1, resources={"spare": 1}) for _ in range(2)]
+    raylets = {node.all_processes["raylet"][0].process.pid: node for node in nodes}
+    names = tuple(f"slow-{number}" for number in range(4))
+    asked = fleet.request(*names)
+    lost: list[str] = []
+
+    def remove() -> None:
+        """Every first start hangs: the one on a spare node is lost with its node, the others' workers."""
+        wait_for(lambda: all(map(fleet.starts, names)))
+        for name in names:
+            worker = parent_of(fleet.starts(name)[0][1])
+            node = raylets.get(parent_of(worker))
+            if node is not None and not lost:
+                lost.append(name)
+                cluster.remove_node(node, allow_graceful=False)
+            else:
+                os.kill(worker, signal.SIGKILL)
+
+    remover = threading.Thread(target=remove)
+    remover.start()
+    watched = Watched()
+    summary = run_fleet(asked, prepare_units(asked), RayEngine(cluster.address, jobs=4), watched)
+    remover.join()
+    assert lost
+    assert (summary.infrastructure, summary.verdicts) == (0, ("replay holds",) * 4)
+    assert [len(fleet.starts(name)) for name in names] == [2] * 4
+    assert sum(line.startswith("lost slow") for line in watched.told) == 4
