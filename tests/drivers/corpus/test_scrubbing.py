@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,8 @@ from support.corpora import made_triple
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.corpus.gathering import Gathered
 from verdigris.drivers.corpus.scrubbing import SecretScrubber, scrub_corpus
+from verdigris.drivers.corpus.session_source import Spoken, Trajectory
+from verdigris.models.protocol import Message, ToolCall
 
 if TYPE_CHECKING:
     from verdigris.drivers.corpus.triple import Triple
@@ -82,6 +85,18 @@ def test_hashes_and_plain_code_stay_and_nothing_is_marked() -> None:
     found, report = scrubbed(triple)
     assert found == triple
     assert report == set()
+
+
+def test_a_secret_in_a_tools_arguments_is_seen_through_their_escapes() -> None:
+    written = json.dumps({"path": "a.py", "edits": [{"text": 'x = 1\npassword = "pa55word-99"\n'}]})
+    call = Message("assistant", "", (ToolCall("c1", "create_file", written),))
+    told = Trajectory("s-1", "s", 1, 1, "", (), (), (Spoken(call),), "", (made_triple(),))
+    scrubber = SecretScrubber()
+    [found] = scrub_corpus(Gathered((made_triple(),), (told,)), scrubber).trajectories
+    [argument] = found.spoken[0].message.calls
+    assert "pa55word-99" not in argument.arguments
+    assert json.loads(argument.arguments)["path"] == "a.py"
+    assert [(one.kind, one.file) for one in scrubber.report] == [("Secret Keyword", "session s")]
 
 
 def test_a_patch_keeps_its_lines_and_signs() -> None:

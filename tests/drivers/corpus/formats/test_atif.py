@@ -34,7 +34,8 @@ def test_a_session_is_a_valid_trajectory_with_system_prompt_and_tools(talked: Ga
     assert atif_faults(document) == []
     first, second = document["steps"][:2]
     assert (first["source"], second["source"]) == ("system", "user")
-    assert "test-driven development" in first["message"]
+    assert first["message"] == talked.trajectories[0].prefix[0].content
+    assert first["message"].startswith("You are a coding agent")
     names = [tool["function"]["name"] for tool in document["agent"]["tool_definitions"]]
     assert {"run_tests", "finish"} <= set(names)
     assert document["agent"]["model_name"] == "scripted"
