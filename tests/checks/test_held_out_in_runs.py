@@ -103,7 +103,10 @@ def judged(world: World, test: str, name: str, source: tuple[str, str], held: di
 def test_javascript_is_not_to_be_read(runner: str, source: str, kind: Kind, tmp_path: Path) -> None:
     # Whether the claimed test is live is another matter, and takes more runs than all the rest.
     world, form = node_world(tmp_path, runner, QUICK if kind is Kind.OVERFIT else "")
-    held = {"test/held.test.js": form.format("nine", 9, "IX"), "test/more.test.js": form.format("n", 9, "IX")}
+    held = {"test/held.test.js": form.format("nine", 9, "IX")}
+    # The other file is what a reader would find; what honest code makes of two is no matter of the runner.
+    if kind is Kind.OVERFIT or runner == "node-test":
+        held["test/more.test.js"] = form.format("n", 9, "IX")
     name = "test/f.test.js::four"
     assert (
         judged(world, form.format("four", 4, "IV"), name, ("src/f.js", _common(source, runner)), held) is kind

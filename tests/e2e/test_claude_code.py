@@ -66,15 +66,18 @@ def test_a_persons_word_comes_through_the_prompt(place: Place) -> None:
     assert place.phase() == "red"
 
 
-@pytest.mark.parametrize("script", ["kill -9 $$", "echo junk", "exec sleep 60"])
-def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place, script: str) -> None:
+def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place) -> None:
+    silent = {"killed.md": "kill -9 $$", "junk.md": "echo junk", "late.md": "exec sleep 60"}
+    cases = "\n".join(f"  *{name}*) {script} ;;" for name, script in silent.items())
     hook = place.root / ".git/tdd/hook"
-    hook.write_text(f'#!/bin/sh\n[ "$2" = PreToolUse ] || {{ echo "{{}}"; exit; }}\n{script}\n')
+    answers = f'case "$(cat)" in\n{cases}\n  *) echo "{{}}" ;;\nesac\n'
+    hook.write_text(f'#!/bin/sh\n[ "$2" = PreToolUse ] || {{ echo "{{}}"; exit; }}\n{answers}')
     for name in (SHARED, LOCAL):
         settings = place.root / name
         settings.write_text(settings.read_text().replace('"timeout": 60', '"timeout": 3'))
-    playing, _ = place.plays(place.write("notes.md", "words"))
-    assert not (place.root / "notes.md").exists(), playing.results()
+    playing, _ = place.plays(*(place.write(name, "words") for name in (*silent, "notes.md")))
+    assert [name for name in silent if (place.root / name).exists()] == [], playing.results()
+    assert (place.root / "notes.md").exists(), "where it answers, nothing is blocked"
 
 
 def test_two_strikes_lay_aside_and_the_next_claim_brings_it_back(place: Place) -> None:
