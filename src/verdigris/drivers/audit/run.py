@@ -13,6 +13,7 @@ from verdigris.core.paths import Classes
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import replace, value
+from verdigris.drivers.audit.checkout import check_out
 from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.environment import PRESENT, present_environment, require_rooms
 from verdigris.drivers.audit.folder import find_folder, key_of
@@ -167,6 +168,11 @@ class Auditor:
     def _environment(self) -> str:
         return present_environment(self._plain).key if self._asked.env == PRESENT else ""
 
+    def _check_out(self, unit: Unit) -> Unit:
+        worktree = plain_snapshot(self._plain)
+        before, after = (check_out(self._plain, tree, worktree) for tree in (unit.before, unit.after))
+        return replace(unit, before=before, after=after)
+
     def _builder(self, unit: Unit) -> Builder | None:
         if self._asked.env == PRESENT:
             return None
@@ -178,15 +184,16 @@ class Auditor:
         began = time.monotonic()
         environment = ""
         try:
+            shown = self._check_out(unit)
             runs = open_runs(
                 self._plain,
                 self._folder,
-                unit.after,
+                shown.after,
                 self._asked.timeout,
                 self._asked.suite,
-                build=self._builder(unit),
+                build=self._builder(shown),
             )
-            replayed = replay(runs, unit, deep=self._asked.deep)
+            replayed = replay(runs, shown, deep=self._asked.deep)
             environment = runs.environment
         except TimedOut as error:
             replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}."))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.report import Commit
-from verdigris.storage.git import null_split, users_git
+from verdigris.storage.git import users_git
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,9 +192,3 @@ def _is_shallow(git: Git) -> bool:
 def _ask(git: Git, *words: str) -> str | None:
     output = git.call(*words)
     return os.fsdecode(output.stdout).strip() if output.code == 0 and output.stdout.strip() else None
-
-
-def list_links(git: Git, tree: str) -> tuple[str, ...]:
-    """The paths of submodules in a tree."""
-    rows = null_split(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
-    return tuple(row.split("\t", 1)[1] for row in rows if row.startswith("160000 "))
