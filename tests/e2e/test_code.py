@@ -19,6 +19,7 @@ from support.code_sessions import (
     HONEST,
     KEY,
     RED,
+    STUB,
     TEST,
     TEST_ID,
     TEST_TEXT,
@@ -160,6 +161,15 @@ def test_an_interrupt_the_end_of_the_time_and_a_limit_have_exit_codes_of_their_o
         limited = played.code("-p", "Write a calculator that adds.", "--max-turns", "1")
         assert limited.code == 3
         assert "tdd code --resume" in limited.err
+
+
+def test_what_the_law_does_not_accept_has_an_exit_code_of_its_own_and_is_told(tmp_path: Path) -> None:
+    wrong = turn(call("edit_file", path="calculator.py", search=STUB, replace=GOOD.replace("+", "-")))
+    with playing(tmp_path, (*RED, wrong, *["It is done."] * 8)) as played:
+        ran = played.code("-p", "Write a calculator that adds.")
+    assert ran.code == 1, ran.err
+    assert "Not accepted" in ran.out
+    assert TEST_ID in ran.out
 
 
 def test_a_wrong_key_is_told_by_the_name_of_its_variable_alone(tmp_path: Path) -> None:
