@@ -79,17 +79,38 @@ class CodeCall:
 
 @click.command("code")
 @click.option("--prompt", "-p", "task", metavar="TASK", help="What is to be done; `-` reads standard input.")
-@click.option("--model", "-m", default="", metavar="MODEL", help="PROVIDER:NAME, or replay:FILE.")
+@click.option(
+    "--model", "-m", default="", metavar="MODEL", help="Who answers: PROVIDER:NAME, or replay:FILE."
+)
 @click.option("--continue", "-c", "goes_on", is_flag=True, help="Go on with this worktree's last session.")
-@click.option("--resume", metavar="ID", help="Go on with this session.")
-@click.option("--permission", type=click.Choice(["ask", "edits", "all"]), help="What is asked about.")
-@click.option("--max-turns", type=click.IntRange(min=0), default=0, help="Replies of the model.")
-@click.option("--max-tokens", type=click.IntRange(min=0), default=0, help="Of all prompts and replies.")
-@click.option("--max-cost", type=click.FloatRange(min=0), default=0.0, help="By `llm.prices` in tdd.yaml.")
-@click.option("--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Of all of it.")
-@click.option("--uncovered", is_flag=True, help="Begin with a refactor of code that no test runs.")
+@click.option("--resume", metavar="ID", help="Go on with this session; the beginning of its id is enough.")
+@click.option(
+    "--permission",
+    type=click.Choice(["ask", "edits", "all"]),
+    help="What you are asked about: edits and commands, commands only (edits), or nothing (all).",
+)
+@click.option(
+    "--max-turns", type=click.IntRange(min=0), default=0, help="Stop after so many replies of the model."
+)
+@click.option(
+    "--max-tokens", type=click.IntRange(min=0), default=0, help="Stop after so many tokens, read and written."
+)
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    help="Stop at this cost, by `llm.prices` in tdd.yaml.",
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Stop after so long."
+)
+@click.option(
+    "--uncovered", is_flag=True, help="Begin with a refactor that may add lines which no test runs."
+)
 @click.option("--sweep", multiple=True, metavar="GLOB", help="Begin with a refactor of these files alone.")
-@click.option("--sweep-files", type=click.IntRange(min=1), default=200, help="That it may touch.")
+@click.option(
+    "--sweep-files", type=click.IntRange(min=1), default=200, help="How many files a sweep may touch."
+)
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--plain", is_flag=True, help="At a terminal: a plain prompt, without the screen.")
 @click.option("--acp", is_flag=True, help="Let an editor host sessions: the Agent Client Protocol on stdio.")
