@@ -130,7 +130,7 @@ class ScreenLink:
     def _finish_line(self) -> None:
         """Where it was interrupted before it was taken, it is not taken any more."""
         with self._lock:
-            self._under_way = False
+            self._under_way, self._interrupted = False, 0.0
         while not self._inbox.empty():
             self._inbox.get()
 
