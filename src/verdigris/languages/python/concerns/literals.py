@@ -14,7 +14,7 @@ from verdigris.languages.python.stubs.forms import is_docstring, last_name
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.languages.python.concerns.names import SeenNode
 
@@ -29,22 +29,22 @@ def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal
     node = seen.node
     match node:
         case ast.Return(value=ast.expr() as value):
-            yield from _standing(node, _results(value), frozenset(known.answers) - old, known, "returned")
+            yield from _standing(node, _results(value), known.answers.keys(), old, known, "returned")
         case ast.Dict(keys=keys, values=values):
             asked = _plain(key for key in keys if key is not None)
             answers = _plain(values)
-            yield from _standing(node, asked, known.asked - old, known, "looked up")
-            yield from _standing(node, answers, frozenset(known.answers) - old, known, "looked up")
+            yield from _standing(node, asked, known.asked, old, known, "looked up")
+            yield from _standing(node, answers, known.answers.keys(), old, known, "looked up")
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
             seen.statement, ast.Assign | ast.AnnAssign
         ):
-            yield from _standing(node, _plain(parts), frozenset(known.answers) - old, known, "lined up")
+            yield from _standing(node, _plain(parts), known.answers.keys(), old, known, "lined up")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
             flat = [*_flat(left), *_flat(right)]
-            hits = _standing(node, _plain(flat), known.asked - old, known, "compared")
+            hits = _standing(node, _plain(flat), known.asked, old, known, "compared")
             yield from (replace(hit, option=_is_option(seen, [left, right], hit, known)) for hit in hits)
         case ast.MatchValue(value=value):
-            hits = _standing(node, _plain([value]), known.asked - old, known, "compared")
+            hits = _standing(node, _plain([value]), known.asked, old, known, "compared")
             subject = [seen.statement.subject] if isinstance(seen.statement, ast.Match) else []
             yield from (replace(hit, option=_is_option(seen, subject, hit, known)) for hit in hits)
 
@@ -138,9 +138,16 @@ def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
 
 
 def _standing(
-    node: ast.AST, literals: frozenset[Literal], wanted: frozenset[Literal], known: TestSecrets, how: str
+    node: ast.AST,
+    literals: frozenset[Literal],
+    wanted: Collection[Literal],
+    old: frozenset[Literal],
+    known: TestSecrets,
+    how: str,
 ) -> Iterator[Hit]:
-    for literal in sorted(literals & wanted, key=repr):
+    """`old`: what stood in the source before; it and `wanted` are large, and a node has few literals."""
+    new = (literal for literal in literals if literal in wanted and literal not in old)
+    for literal in sorted(new, key=repr):
         inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
         pair = f", beside {beside[0]}, which the tests ask" if beside else ""
