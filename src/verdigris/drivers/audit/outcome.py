@@ -45,7 +45,11 @@ def judge_unit(facts: UnitFacts) -> tuple[Outcome, str]:
         return Outcome.NO_CODE, "neither source nor tests changed in what they do."
     if facts.regressed:
         first = facts.regressed[0]
-        return Outcome.REGRESSED, f"{_count(facts.regressed, 'test')} passed before: {first.what}"
+        now = "fails" if len(facts.regressed) == 1 else "fail"
+        return (
+            Outcome.REGRESSED,
+            f"{_count(facts.regressed, 'test')} passed before and {now} now: {first.what}",
+        )
     if facts.weakened:
         one = facts.weakened[0]
         return (
