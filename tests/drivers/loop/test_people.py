@@ -147,7 +147,7 @@ def test_a_branch_that_a_person_deleted_begins_anew_and_nothing_is_lost(tmp_path
 def test_a_remote_that_is_gone_stops_nothing_and_the_next_run_pushes_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_program, "Remote", partial(GitRemote, back_off=()))
+    monkeypatch.setattr(open_program, "GitRemote", partial(GitRemote, back_off=()))
     world = make_loop(tmp_path / "project")
     origin = shared(world, tmp_path)
     shutil.move(origin.root, tmp_path / "away.git")
