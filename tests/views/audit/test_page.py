@@ -108,6 +108,15 @@ def test_outcomes_differ_by_a_mark_and_not_by_colour_alone() -> None:
 
 
 @pytest.mark.quick
+def test_of_a_long_list_the_rest_unfolds() -> None:
+    reds = tuple(replace(audits.DRIVEN.reds[1], id=f"t.py::test_{number}") for number in range(50))
+    page = render_page(audits.report(replace(audits.DRIVEN, reds=reds)))
+    assert "<summary>30 more</summary>" in page
+    assert page.count("<code class=id>") == 50
+    assert _Reader(page).open == []
+
+
+@pytest.mark.quick
 def test_an_empty_range_says_so() -> None:
     assert "There is no commit in this range." in render_page(audits.report())
 

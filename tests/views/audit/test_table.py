@@ -84,3 +84,8 @@ def test_of_many_findings_the_rest_is_counted() -> None:
 def test_whole_ids_in_a_range_are_cut() -> None:
     report = replace(audits.report(audits.DRIVEN), range=f"{'a' * 40}..{'b' * 40}")
     assert f"\n{'a' * 9}..{'b' * 9}, commit by commit:" in render_table(report)
+
+
+def test_of_many_notes_the_rest_is_counted() -> None:
+    notes = tuple(f"note {number}" for number in range(30))
+    assert "  … and 18 notes more\n" in render_table(audits.report(replace(audits.UNVERIFIED, notes=notes)))

@@ -100,7 +100,7 @@ def _details(unit: UnitReport) -> Iterator[str]:
     lines = [_finding(one.rule, one.place, one.text) for one in found]
     yield from _bounded(lines, "finding")
     yield from _bounded([_loss(lost) for lost in unit.weakened], "weakened check")
-    yield from (f"- note: {_escape(note)}\n" for note in unit.notes)
+    yield from _bounded([f"- note: {_escape(note)}\n" for note in unit.notes], "note")
     yield "\n</details>\n\n"
 
 

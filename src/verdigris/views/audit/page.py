@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport, LostCheck, RedTest, UnitReport
     from verdigris.views.audit.findings import Finding
 
+_MOST_SHOWN = 20
+"""Items of a list; the others unfold."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
@@ -114,42 +116,31 @@ def _unit(number: int, unit: UnitReport) -> Iterator[str]:
     yield f"<p class=why>{_text(unit.why)}</p>\n" if unit.why else ""
     if kind.next:
         yield f"<p class=next><b>Next:</b> {_text(kind.next)}.</p>\n"
-    yield from _reds(unit.reds)
-    yield from _losses(unit.weakened)
     yield from _places(unit)
     yield from _list("Not tried", (_text(note) for note in unit.notes))
     yield from _commit_facts(unit)
     yield "</div>\n</details>\n"
 
 
-def _reds(reds: tuple[RedTest, ...]) -> Iterator[str]:
-    if not reds:
-        return
-    yield "<h3>Red before, green after</h3>\n<ul>\n"
-    for test in reds:
-        counts = "" if test.valid else " <em>does not count as red</em>"
-        yield f"<li><code class=id>{_text(test.id)}</code> <span class=tag>{_text(test.why)}</span>{counts}"
-        where = f"{test.path}:{test.line}" if test.line else test.path
-        yield f"<br><span class=place>{_text(where)}</span>" if where else ""
-        yield f"<pre>{_text(test.message)}</pre>" if test.message else ""
-        if test.stub:
-            yield "<details class=stub><summary>the stub that made it fail by behaviour</summary>"
-            yield f"<pre class=diff>{_diff(test.stub.splitlines())}</pre></details>"
-        yield "</li>\n"
-    yield "</ul>\n"
+def _red(test: RedTest) -> str:
+    counts = "" if test.valid else " <em>does not count as red</em>"
+    parts = [f"<code class=id>{_text(test.id)}</code> <span class=tag>{_text(test.why)}</span>{counts}"]
+    if where := f"{test.path}:{test.line}" if test.line else test.path:
+        parts.append(f"<br><span class=place>{_text(where)}</span>")
+    if test.message:
+        parts.append(f"<pre>{_text(test.message)}</pre>")
+    if test.stub:
+        parts.append("<details class=stub><summary>the stub that made it fail by behaviour</summary>")
+        parts.append(f"<pre class=diff>{_diff(test.stub.splitlines())}</pre></details>")
+    return "".join(parts)
 
 
-def _losses(lost: tuple[LostCheck, ...]) -> Iterator[str]:
-    if not lost:
-        return
-    yield "<h3>Asks less than before</h3>\n<ul>\n"
-    for one in lost:
-        where = f"{one.path}:{one.line}" if one.line else one.path
-        yield f"<li><span class=place>{_text(where)}</span> <span class=tag>{_text(one.kind)}</span>"
-        lines = [f"- {line}" for line in one.before.splitlines()]
-        lines += [f"+ {line}" for line in one.after.splitlines()] or ["  (gone)"]
-        yield f"<pre class=diff>{_diff(lines)}</pre></li>\n"
-    yield "</ul>\n"
+def _loss(lost: LostCheck) -> str:
+    where = f"{lost.path}:{lost.line}" if lost.line else lost.path
+    lines = [f"- {line}" for line in lost.before.splitlines()]
+    lines += [f"+ {line}" for line in lost.after.splitlines()] or ["  (gone)"]
+    head = f"<span class=place>{_text(where)}</span> <span class=tag>{_text(lost.kind)}</span>"
+    return f"{head}<pre class=diff>{_diff(lines)}</pre>"
 
 
 def _diff(lines: Iterable[str]) -> str:
@@ -163,7 +154,9 @@ def _diff(lines: Iterable[str]) -> str:
 
 
 def _places(unit: UnitReport) -> Iterator[str]:
+    """What blames comes first."""
     yield from _list("Passed before, fails now", (_place(one.place, one.what) for one in unit.regressed))
+    yield from _list("Asks less than before", map(_loss, unit.weakened))
     yield from _list(
         "Passes whatever it asserts", (f"<code class=id>{_text(one)}</code>" for one in unit.hollow)
     )
@@ -171,6 +164,7 @@ def _places(unit: UnitReport) -> Iterator[str]:
     yield from _list(
         "Changed lines that no test runs", (_uncovered(one) for one in found if one.rule == "uncovered")
     )
+    yield from _list("Red before, green after", map(_red, unit.reds))
     yield from _list("Concerns", (_place(one.place, one.text) for one in found if one.rule == "concern"))
 
 
@@ -187,10 +181,14 @@ def _uncovered(one: Finding) -> str:
 
 
 def _list(heading: str, items: Iterable[str]) -> Iterator[str]:
-    """Nothing where there is no item."""
+    """Nothing where there is no item; of many, the rest unfolds."""
     lines = [f"<li>{item}</li>\n" for item in items]
-    if lines:
-        yield from (f"<h3>{heading}</h3>\n<ul>\n", *lines, "</ul>\n")
+    if not lines:
+        return
+    yield from (f"<h3>{heading}</h3>\n<ul>\n", *lines[:_MOST_SHOWN], "</ul>\n")
+    if rest := lines[_MOST_SHOWN:]:
+        yield f"<details class=more><summary>{len(rest)} more</summary>\n<ul>\n"
+        yield from (*rest, "</ul>\n</details>\n")
 
 
 def _commit_facts(unit: UnitReport) -> Iterator[str]:

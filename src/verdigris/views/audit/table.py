@@ -86,7 +86,9 @@ def _details(unit: UnitReport, width: int) -> Iterator[Line]:
             yield from _finding_lines(one)
         if len(found) > _MOST_FINDINGS:
             yield Line(f"  … and {len(found) - _MOST_FINDINGS} more that are {found[0].rule}")
-    yield from (Line(f"  note: {note}") for note in unit.notes)
+    yield from (Line(f"  note: {note}") for note in unit.notes[:_MOST_FINDINGS])
+    if len(unit.notes) > _MOST_FINDINGS:
+        yield Line(f"  … and {count_of(len(unit.notes) - _MOST_FINDINGS, 'note')} more")
 
 
 def _finding_lines(one: Finding) -> Iterator[Line]:
