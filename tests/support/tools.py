@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import time
+from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,6 +126,7 @@ def skip_where_maven_cannot(cwd: Path) -> None:
         pytest.skip(f"Maven cannot do its work on this machine: {words[0].strip()[:300]}")
 
 
+@cache
 def why_not(tool: str, version: str) -> str:
     """Why a tool cannot be had here; empty where it answers. A shim on PATH may lead to nothing."""
     found = shutil.which(tool)
