@@ -139,7 +139,12 @@ def _undo(session: Session, _: str) -> CommandAnswer:
 
 
 def _restore(session: Session, rest: str) -> CommandAnswer:
-    back = restore(_person(session), rest)
+    project = _person(session)
+    if not rest:
+        kept = [f"{laid.id}: {', '.join(laid.paths)}" for laid in project.state().aside.values()]
+        way = ("/restore ID brings one back while its test is claimed",) if kept else ()
+        return CommandAnswer((*(kept or ["nothing is set aside"]), *way))
+    back = restore(project, rest)
     if isinstance(back, Deny):
         return _denied(back)
     told = f"brought back: {', '.join(back)}"
@@ -250,7 +255,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
     "/status": ("phase, reds, claims and the next move", _status),
     "/diff": ("what the open turn, or else the last one, changed", _diff),
     "/undo": ("take back what the last turn changed, to the byte", _undo),
-    "/restore": ("ID: bring back what was set aside", _restore),
+    "/restore": ("[ID]: bring back what was set aside, or list it", _restore),
     "/refactor": ("[--uncovered] [--sweep 'GLOB'…]: begin one; again: have it judged", _refactor),
     "/test-bug": ("FILE:LINE WHY: report a wrong test", _test_bug),
     "/off": ("WHY: switch the law off; recorded", _off),
