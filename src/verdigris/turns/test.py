@@ -230,13 +230,18 @@ def _find_characterizations(
         return ()
     known = {*state.characterized, *state.reds}
     passed = [run for run in runs if run.status is Status.PASS and run.test_id not in known]
-    changed = difference(project, state.ground, tree) if passed else None
-    if changed is None or changed.source:
+    touched = {change.path for change in project.workspace.changes(state.ground, tree)} if passed else set()
+    paths = touched.intersection(split_id(run.native_id).path for run in passed)
+    if not paths:
         return ()
-    from verdigris.languages.tests import written_tests
+    changed = difference(project, state.ground, tree)
+    paths.intersection_update(changed.oracle)
+    if changed.source or not paths:
+        return ()
+    from verdigris.languages.tests import written_tests  # most runs need no reader of tests
 
     old: dict[str, frozenset[str]] = {}
-    for path in {split_id(run.native_id).path for run in passed} & set(changed.oracle):
+    for path in paths:
         text = (project.workspace.read(state.ground, path) or b"").decode(errors="replace")
         old[path] = frozenset(test.name for test in written_tests(path, text, ()))
     return tuple(
