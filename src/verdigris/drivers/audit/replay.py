@@ -88,7 +88,8 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     if _only_tests(project, change, before):
         after = runs.suite_with(unit.after, before, change.oracle)
     else:
-        after = runs.suite(unit.after, watchable(change.edits))
+        # To trace doubles the time of a run: where tests came along, those are asked first.
+        after = runs.suite(unit.after, () if change.oracle else watchable(change.edits))
     facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
     if unknown := _why_unknown(project, unit, before, after):
         return Replayed(replace(facts, unknown=unknown), paths=change.paths)
@@ -117,7 +118,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         regressed=regressed,
         weakened=weakened,
         hollow=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in concerns if c.blocks),
-        uncovered=(*_uncovered(project, unit, change, after), *_unrun(project, unit, change, after, reds)),
+        uncovered=(*_uncovered(runs, unit, change, after), *_unrun(project, unit, change, after, reds)),
     )
     if deep:
         live = _try_assertions(project, unit, change, after, reds)
@@ -321,10 +322,19 @@ def _may_turn(change: _Change) -> bool:
     return bool(change.source) or any(not path.endswith(_PROSE) for path in others)
 
 
-def _uncovered(project: Project, unit: Unit, change: _Change, after: Suite) -> tuple[Place, ...]:
-    paths = [path for path in watchable(change.edits) if path in after.traced]
-    before, now = (texts_at(project, tree, paths) for tree in (unit.before, unit.after))
-    ranges = uncovered_lines(dict(before), now, after.report.lines)
+def _uncovered(runs: TestRuns, unit: Unit, change: _Change, after: Suite) -> tuple[Place, ...]:
+    """Changed lines that no test runs: neither those that came along nor, where these leave any, the rest."""
+    watched = watchable(change.edits)
+    if not watched or not after.passed:
+        return ()
+    project = runs.at(unit.after)
+    before, now = (texts_at(project, tree, watched) for tree in (unit.before, unit.after))
+    own = sorted({split_id(i).path for i in after.passed if split_id(i).path in change.oracle})
+    if own and not set(after.traced).issuperset(watched):
+        ran = runs.run(unit.after, own, watched).lines
+        if not uncovered_lines(dict(before), now, ran):
+            return ()
+    ranges = uncovered_lines(dict(before), now, runs.suite(unit.after, watched).report.lines)
     return tuple(place for text in ranges for place in _lines_of(text, now))
 
 

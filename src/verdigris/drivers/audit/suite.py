@@ -130,11 +130,11 @@ class TestRuns:
         if self._build is None and (data := self.folder.read(_KIND, self._key(known))) is not None:
             self.folder.keep(_KIND, self._key(same), data)
 
-    def run(self, tree: str, names: Iterable[str]) -> TestReport:
-        """These files, as far as the suite runs them, and ids; what is not in the tree is left out."""
+    def run(self, tree: str, names: Iterable[str], trace: Sequence[str] = ()) -> TestReport:
+        """These files, as far as the suite runs them, and ids; `trace` as for the suite."""
         marks = {suite_of(stack).marks for stack in self.project.settings.stacks}
         same = next(iter(marks)) if len(marks) == 1 else ()
-        request = TestRequest(tuple(names), extra=same, timeout=self._limit())
+        request = TestRequest(tuple(names), extra=same, timeout=self._limit(), trace=tuple(trace))
         return _slim(self._steadily(partial(execute, request=request), tree))
 
     def _steadily(self, call: Callable[[Project], TestReport], tree: str) -> TestReport:
