@@ -262,5 +262,5 @@ def test_an_old_python_is_told_before_anything_is_installed(
     runner = Runner(origin, tmp_path / "temp")
     shutil.rmtree(tmp_path / "temp/verdigris")
     step = next(step for step in STEPS if step["name"] == "Install Verdigris")
-    assert runner._step(step, {"action_path": str(ROOT)}, {}) == 1
+    assert runner._step(step, {"action_path": str(ROOT)}, {"env": "present"}) == 1
     assert "Verdigris needs Python 3.11. Put 'uses: actions/setup-python@v5'" in runner.said

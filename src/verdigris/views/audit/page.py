@@ -62,11 +62,12 @@ def _text(text: str) -> str:
 
 
 def _header(report: AuditReport) -> Iterator[str]:
-    how = "the range as one change" if report.squash else "commit by commit"
+    changes = count_of(len(report.units), "change")
+    how = "The whole range as one change" if report.squash else f"{changes}, commit by commit"
     total = tell_time(sum(unit.seconds for unit in report.units))
     groups = Counter(_group(unit.outcome) for unit in report.units)
     yield f"<header>\n<p class=product>tdd audit</p>\n<h1>{_text(tell_range(report))}</h1>\n"
-    yield f"<p class=about>{count_of(len(report.units), 'change')}, {how}, in {total}"
+    yield f"<p class=about>{how}, in {total}"
     if report.base or report.head:
         yield f" · <code>{_text(short(report.base))}</code> to <code>{_text(short(report.head))}</code>"
     yield "</p>\n<dl class=sum>\n"
