@@ -170,6 +170,25 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(command)
 
 
+def shard_option(command: F) -> F:
+    """`--shard I/N`, handed on as two numbers."""
+    import click
+
+    return click.option(
+        "--shard",
+        default="1/1",
+        callback=lambda _, __, text: _read_shard(text),
+        help="Only the part I of N (`2/4`).",
+    )(command)
+
+
+def _read_shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
+    return int(part), int(parts)
+
+
 def show(lines: Iterable[Line], *, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
     plain = not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("CI")

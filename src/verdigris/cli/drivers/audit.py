@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import say, start
+from verdigris.cli.context import say, shard_option, start
 from verdigris.cli.drivers.audit_reports import (
     ReportFiles,
     read_report,
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FAILED = 1
 BLAMING = tuple(str(one) for one in Outcome if one not in SOUND | BLAMELESS)
 _SHORT = 10
+_SELECTION = ("squash", "merged", "since", "author", "paths", "shard")
+_REQUEST = ("deep", "timeout", "fresh", "suite", "env", "jobs")
+"""Options by the names of the fields that they fill."""
 
 
 class Progress:
@@ -87,7 +90,7 @@ class RangeOrCommand(click.Group):
 @click.option("--since", default="", help="Only commits after this date.")
 @click.option("--author", default="", help="Only commits whose author matches.")
 @click.option("--path", "paths", multiple=True, help="Only commits that touch this path; may be repeated.")
-@click.option("--shard", default="1/1", help="Judge the part I of N (`2/4`); `tdd audit merge` joins parts.")
+@shard_option
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
 @click.option(
     "--env",
@@ -104,25 +107,7 @@ class RangeOrCommand(click.Group):
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @report_options
-def command(  # noqa: PLR0913 - click's way to hand on options
-    range_: str,
-    *,
-    since: str,
-    author: str,
-    paths: tuple[str, ...],
-    suite: tuple[str, ...],
-    shard: str,
-    env: str,
-    jobs: int,
-    timeout: float,
-    fail_on: str,
-    squash: bool,
-    merged: bool,
-    deep: bool,
-    fresh: bool,
-    as_json: bool,
-    **files: Any,
-) -> int:
+def command(range_: str, *, fail_on: str, as_json: bool, **said: Any) -> int:
     """Say of each commit in RANGE (`main..HEAD`, or one commit) whether it was test-driven.
 
     Each change is replayed from git's objects: its tests over the source of before, all tests after.
@@ -132,11 +117,16 @@ def command(  # noqa: PLR0913 - click's way to hand on options
     from verdigris.drivers.audit.run import AuditRequest, audit
     from verdigris.drivers.audit.units import Selection
 
-    wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
+    selection = Selection(range_, **_take(said, _SELECTION))
+    asked = AuditRequest(selection, **_take(said, _REQUEST))
+    wanted, reports = _read_outcomes(fail_on), ReportFiles(**said)
     reports.check(as_json=as_json)
-    selection = Selection(range_, squash, merged, since, author, paths, _read_shard(shard))
-    report = audit(start(), AuditRequest(selection, deep, timeout, fresh, suite, env, jobs), Progress())
+    report = audit(start(), asked, Progress())
     return _present(report, wanted, reports, as_json=as_json)
+
+
+def _take(said: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: said.pop(name) for name in names}
 
 
 def _present(report: AuditReport, wanted: tuple[str, ...], files: ReportFiles, *, as_json: bool) -> int:
@@ -216,10 +206,3 @@ def _read_outcomes(text: str) -> tuple[str, ...]:
     if unknown:
         raise UserError(f"`--fail-on`: {unknown[0]!r} is no outcome.", hint=f"use {', '.join(Outcome)}")
     return words
-
-
-def _read_shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
-    return int(part), int(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,7 +34,7 @@ def command() -> None:
 
 @command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="triples", help="What is written.")
+@click.option("--format", type=click.Choice(_FORMATS), default="triples", help="What is written.")
 @click.option(
     "--audit",
     "audits",
@@ -48,17 +48,7 @@ def command() -> None:
 @click.option("--unscrubbed", is_flag=True, help="Do not look for secrets.")
 @click.option("--force", is_flag=True, help="Replace the corpus that is in DIR.")
 @json_option
-def export(  # noqa: PLR0913 - options, each by its name
-    *,
-    folder: Path,
-    form: str,
-    audits: tuple[Path, ...],
-    name: str,
-    no_log: bool,
-    unscrubbed: bool,
-    force: bool,
-    as_json: bool,
-) -> int:
+def export(folder: Path, *, no_log: bool, unscrubbed: bool, as_json: bool, **said: Any) -> int:
     """Write what was proven here into DIR, split by task, without secrets; the same log gives the same bytes.
 
     What cannot be exported is left out and named. Exit code: 0 written, 2 DIR is not empty or there is no
@@ -66,7 +56,7 @@ def export(  # noqa: PLR0913 - options, each by its name
     """
     from verdigris.drivers.corpus.export import ExportOptions, export_corpus
 
-    options = ExportOptions(form, folder, not no_log, audits, name, scrub=not unscrubbed, force=force)
+    options = ExportOptions(folder=folder, log=not no_log, scrub=not unscrubbed, **said)
     done = export_corpus(start(), options)
     if as_json:
         show_json({"exported": {**to_json(done), "folder": str(folder)}})

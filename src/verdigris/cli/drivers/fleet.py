@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import json_option, say, show, show_json
+from verdigris.cli.context import json_option, say, shard_option, show, show_json
 from verdigris.core.errors import UserError
 from verdigris.views.lines import Line, count_of, visible
 
@@ -52,21 +52,12 @@ def command() -> None:
 @click.option("--jobs", type=click.IntRange(min=1), help="Units at once; without it one a processor.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the results.")
 @click.option("--attempts", type=click.IntRange(min=1), default=3, help="For a unit that was lost.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=3600.0, help="Seconds for one unit.")
-@click.option("--shard", default="1/1", help="Carry out the part I of N (`2/4`).")
+@click.option(
+    "--timeout", "seconds", type=click.FloatRange(min=1), default=3600.0, help="Seconds for one unit."
+)
+@shard_option
 @json_option
-def run(  # noqa: PLR0913 - options, each by its name
-    *,
-    tasks: Path,
-    engine: str,
-    address: str,
-    jobs: int | None,
-    out: Path,
-    attempts: int,
-    timeout: float,
-    shard: str,
-    as_json: bool,
-) -> int:
+def run(*, engine: str, address: str, jobs: int | None, as_json: bool, **said: Any) -> int:
     """Carry out each line of TASKS as a `tdd` command, and write its result into the folder --out.
 
     The same call goes on after a kill: what the folder answers is not carried out again. Exit code: 0 every
@@ -78,7 +69,7 @@ def run(  # noqa: PLR0913 - options, each by its name
 
     if address and engine != "ray":
         raise UserError("`--address` is of a Ray cluster.", hint="`--engine ray --address …`")
-    asked = FleetRequest(tasks, out, attempts, timeout, _read_shard(shard))
+    asked = FleetRequest(**said)
     units = prepare_units(asked)
     summary = run_fleet(asked, units, open_engine(engine, address, jobs or 0), FleetProgress())
     if as_json:
@@ -86,13 +77,6 @@ def run(  # noqa: PLR0913 - options, each by its name
     else:
         show(_lines(summary))
     return summary.exit_code
-
-
-def _read_shard(text: str) -> tuple[int, int]:
-    part, _, parts = text.partition("/")
-    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
-    return int(part), int(parts)
 
 
 def _lines(summary: FleetSummary) -> Iterator[Line]:
