@@ -8,7 +8,7 @@ import pytest
 from support.small_histories import ADD, PYPROJECT, SUB, TEST_SUB, add_commit, begin
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.audit.built_environment import Wishes, find_uv, list_words
-from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 
@@ -74,6 +74,6 @@ def test_a_commit_whose_environment_cannot_be_built_is_not_blamed(
     )
     add_commit(repo, "words", {"README.md": "hello\n"})
     code, prose = audit(repo.root, AuditRequest(Selection("HEAD~2..HEAD"), env="uv")).units
-    assert code.outcome is Outcome.UNVERIFIED
+    assert code.outcome is AuditOutcome.UNVERIFIED
     assert "its environment cannot be built: no version of gone==1 is known" in code.why
-    assert prose.outcome is Outcome.NO_CODE
+    assert prose.outcome is AuditOutcome.NO_CODE

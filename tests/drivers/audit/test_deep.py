@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
-from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 
@@ -35,10 +35,10 @@ def judged(root: Path, source: str, *, deep: bool) -> AuditReport:
 
 def test_honest_code_is_test_driven_by_a_deep_look_too(tmp_path: Path) -> None:
     (one,) = judged(tmp_path / "repo", SUB, deep=True).units
-    assert (one.outcome, one.hollow) == (Outcome.TEST_DRIVEN, ())
+    assert (one.outcome, one.hollow) == (AuditOutcome.TEST_DRIVEN, ())
 
 
 def test_code_that_passes_whatever_is_asserted_is_hollow(tmp_path: Path) -> None:
     (one,) = judged(tmp_path / "repo", YES, deep=True).units
-    assert one.outcome is Outcome.HOLLOW
+    assert one.outcome is AuditOutcome.HOLLOW
     assert any("tests/test_sub.py" in text for text in one.hollow)

@@ -10,7 +10,7 @@ from support.small_histories import begin
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.audit import environment
 from verdigris.drivers.audit.jobs import judge_at_once
-from verdigris.drivers.audit.report import Commit, Outcome, UnitReport
+from verdigris.drivers.audit.report import AuditOutcome, Commit, UnitReport
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection, Unit
 from verdigris.sandbox.child import Availability
@@ -26,7 +26,7 @@ def judge(job: int, units: Sequence[Unit]) -> Iterator[tuple[Unit, UnitReport]]:
     for unit in units:
         if job == 2 and unit is units[-1]:
             os.kill(os.getpid(), signal.SIGKILL)
-        yield unit, UnitReport(unit.commit, unit.before, unit.after, Outcome.NO_CODE, "")
+        yield unit, UnitReport(unit.commit, unit.before, unit.after, AuditOutcome.NO_CODE, "")
 
 
 def test_what_a_killed_job_leaves_is_told_by_its_absence() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from support.gitrepo import make_repo
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
-from verdigris.drivers.audit.report import Outcome, render_report
+from verdigris.drivers.audit.report import AuditOutcome, render_report
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 
@@ -47,7 +47,7 @@ def test_a_submodule_is_found_as_it_lies_in_the_worktree(tmp_path: Path) -> None
     reading = READING.format(path="library/numbers.txt")
     add_commit(repo, "sub", {"calc.py": ADD + SUB, "tests/test_sub.py": reading})
     one = last(repo)
-    assert (one.outcome, one.why) == (Outcome.TEST_DRIVEN, one.why)
+    assert (one.outcome, one.why) == (AuditOutcome.TEST_DRIVEN, one.why)
 
 
 def test_a_submodule_that_is_not_there_keeps_nothing_from_running(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_submodule_that_is_not_there_keeps_nothing_from_running(tmp_path: Path
     repo.git("add", "calc.py", "tests")
     repo.git("commit", "--quiet", "--message", "sub")
     one = last(repo)
-    assert (one.outcome, one.why) == (Outcome.TEST_DRIVEN, one.why)
+    assert (one.outcome, one.why) == (AuditOutcome.TEST_DRIVEN, one.why)
 
 
 def test_what_lfs_has_fetched_takes_the_place_of_its_pointer(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_what_lfs_has_fetched_takes_the_place_of_its_pointer(tmp_path: Path) -> 
     add_commit(repo, "numbers", {".gitattributes": "# *.bin filter=lfs\n", "tests/numbers.bin": pointer})
     add_commit(repo, "sub", {"calc.py": ADD + SUB, "tests/test_sub.py": reading})
     one = last(repo)
-    assert (one.outcome, one.why) == (Outcome.TEST_DRIVEN, one.why)
+    assert (one.outcome, one.why) == (AuditOutcome.TEST_DRIVEN, one.why)
 
 
 def test_names_that_are_no_text_are_carried_through(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_names_that_are_no_text_are_carried_through(tmp_path: Path) -> None:
     odd.write_bytes(b"x = 1\n")
     add_commit(repo, "sub", {"calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
     report = audit(repo.root, AuditRequest(Selection("HEAD")))
-    assert report.units[0].outcome is Outcome.TEST_DRIVEN
+    assert report.units[0].outcome is AuditOutcome.TEST_DRIVEN
     assert render_report(report)["units"][0]["outcome"] == "test-driven"
 
 
@@ -92,10 +92,10 @@ def test_a_commit_that_takes_all_tests_away_is_told(tmp_path: Path) -> None:
     repo = begin(tmp_path / "repo")
     add_commit(repo, "no more tests", {"tests/test_add.py": None, "pyproject.toml": None})
     one = last(repo)
-    assert (one.outcome, one.why) == (Outcome.WEAKENED, one.why)
+    assert (one.outcome, one.why) == (AuditOutcome.WEAKENED, one.why)
 
 
 def test_the_first_commit_of_all_is_judged_against_nothing(tmp_path: Path) -> None:
     one = last(begin(tmp_path / "repo"))
-    assert one.outcome is Outcome.TEST_DRIVEN
+    assert one.outcome is AuditOutcome.TEST_DRIVEN
     assert "+def add(a, b):" in one.reds[0].stub

@@ -9,11 +9,11 @@ import pytest
 from verdigris.core.errors import UserError
 from verdigris.drivers.audit.report import (
     SCHEMA,
+    AuditOutcome,
     AuditReport,
     Commit,
+    FoundPlace,
     LostCheck,
-    Outcome,
-    Place,
     RedTest,
     UnitReport,
     parse_report,
@@ -27,13 +27,13 @@ UNIT = UnitReport(
     Commit("a" * 40, ("b" * 40,), "Add sub", "Ann", "2026-01-02T03:04:05Z"),
     "1" * 40,
     "2" * 40,
-    Outcome.TEST_DRIVEN,
+    AuditOutcome.TEST_DRIVEN,
     "tests/test_calc.py::test_sub was red and is green",
     reds=(RedTest("tests/test_calc.py::test_sub", "assertion", "tests/test_calc.py", 4, "assert 0 == 1"),),
-    regressed=(Place("tests/test_calc.py", 9, "test_add: fails"),),
+    regressed=(FoundPlace("tests/test_calc.py", 9, "test_add: fails"),),
     weakened=(LostCheck("weaker", "tests/test_calc.py", 3, "assert a == 1", "assert a"),),
-    uncovered=(Place("calc.py", 7, "return 0"),),
-    concerns=(Place("calc.py", 2, "an expected value stands in it", "literal"),),
+    uncovered=(FoundPlace("calc.py", 7, "return 0"),),
+    concerns=(FoundPlace("calc.py", 2, "an expected value stands in it", "literal"),),
     notes=("liveness not tried",),
     environment="present",
     seconds=1.25,
@@ -51,7 +51,7 @@ def test_a_unit_reads_back_as_it_was_written() -> None:
 
 
 def test_each_field_of_a_unit_is_written_though_it_is_empty() -> None:
-    bare = UnitReport(Commit("a" * 40), "1", "2", Outcome.NO_CODE, "no code changed")
+    bare = UnitReport(Commit("a" * 40), "1", "2", AuditOutcome.NO_CODE, "no code changed")
     written = render_unit(bare)
     names = {"commit", "parents", "outcome", "reds", "regressed", "weakened", "uncovered", "concerns"}
     assert names | {"environment", "seconds"} <= written.keys()
@@ -59,7 +59,7 @@ def test_each_field_of_a_unit_is_written_though_it_is_empty() -> None:
 
 
 def test_the_summary_counts_outcomes_in_a_fixed_order() -> None:
-    other = UnitReport(Commit("c" * 40), "1", "2", Outcome.UNTESTED, "no test was red")
+    other = UnitReport(Commit("c" * 40), "1", "2", AuditOutcome.UNTESTED, "no test was red")
     report = AuditReport("r", "b", "h", (other, UNIT, other))
     assert list(report.summary.items()) == [("test-driven", 1), ("untested", 2)]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
-from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
 from verdigris.drivers.audit.units import Selection
 
@@ -72,7 +72,7 @@ def test_a_range_can_be_judged_as_one_change(history: GitRepo) -> None:
     (one,) = audit(
         history.root, AuditRequest(Selection(f"HEAD~{count}..HEAD~{count - 2}", squash=True))
     ).units
-    assert one.outcome is Outcome.TEST_DRIVEN
+    assert one.outcome is AuditOutcome.TEST_DRIVEN
     assert {red.id for red in one.reds} == {"tests/test_sub.py::test_sub", "tests/test_sub.py::test_floor"}
 
 
@@ -82,7 +82,7 @@ def test_edits_in_the_worktree_play_no_part(tmp_path: Path) -> None:
     repo.write("calc.py", "syntax error(\n")
     repo.write("tests/test_new.py", "assert False\n")
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
-    assert one.outcome is Outcome.TEST_DRIVEN
+    assert one.outcome is AuditOutcome.TEST_DRIVEN
     assert repo.read("calc.py") == b"syntax error(\n"
 
 
@@ -92,7 +92,7 @@ def test_a_part_of_the_suite_may_be_asked_for(tmp_path: Path) -> None:
     add_commit(repo, "breaks add", {"calc.py": WRONG + SUB})
     whole = audit(repo.root, AuditRequest(Selection("HEAD")))
     part = audit(repo.root, AuditRequest(Selection("HEAD"), suite=("tests/test_sub.py",)))
-    assert [one.outcome for one in whole.units] == [Outcome.REGRESSED]
+    assert [one.outcome for one in whole.units] == [AuditOutcome.REGRESSED]
     assert part.units[0].regressed == ()
     assert part.settings["suite"] == "tests/test_sub.py"
 
@@ -102,7 +102,7 @@ def test_that_a_new_test_asserts_nothing_is_a_concern(tmp_path: Path) -> None:
     test = "import calc\n\n\ndef test_sub():\n    calc.sub(3, 2)\n"
     add_commit(repo, "one", {"calc.py": ADD + SUB, "tests/test_sub.py": test})
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
-    assert one.outcome is Outcome.TEST_DRIVEN
+    assert one.outcome is AuditOutcome.TEST_DRIVEN
     assert [(each.kind, each.path) for each in one.concerns] == [("no-assertion", "tests/test_sub.py")]
 
 
@@ -117,6 +117,6 @@ def test_of_a_test_file_only_what_the_suite_runs_is_tried_on_the_source_of_befor
     asked = AuditRequest(Selection("HEAD"), suite=("-m not slow",))
     (unit_,) = audit(repo.root, asked).units
     assert (unit_.outcome, [red.id for red in unit_.reds]) == (
-        Outcome.TEST_DRIVEN,
+        AuditOutcome.TEST_DRIVEN,
         ["tests/test_sub.py::test_sub"],
     )

@@ -4,7 +4,7 @@ import pytest
 
 from support import audits
 from verdigris.core.value import replace
-from verdigris.drivers.audit.report import Place
+from verdigris.drivers.audit.report import FoundPlace
 from verdigris.views.audit.annotations import render_annotations
 
 pytestmark = pytest.mark.quick
@@ -18,7 +18,7 @@ def test_errors_come_first_the_gravest_of_them_first() -> None:
 
 
 def test_text_and_properties_are_escaped_as_github_reads_them() -> None:
-    place = Place("a,b:c%.py", 3, "x.py::t: 50% of\r\n two, three: four")
+    place = FoundPlace("a,b:c%.py", 3, "x.py::t: 50% of\r\n two, three: four")
     [line] = render_annotations(audits.report(replace(audits.REGRESSED, regressed=(place,)))).splitlines()
     assert line.startswith("::error file=a%2Cb%3Ac%25.py,line=3,title=tdd audit%3A regressed::")
     assert "50%25 of%0D%0A two, three: four%0Ain 444444444" in line
@@ -35,7 +35,7 @@ def test_a_finding_without_a_place_has_no_file() -> None:
 
 @pytest.mark.parametrize(("number", "says"), [(10, None), (11, 2), (60, 51)])
 def test_ten_of_a_kind_at_most_and_the_tenth_says_how_many_more(number: int, says: int | None) -> None:
-    places = tuple(Place("a.py", 2 * line, "x") for line in range(1, number + 1))
+    places = tuple(FoundPlace("a.py", 2 * line, "x") for line in range(1, number + 1))
     lines = render_annotations(audits.report(replace(audits.REFACTOR, uncovered=places))).splitlines()
     assert len(lines) == 10
     last = lines[-1]

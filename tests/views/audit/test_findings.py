@@ -4,7 +4,7 @@ import pytest
 
 from support import audits
 from verdigris.core.value import replace
-from verdigris.drivers.audit.report import Outcome, Place
+from verdigris.drivers.audit.report import AuditOutcome, FoundPlace
 from verdigris.views.audit.findings import findings, fingerprints, unit_findings
 from verdigris.views.audit.outcomes import KINDS, count_outcomes, tell_time, tone_of
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.quick
 
 
 def test_every_outcome_has_a_mark_of_its_own_and_says_what_it_means() -> None:
-    assert set(Outcome) <= KINDS.keys()
+    assert set(AuditOutcome) <= KINDS.keys()
     assert len({kind.mark for kind in KINDS.values()}) == len(KINDS)
     assert all(kind.next for kind in KINDS.values() if kind.level != "note")
 
@@ -57,7 +57,7 @@ def test_a_fingerprint_stays_when_lines_move_and_differs_between_findings() -> N
 
 def test_the_fingerprint_of_a_regression_is_of_its_test_not_of_how_it_fails() -> None:
     def printed(what: str) -> list[str]:
-        unit = replace(audits.REGRESSED, regressed=(Place("t.py", 3, what),))
+        unit = replace(audits.REGRESSED, regressed=(FoundPlace("t.py", 3, what),))
         return fingerprints(list(unit_findings(unit)))
 
     assert printed("t.py::test_a: assert 1 == 2") == printed("t.py::test_a: assert 1 == 3")
@@ -66,7 +66,7 @@ def test_the_fingerprint_of_a_regression_is_of_its_test_not_of_how_it_fails() ->
 
 def test_a_fingerprint_of_a_concern_forgets_the_lines_in_its_text() -> None:
     def printed(what: str) -> list[str]:
-        unit = replace(audits.REFACTOR, concerns=(Place("a.py", 3, what, "kind"),))
+        unit = replace(audits.REFACTOR, concerns=(FoundPlace("a.py", 3, what, "kind"),))
         return fingerprints(list(unit_findings(unit)))
 
     assert printed("as in a.py:12") == printed("as in a.py:13")
@@ -74,7 +74,7 @@ def test_a_fingerprint_of_a_concern_forgets_the_lines_in_its_text() -> None:
 
 
 def test_paths_that_are_not_utf_8_have_fingerprints() -> None:
-    unit = replace(audits.REFACTOR, concerns=(Place("a\udcff.py", 3, "odd"),))
+    unit = replace(audits.REFACTOR, concerns=(FoundPlace("a\udcff.py", 3, "odd"),))
     assert len(fingerprints(list(unit_findings(unit)))) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from support import audits
 from verdigris.core.value import replace
-from verdigris.drivers.audit.report import AuditReport, Place
+from verdigris.drivers.audit.report import AuditReport, FoundPlace
 from verdigris.views.audit.sarif import MOST_RESULTS, render_sarif
 
 pytestmark = pytest.mark.quick
@@ -114,7 +114,7 @@ def test_a_result_has_a_relative_place_and_lines_where_there_are_any() -> None:
 
 def test_fingerprints_do_not_move_with_lines() -> None:
     def printed(line: int) -> list[str]:
-        place = Place("t.py", line, "t.py::test_a: assert 0")
+        place = FoundPlace("t.py", line, "t.py::test_a: assert 0")
         run = _run(audits.report(replace(audits.REGRESSED, regressed=(place, place))))
         return [one["partialFingerprints"]["primaryLocationLineHash"] for one in run["results"]]
 
@@ -123,7 +123,7 @@ def test_fingerprints_do_not_move_with_lines() -> None:
 
 
 def test_paths_are_written_as_a_uri() -> None:
-    place = Place("a b/ü\udcff#?.py", 1, "t: x")
+    place = FoundPlace("a b/ü\udcff#?.py", 1, "t: x")
     [result] = _run(audits.report(replace(audits.REGRESSED, regressed=(place,))))["results"]
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri == "a%20b/%C3%BC%FF%23%3F.py"
@@ -138,7 +138,7 @@ def test_what_blames_nobody_and_what_has_no_place_are_notifications() -> None:
 
 
 def test_more_than_code_scanning_keeps_is_cut_and_told() -> None:
-    places = tuple(Place("a.py", 2 * line, "x") for line in range(MOST_RESULTS + 7))
+    places = tuple(FoundPlace("a.py", 2 * line, "x") for line in range(MOST_RESULTS + 7))
     run = _run(audits.report(replace(audits.UNTESTED, uncovered=places)))
     assert len(run["results"]) == MOST_RESULTS
     assert run["results"][0]["ruleId"] == "untested"

@@ -5,7 +5,7 @@ from rich.cells import cell_len
 
 from support import audits
 from verdigris.core.value import replace
-from verdigris.drivers.audit.report import Place
+from verdigris.drivers.audit.report import FoundPlace
 from verdigris.views.audit.table import render_table, table_lines
 
 pytestmark = pytest.mark.quick
@@ -76,7 +76,7 @@ def test_a_title_cannot_command_the_terminal() -> None:
 
 
 def test_of_many_findings_the_rest_is_counted() -> None:
-    places = tuple(Place("a.py", line * 2, f"line {line}") for line in range(40))
+    places = tuple(FoundPlace("a.py", line * 2, f"line {line}") for line in range(40))
     text = render_table(audits.report(replace(audits.UNTESTED, uncovered=places)))
     assert "  … and 28 more that are uncovered\n" in text
 

@@ -21,21 +21,21 @@ from verdigris.cli.drivers.audit_reports import (
     write_reports,
 )
 from verdigris.core.errors import UserError
-from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome, render_report, units_with
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome, render_report, units_with
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.push import PushedRange
     from verdigris.drivers.audit.report import AuditReport, UnitReport
 
 FAILED = 1
-BLAMING = tuple(str(one) for one in Outcome if one not in SOUND | BLAMELESS)
+BLAMING = tuple(str(one) for one in AuditOutcome if one not in SOUND | BLAMELESS)
 _SHORT = 10
 _SELECTION = ("squash", "merged", "since", "author", "paths", "shard")
 _REQUEST = ("deep", "timeout", "fresh", "suite", "env", "jobs")
 """Options by the names of the fields that they fill."""
 
 
-class Progress:
+class AuditProgress:
     """One line a judged change on standard error, with an estimate of what is left."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ def command(range_: str, *, fail_on: str, as_json: bool, **said: Any) -> int:
     asked = AuditRequest(selection, **_take(said, _REQUEST))
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**said)
     reports.check(as_json=as_json)
-    report = audit(start(), asked, Progress())
+    report = audit(start(), asked, AuditProgress())
     return _present(report, wanted, reports, as_json=as_json)
 
 
@@ -202,7 +202,7 @@ def _pushed_ranges() -> tuple[PushedRange, ...]:
 
 def _read_outcomes(text: str) -> tuple[str, ...]:
     words = tuple(word.strip() for word in text.split(",") if word.strip())
-    unknown = [word for word in words if word not in {str(one) for one in Outcome}]
+    unknown = [word for word in words if word not in {str(one) for one in AuditOutcome}]
     if unknown:
-        raise UserError(f"`--fail-on`: {unknown[0]!r} is no outcome.", hint=f"use {', '.join(Outcome)}")
+        raise UserError(f"`--fail-on`: {unknown[0]!r} is no outcome.", hint=f"use {', '.join(AuditOutcome)}")
     return words

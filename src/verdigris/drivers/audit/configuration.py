@@ -39,21 +39,21 @@ _LARGE = 1 << 18
 
 
 @value
-class Configuration:
+class UnitConfiguration:
     settings: Settings
     classes: Classes
     note: str = ""
     """Why the commit's own `tdd.yaml` was not taken."""
 
 
-def configure(folder: AuditFolder, workspace: Workspace, home: Path, tree: str) -> Configuration:
+def configure(folder: AuditFolder, workspace: Workspace, home: Path, tree: str) -> UnitConfiguration:
     """`home`: the user's worktree, whose environments every commit finds. Nobody is asked anything."""
     entries = workspace.files(tree)
     telling = [(e.path, e.blob if _configures(e.path) else "") for e in entries]
     key = key_of(str(home), telling)
     known = folder.read(_KIND, key)
     if known is not None:
-        return Configuration(
+        return UnitConfiguration(
             from_json(Settings, known["settings"]), Classes.from_json(known["classes"]), known["note"]
         )
     found = _detect(workspace, home, tree, entries)
@@ -71,7 +71,7 @@ def _configures(path: str) -> bool:
     return name in _NAMES or name.endswith(_CONFIGURING) or facts_of_manifest(name) is not None
 
 
-def _detect(workspace: Workspace, home: Path, tree: str, entries: Iterable[Entry]) -> Configuration:
+def _detect(workspace: Workspace, home: Path, tree: str, entries: Iterable[Entry]) -> UnitConfiguration:
     with tempfile.TemporaryDirectory(prefix="verdigris-audit.") as place:
         root = Path(place, "tree")
         root.mkdir()
@@ -86,7 +86,7 @@ def _detect(workspace: Workspace, home: Path, tree: str, entries: Iterable[Entry
                 note = f"its tdd.yaml cannot be used, so its tests were detected: {error.message}"
         settings = settings or _detected(root)
         classes = compile_classes(settings, layouts(root, settings), usual)
-    return Configuration(_for_audits(settings), classes, note)
+    return UnitConfiguration(_for_audits(settings), classes, note)
 
 
 def _detected(root: Path) -> Settings:

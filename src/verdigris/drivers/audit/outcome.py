@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.report import AuditOutcome
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.report import LostCheck, Place, RedTest
+    from verdigris.drivers.audit.report import FoundPlace, LostCheck, RedTest
 
 
 @value
@@ -27,67 +27,67 @@ class UnitFacts:
     """Right and wrong ones: red over the source of before, green after."""
     waiting: tuple[str, ...] = ()
     """Ids of new tests that fail after."""
-    regressed: tuple[Place, ...] = ()
+    regressed: tuple[FoundPlace, ...] = ()
     weakened: tuple[LostCheck, ...] = ()
     hollow: tuple[str, ...] = ()
-    uncovered: tuple[Place, ...] = ()
+    uncovered: tuple[FoundPlace, ...] = ()
     ran: bool = True
     """Some test passes after."""
 
 
-def judge_unit(facts: UnitFacts) -> tuple[Outcome, str]:
+def judge_unit(facts: UnitFacts) -> tuple[AuditOutcome, str]:
     """The outcome, and its reason in one sentence; what blames somebody wins over what praises him."""
     if facts.broken:
-        return Outcome.INFRASTRUCTURE, facts.broken
+        return AuditOutcome.INFRASTRUCTURE, facts.broken
     if facts.unknown:
-        return Outcome.UNVERIFIED, facts.unknown
+        return AuditOutcome.UNVERIFIED, facts.unknown
     if not facts.source and not facts.tests:
-        return Outcome.NO_CODE, "neither source nor tests changed in what they do."
+        return AuditOutcome.NO_CODE, "neither source nor tests changed in what they do."
     if facts.regressed:
         first = facts.regressed[0]
         now = "fails" if len(facts.regressed) == 1 else "fail"
         return (
-            Outcome.REGRESSED,
+            AuditOutcome.REGRESSED,
             f"{_count(facts.regressed, 'test')} passed before and {now} now: {first.what}",
         )
     if facts.weakened:
         one = facts.weakened[0]
         return (
-            Outcome.WEAKENED,
+            AuditOutcome.WEAKENED,
             f"the suite asks less: {one.kind} at {one.path}:{one.line}{_more(facts.weakened)}.",
         )
     if facts.hollow:
-        return Outcome.HOLLOW, f"{facts.hollow[0]}{_more(facts.hollow)}"
+        return AuditOutcome.HOLLOW, f"{facts.hollow[0]}{_more(facts.hollow)}"
     right = [red for red in facts.reds if red.valid]
     if right:
-        return Outcome.TEST_DRIVEN, f"{right[0].id} was red ({right[0].why}) and is green{_more(right)}."
+        return AuditOutcome.TEST_DRIVEN, f"{right[0].id} was red ({right[0].why}) and is green{_more(right)}."
     return _judge_without_red(facts)
 
 
-def _judge_without_red(facts: UnitFacts) -> tuple[Outcome, str]:
+def _judge_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
     if not facts.source:
         if facts.waiting:
-            return Outcome.UNVERIFIED, (
+            return AuditOutcome.UNVERIFIED, (
                 f"{facts.waiting[0]} is red, and no source came with it: the commit that makes it green is"
                 " judged, or the range as one change (`--squash`)."
             )
-        return Outcome.CHARACTERIZATION, "its tests pass without a change of source."
+        return AuditOutcome.CHARACTERIZATION, "its tests pass without a change of source."
     if facts.tests:
         wrong = next((f": {red.id} failed by {red.why}, not by behaviour" for red in facts.reds), "")
         return (
-            Outcome.UNTESTED,
+            AuditOutcome.UNTESTED,
             f"source and tests changed, and no test was red for the right reason before{wrong}.",
         )
     if facts.uncovered:
         one = facts.uncovered[0]
         where = f"{one.path}:{one.line}"
         return (
-            Outcome.UNTESTED,
+            AuditOutcome.UNTESTED,
             f"source changed, no test was red, and no test runs {where}{_more(facts.uncovered)}.",
         )
     if not facts.ran:
-        return Outcome.UNTESTED, "source changed, and there is no test that passes."
-    return Outcome.REFACTOR, "source changed under the same tests with the same results."
+        return AuditOutcome.UNTESTED, "source changed, and there is no test that passes."
+    return AuditOutcome.REFACTOR, "source changed under the same tests with the same results."
 
 
 def _count(found: tuple[object, ...], noun: str) -> str:

@@ -18,7 +18,7 @@ from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.outcome import UnitFacts
 from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle
-from verdigris.drivers.audit.report import LostCheck, Place
+from verdigris.drivers.audit.report import FoundPlace, LostCheck
 from verdigris.drivers.audit.suite import Suite
 from verdigris.execution.room.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
@@ -49,7 +49,7 @@ _LACKING_PLUGIN = re.compile(
 @value
 class Replayed:
     facts: UnitFacts
-    concerns: tuple[Place, ...] = ()
+    concerns: tuple[FoundPlace, ...] = ()
     notes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     """Of source and tests, what changed by more than layout."""
@@ -98,9 +98,9 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     reds = _reds(runs, change, before, after, unstable)
     concerns = find_concerns(project, unit.before, unit.after, change.edits)
     places = (
-        *(Place(c.path, c.line, c.what, c.kind) for c in concerns),
+        *(FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns),
         *(
-            Place(split_id(i).path, 0, f"{i} asserts nothing", "no-assertion")
+            FoundPlace(split_id(i).path, 0, f"{i} asserts nothing", "no-assertion")
             for i in list_idle(project, reds)
         ),
     )
@@ -261,11 +261,11 @@ def _function(native: str) -> str:
 
 def _find_regressions(
     runs: TestRuns, unit: Unit, before: Suite, after: Suite, change: _Change
-) -> tuple[tuple[Place, ...], frozenset[str]]:
+) -> tuple[tuple[FoundPlace, ...], frozenset[str]]:
     """Tests that passed before and fail after, and those that give both answers on one tree."""
     if after.report.ended is not RunEnd.FINISHED:
         why = reasons_against_run(after.report)
-        return ((Place("", 0, f"the whole suite: {why[0]}"),) if before.passed else ()), frozenset()
+        return ((FoundPlace("", 0, f"the whole suite: {why[0]}"),) if before.passed else ()), frozenset()
     unloaded = {error.path: error for error in after.report.errors}
     lost = sorted(i for i in before.passed if split_id(i).path in unloaded and i not in after.passed)
     doubtful = after.failed & before.passed
@@ -289,12 +289,12 @@ def _passing(runs: TestRuns, tree: str, ids: Collection[str]) -> frozenset[str]:
     return frozenset(r.native_id for r in again.results if r.status is Status.PASS and r.native_id in ids)
 
 
-def _place(report: TestReport, native: str) -> Place:
+def _place(report: TestReport, native: str) -> FoundPlace:
     result = report.result(native)
     failure = None if result is None else result.failure
     at = None if failure is None else failure.own_place
     path, line = (split_id(native).path, 0) if at is None else (at.path, at.line)
-    return Place(path, line, reason_for(report, native, native))
+    return FoundPlace(path, line, reason_for(report, native, native))
 
 
 def _reds(
@@ -322,7 +322,7 @@ def _may_turn(change: _Change) -> bool:
     return bool(change.source) or any(not path.endswith(_PROSE) for path in others)
 
 
-def _uncovered(runs: TestRuns, unit: Unit, change: _Change, after: Suite) -> tuple[Place, ...]:
+def _uncovered(runs: TestRuns, unit: Unit, change: _Change, after: Suite) -> tuple[FoundPlace, ...]:
     """Changed lines that no test runs: neither those that came along nor, where these leave any, the rest."""
     watched = watchable(change.edits)
     if not watched or not after.passed:
@@ -340,19 +340,19 @@ def _uncovered(runs: TestRuns, unit: Unit, change: _Change, after: Suite) -> tup
 
 def _unrun(
     project: Project, unit: Unit, change: _Change, after: Suite, reds: Collection[RedTest]
-) -> tuple[Place, ...]:
+) -> tuple[FoundPlace, ...]:
     """What is new and no test runs, where no line is measured: each costs a run, so only where it decides."""
     if not change.source or not after.passed or any(red.valid for red in reds):
         return ()
     candidate = Candidate(project, unit.before, unit.after, change.edits)
     unrun = find_unrun(candidate, after.passed, after.report.duration_ms)
-    return tuple(Place(one.path, one.line, one.what) for one in unrun)
+    return tuple(FoundPlace(one.path, one.line, one.what) for one in unrun)
 
 
-def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[Place]:
+def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[FoundPlace]:
     """Each line of `src/x.py:12-14`, with what stands in it."""
     path, _, lines = text.rpartition(":")
     first, _, last = lines.partition("-")
     written = texts[path].splitlines()
     for number in range(int(first), int(last or first) + 1):
-        yield Place(path, number, written[number - 1])
+        yield FoundPlace(path, number, written[number - 1])

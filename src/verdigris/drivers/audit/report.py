@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "verdigris.audit/1"
 
 
-class Outcome(StrEnum):
+class AuditOutcome(StrEnum):
     """What is said of a unit. `unverified` and `infrastructure` blame nobody."""
 
     TEST_DRIVEN = "test-driven"
@@ -45,8 +45,10 @@ class Outcome(StrEnum):
     """The machine failed, not the change: it is tried again."""
 
 
-BLAMELESS = frozenset({Outcome.UNVERIFIED, Outcome.INFRASTRUCTURE})
-SOUND = frozenset({Outcome.TEST_DRIVEN, Outcome.CHARACTERIZATION, Outcome.REFACTOR, Outcome.NO_CODE})
+BLAMELESS = frozenset({AuditOutcome.UNVERIFIED, AuditOutcome.INFRASTRUCTURE})
+SOUND = frozenset(
+    {AuditOutcome.TEST_DRIVEN, AuditOutcome.CHARACTERIZATION, AuditOutcome.REFACTOR, AuditOutcome.NO_CODE}
+)
 
 
 @value
@@ -67,7 +69,7 @@ class RedTest:
 
 
 @value
-class Place:
+class FoundPlace:
     """Something found at a line of the after side; line 0: the file as a whole."""
 
     path: str
@@ -110,15 +112,15 @@ class UnitReport:
     before: str
     """Tree without the change."""
     after: str
-    outcome: Outcome
+    outcome: AuditOutcome
     why: str
     """The outcome's reason in one sentence."""
     reds: tuple[RedTest, ...] = ()
-    regressed: tuple[Place, ...] = ()
+    regressed: tuple[FoundPlace, ...] = ()
     """`what` is the test's id and how it fails."""
     weakened: tuple[LostCheck, ...] = ()
-    uncovered: tuple[Place, ...] = ()
-    concerns: tuple[Place, ...] = ()
+    uncovered: tuple[FoundPlace, ...] = ()
+    concerns: tuple[FoundPlace, ...] = ()
     hollow: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What was not tried and why."""
@@ -149,7 +151,7 @@ class AuditReport:
     def summary(self) -> dict[str, int]:
         """How many units each outcome has; outcomes that none has are left out."""
         counts = Counter(unit.outcome for unit in self.units)
-        return {str(outcome): counts[outcome] for outcome in Outcome if counts[outcome]}
+        return {str(outcome): counts[outcome] for outcome in AuditOutcome if counts[outcome]}
 
 
 def units_with(report: AuditReport, outcomes: Iterable[str]) -> tuple[UnitReport, ...]:

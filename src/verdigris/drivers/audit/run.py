@@ -20,7 +20,7 @@ from verdigris.drivers.audit.folder import find_folder, key_of
 from verdigris.drivers.audit.jobs import judge_at_once
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
 from verdigris.drivers.audit.replay import Replayed, replay
-from verdigris.drivers.audit.report import AuditReport, Outcome, UnitReport, parse_unit, render_unit
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
 from verdigris.drivers.audit.suite import TestRuns, plain_snapshot
 from verdigris.drivers.audit.units import find_units
 from verdigris.storage.project import Project, TreeView, open_log
@@ -57,7 +57,7 @@ class AuditRequest:
     """How many processes judge at once."""
 
 
-class Watcher(Protocol):
+class AuditWatcher(Protocol):
     """Is told how the audit goes."""
 
     def began(self, total: int, known: int) -> None: ...
@@ -65,7 +65,7 @@ class Watcher(Protocol):
     def judged(self, unit: UnitReport) -> None: ...
 
 
-def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> AuditReport:
+def audit(start: Path, asked: AuditRequest, watcher: AuditWatcher | None = None) -> AuditReport:
     repo = find_repository(start)
     found = find_units(repo, asked.selection)
     folder = find_folder(repo)
@@ -80,7 +80,7 @@ def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> A
     left = [unit for unit in found.units if unit not in judged]
     judge = partial(_judge_in_turn, repo, folder, asked)
     for unit, one in judge_at_once(left, judge, asked.jobs) if asked.jobs > 1 else judge(0, left):
-        if one.outcome is not Outcome.INFRASTRUCTURE:
+        if one.outcome is not AuditOutcome.INFRASTRUCTURE:
             judged[unit] = one
             _tell(watcher, one)
     # What the machine failed at, and what a lost job left, is tried once more.
@@ -90,7 +90,7 @@ def audit(start: Path, asked: AuditRequest, watcher: Watcher | None = None) -> A
     return _report(found, asked, tuple(judged[unit] for unit in found.units))
 
 
-def _tell(watcher: Watcher | None, unit: UnitReport) -> None:
+def _tell(watcher: AuditWatcher | None, unit: UnitReport) -> None:
     if watcher is not None:
         watcher.judged(unit)
 
@@ -221,7 +221,7 @@ class Auditor:
             seconds=round(time.monotonic() - began, 3),
             paths=replayed.paths,
         )
-        if outcome is not Outcome.INFRASTRUCTURE:
+        if outcome is not AuditOutcome.INFRASTRUCTURE:
             self._folder.keep(_KIND, self._key(unit), render_unit(judged))
         return judged
 

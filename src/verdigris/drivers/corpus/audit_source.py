@@ -11,7 +11,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.red_runs import lay_tests
-from verdigris.drivers.audit.report import Outcome, parse_report
+from verdigris.drivers.audit.report import AuditOutcome, parse_report
 from verdigris.drivers.corpus.gathering import ORACLE, Gathered, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     Author,
@@ -28,7 +28,7 @@ from verdigris.languages.registry import holds_tests
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.audit.configuration import Configuration
+    from verdigris.drivers.audit.configuration import UnitConfiguration
     from verdigris.drivers.audit.report import AuditReport, RedTest, UnitReport
     from verdigris.drivers.corpus.gathering import RepositoryName
     from verdigris.drivers.corpus.tree_objects import TreeObjects
@@ -40,7 +40,7 @@ def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> Gathe
     triples: list[Triple] = []
     left_out: list[LeftOut] = []
     for unit in report.units:
-        if unit.outcome is not Outcome.TEST_DRIVEN:
+        if unit.outcome is not AuditOutcome.TEST_DRIVEN:
             continue
         try:
             triples.append(_make_triple(report, unit, objects, named))
@@ -104,7 +104,7 @@ def _make_triple(
     )
 
 
-def _red_tree(objects: TreeObjects, found: Configuration, unit: UnitReport, reds: list[RedTest]) -> str:
+def _red_tree(objects: TreeObjects, found: UnitConfiguration, unit: UnitReport, reds: list[RedTest]) -> str:
     """The tests of after over the source of before, with the stubs that the audit made for them."""
     project = replace(objects.project, settings=found.settings, configured=found.classes)
     changed = [change.path for change in objects.changes(unit.before, unit.after)]

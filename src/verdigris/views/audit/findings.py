@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
 from verdigris.views.audit.outcomes import KINDS, SEVERITY, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.audit.report import AuditReport, LostCheck, Place, UnitReport
-    from verdigris.views.audit.outcomes import Kind
+    from verdigris.drivers.audit.report import AuditReport, FoundPlace, LostCheck, UnitReport
+    from verdigris.views.audit.outcomes import FindingKind
 
 
 @value
@@ -37,7 +37,7 @@ class Finding:
     """The text of uncovered lines, from `line` on."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FindingKind:
         return KINDS[self.rule]
 
     @property
@@ -69,25 +69,27 @@ def unit_findings(unit: UnitReport) -> Iterator[Finding]:
 def _says_itself(unit: UnitReport) -> bool:
     """An outcome that none of the unit's findings stands for."""
     match unit.outcome:
-        case Outcome.REGRESSED:
+        case AuditOutcome.REGRESSED:
             return not unit.regressed
-        case Outcome.WEAKENED:
+        case AuditOutcome.WEAKENED:
             return not unit.weakened
-        case Outcome.HOLLOW:
+        case AuditOutcome.HOLLOW:
             return not unit.hollow
         case outcome:
             return outcome not in SOUND
 
 
-def _regression(unit: UnitReport, place: Place) -> Finding:
+def _regression(unit: UnitReport, place: FoundPlace) -> Finding:
     text = f"it passed before and fails now: {place.what}"
     test = place.what.partition(": ")[0]
-    return Finding(Outcome.REGRESSED, text, unit, place.path, place.line, subject=test)
+    return Finding(AuditOutcome.REGRESSED, text, unit, place.path, place.line, subject=test)
 
 
 def _lost_check(unit: UnitReport, lost: LostCheck) -> Finding:
     subject = f"{lost.kind} {lost.before}"
-    return Finding(Outcome.WEAKENED, tell_loss(lost), unit, lost.path, lost.line, subject=subject, lost=lost)
+    return Finding(
+        AuditOutcome.WEAKENED, tell_loss(lost), unit, lost.path, lost.line, subject=subject, lost=lost
+    )
 
 
 def tell_loss(lost: LostCheck) -> str:
@@ -101,9 +103,11 @@ def _hollow(unit: UnitReport, test: str) -> Finding:
     placed = re.match(r"([^\s:]+):(\d+): ", test)
     if placed is not None:
         text = test.removeprefix(placed[0])
-        return Finding(Outcome.HOLLOW, text, unit, placed[1], int(placed[2]), subject=_without_numbers(text))
+        return Finding(
+            AuditOutcome.HOLLOW, text, unit, placed[1], int(placed[2]), subject=_without_numbers(text)
+        )
     path = test.partition("::")[0] if "::" in test else ""
-    return Finding(Outcome.HOLLOW, f"its assertions decide nothing: {test}", unit, path, subject=test)
+    return Finding(AuditOutcome.HOLLOW, f"its assertions decide nothing: {test}", unit, path, subject=test)
 
 
 def _uncovered_lines(unit: UnitReport) -> Iterator[Finding]:

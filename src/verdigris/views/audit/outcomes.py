@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.value import value
-from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
 from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ Level = Literal["error", "warning", "note"]
 
 
 @value
-class Kind:
+class FindingKind:
     """What is the same for every unit of an outcome, and for every finding of a rule."""
 
     name: str
@@ -28,47 +28,51 @@ class Kind:
     level: Level = "note"
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, FindingKind] = {
     kind.name: kind
     for kind in (
-        Kind(
-            *(Outcome.REGRESSED, "✗", "a test that passed before fails now"),
+        FindingKind(
+            *(AuditOutcome.REGRESSED, "✗", "a test that passed before fails now"),
             "make it pass again, or change the test in a commit that says why",
             "error",
         ),
-        Kind(
-            *(Outcome.WEAKENED, "▼", "a test was removed, skipped, or asserts less than before"),
+        FindingKind(
+            *(AuditOutcome.WEAKENED, "▼", "a test was removed, skipped, or asserts less than before"),
             "bring the check back, or write one that asks at least as much",
             "error",
         ),
-        Kind(
-            *(Outcome.HOLLOW, "◌", "the new tests pass whatever they assert"),
+        FindingKind(
+            *(AuditOutcome.HOLLOW, "◌", "the new tests pass whatever they assert"),
             "write a test that fails when the code is wrong",
             "error",
         ),
-        Kind(
-            *(Outcome.UNTESTED, "○", "source changed, and no test was red before"),
+        FindingKind(
+            *(AuditOutcome.UNTESTED, "○", "source changed, and no test was red before"),
             "add a test that fails without this change and passes with it",
             "error",
         ),
-        Kind(
+        FindingKind(
             *("uncovered", "┆", "a changed line that no test runs"),
             "add a test that runs it, or take the line out",
             "warning",
         ),
-        Kind("concern", "!", "something that honest code rarely has", "look at it", "warning"),
-        Kind(
-            *(Outcome.UNVERIFIED, "?", "it could not be told"),
+        FindingKind("concern", "!", "something that honest code rarely has", "look at it", "warning"),
+        FindingKind(
+            *(AuditOutcome.UNVERIFIED, "?", "it could not be told"),
             "see its reason: an environment, a suite that runs, or more time",
         ),
-        Kind(
-            *(Outcome.INFRASTRUCTURE, "≠", "the machine failed, not the change"),
+        FindingKind(
+            *(AuditOutcome.INFRASTRUCTURE, "≠", "the machine failed, not the change"),
             "run the audit again: what is done already is not done twice",
         ),
-        Kind(Outcome.TEST_DRIVEN, "●", "a test was red before, for the right reason, and is green after"),
-        Kind(Outcome.CHARACTERIZATION, "◆", "new tests pass before and after; source did not change"),
-        Kind(Outcome.REFACTOR, "■", "source changed, no test did, and the results are the same"),
-        Kind(Outcome.NO_CODE, "·", "neither source nor tests changed"),
+        FindingKind(
+            AuditOutcome.TEST_DRIVEN, "●", "a test was red before, for the right reason, and is green after"
+        ),
+        FindingKind(
+            AuditOutcome.CHARACTERIZATION, "◆", "new tests pass before and after; source did not change"
+        ),
+        FindingKind(AuditOutcome.REFACTOR, "■", "source changed, no test did, and the results are the same"),
+        FindingKind(AuditOutcome.NO_CODE, "·", "neither source nor tests changed"),
     )
 }
 """The gravest first."""
@@ -78,9 +82,9 @@ SEVERITY = {name: number for number, name in enumerate(KINDS)}
 Tone = Literal["red", "green", "yellow"]
 
 
-def tone_of(outcome: Outcome) -> Tone | None:
+def tone_of(outcome: AuditOutcome) -> Tone | None:
     """Red blames, green does not, yellow could not tell; a change without code has none."""
-    if outcome is Outcome.NO_CODE:
+    if outcome is AuditOutcome.NO_CODE:
         return None
     return "green" if outcome in SOUND else "yellow" if outcome in BLAMELESS else "red"
 

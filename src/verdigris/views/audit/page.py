@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from verdigris.drivers.audit.report import BLAMELESS, SOUND, Outcome
+from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
 from verdigris.views.audit.findings import unit_findings
 from verdigris.views.audit.outcomes import KINDS, short, tell_range, tell_time
 from verdigris.views.lines import count_of, visible
@@ -79,7 +79,7 @@ def _header(report: AuditReport) -> Iterator[str]:
 _GROUPS = {"blame": "to look at", "sound": "sound", "unknown": "could not be told"}
 
 
-def _group(outcome: Outcome) -> str:
+def _group(outcome: AuditOutcome) -> str:
     return "sound" if outcome in SOUND else "unknown" if outcome in BLAMELESS else "blame"
 
 
@@ -96,7 +96,7 @@ def _filters(report: AuditReport) -> Iterator[str]:
     """A legend without JavaScript; with it, switches."""
     yield '<section class=legend aria-label="Outcomes">\n'
     for name, number in report.summary.items():
-        kind, group = KINDS[name], _group(Outcome(name))
+        kind, group = KINDS[name], _group(AuditOutcome(name))
         yield f'<label class=outcome><input type=checkbox checked hidden data-filter="{name}">'
         yield f"<span class='mark {group}' aria-hidden=true>{kind.mark}</span> <b>{name}</b>"
         yield f" <span class=count>{number}</span><span class=means>{_text(kind.means)}</span></label>\n"

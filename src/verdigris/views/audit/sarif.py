@@ -17,7 +17,7 @@ from verdigris.views.lines import visible
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport
     from verdigris.views.audit.findings import Finding
-    from verdigris.views.audit.outcomes import Kind
+    from verdigris.views.audit.outcomes import FindingKind
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 5_000
@@ -55,7 +55,7 @@ def sarif_document(report: AuditReport) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(kind: Kind) -> dict[str, Any]:
+def _rule(kind: FindingKind) -> dict[str, Any]:
     means = f"{kind.means[0].upper()}{kind.means[1:]}."
     advice = f"{kind.next[0].upper()}{kind.next[1:]}."
     return {

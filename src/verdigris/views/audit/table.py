@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from verdigris.drivers.audit.report import Outcome
+from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.views.audit.findings import name_unit, unit_findings
 from verdigris.views.audit.outcomes import KINDS, count_outcomes, short, tell_range, tell_time, tone_of
 from verdigris.views.lines import Line, count_of, visible, wrap
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verdigris.views.audit.findings import Finding
 
 NARROWEST = 60
-_OUTCOME = max(map(len, Outcome))
+_OUTCOME = max(map(len, AuditOutcome))
 _MOST_FINDINGS = 12
 """That are told of one unit and rule."""
 

@@ -10,7 +10,13 @@ pytest.importorskip("acp", reason="the SDK of the Agent Client Protocol (verdigr
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import Limits, Spent
 from verdigris.drivers.code.acp.calls import ShownCall, fence
-from verdigris.drivers.code.acp.updates import Narration, Replay, commands_update, plan_update, stop_reason
+from verdigris.drivers.code.acp.updates import (
+    ConversationReplay,
+    Narration,
+    commands_update,
+    plan_update,
+    stop_reason,
+)
 from verdigris.drivers.code.plan import Plan, PlanStep, Verdicts
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Compacted, Judged, Planned, Said, Tasked
@@ -150,7 +156,7 @@ def test_a_session_is_told_again_with_the_persons_words_alone_as_the_persons(too
         Judged("[tdd] accepted"),
         Said((Message("tool", "denied [outside]\nno", call_id="a"), Message("user", "Steps are open."))),
     )
-    told = list(Replay(tool.bench).tell(entries, Verdicts()))
+    told = list(ConversationReplay(tool.bench).tell(entries, Verdicts()))
     assert [(one.session_update, _about(one)) for one in told] == [
         ("user_message_chunk", "Add."),
         ("agent_message_chunk", "Look.\n"),

@@ -16,7 +16,7 @@ from acp import schema
 from acp.helpers import update_agent_message_text, update_current_mode
 
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.drivers.code.acp.updates import Narration, Replay, stop_reason
+from verdigris.drivers.code.acp.updates import ConversationReplay, Narration, stop_reason
 from verdigris.drivers.code.commands import Dialogue
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import find_session, read_entries
@@ -90,7 +90,9 @@ class SessionHost:
         self.sessions[hosted.name] = hosted
         if replays:
             session = hosted.session
-            told = Replay(session.bench).tell(read_entries(session.file.path), session.dispatcher.verdicts())
+            told = ConversationReplay(session.bench).tell(
+                read_entries(session.file.path), session.dispatcher.verdicts()
+            )
             self._tell(hosted, told)
         return hosted
 

@@ -166,7 +166,7 @@ class Narration:
 
 
 @dataclass
-class Replay:
+class ConversationReplay:
     """A session as the editor would have seen it, from the first entry on, whatever was compacted since."""
 
     bench: Workbench
