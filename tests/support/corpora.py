@@ -11,7 +11,7 @@ from verdigris.drivers.corpus.triple import Author, CommitPatches, RedProof, Tri
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
 
 MUL_ID = "tests/test_mul.py::test_mul"
 TEST_MUL = "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 3) == 6\n"
@@ -37,7 +37,7 @@ def prove_sub(world: World) -> None:
     assert world.settle().verdict.accepted
 
 
-def gather_triples(world: World, folder: Path) -> Gathered:
+def gather_triples(world: World, folder: Path) -> CorpusContents:
     return gather(world.root, ExportOptions("triples", folder))
 
 

@@ -15,10 +15,9 @@ from verdigris.core.paths import Detected
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from random import Random
-    from typing import Protocol
 
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
@@ -27,16 +26,19 @@ if TYPE_CHECKING:
     from verdigris.languages.findings import (
         Concern,
         IdMark,
+        Importable,
         Imported,
         MeasuredFault,
         Mutated,
         Parcel,
+        ReadMany,
         SourceChange,
         StubBody,
         StubFinding,
         TestComment,
         TestFacts,
         TestFault,
+        TestRegions,
         TestText,
         WrittenTest,
     )
@@ -45,36 +47,6 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
-
-    ReadMany = Callable[[Sequence[str]], Mapping[str, bytes | None]]
-
-    class TestRegions(Protocol):
-        """Which part of a text of source is tests; see `languages.rust.test_regions`."""
-
-        def has_tests(self, data: bytes) -> bool: ...
-        def oracle_part(self, data: bytes) -> bytes: ...
-        def source_part(self, data: bytes) -> bytes: ...
-        def only_tests(self, data: bytes) -> bytes: ...
-        def without_tests(self, data: bytes) -> bytes: ...
-        def with_tests_of(self, frozen: bytes, data: bytes) -> bytes | None: ...
-        def modules_for_tests(self, data: bytes) -> frozenset[str]: ...
-        def is_test_line(self, data: bytes, line: int) -> bool: ...
-        def above(self, path: str) -> tuple[str, ...]: ...
-        def module_of(self, path: str) -> str: ...
-
-    class Importable(Protocol):
-        """The files that an import may lead to."""
-
-        @property
-        def paths(self) -> Collection[str]: ...
-
-        @property
-        def roots(self) -> Sequence[str]:
-            """Folders that names are looked up in."""
-
-        @property
-        def stems(self) -> Mapping[str, Sequence[str]]:
-            """By path up to the first dot of its name."""
 
 
 @value

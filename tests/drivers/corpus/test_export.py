@@ -108,10 +108,10 @@ def test_a_triple_without_a_commit_before_it_is_no_row_and_is_named(world: World
     world.repo.git("update-ref", "refs/heads/keep", "HEAD")
     [triple] = gather_triples(world, tmp_path).triples
     from verdigris.core.value import replace
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.formats import swebench
-    from verdigris.drivers.corpus.gathering import Gathered
 
-    made = swebench.render(Gathered((replace(triple, against_commit=None),)))
+    made = swebench.render(CorpusContents((replace(triple, against_commit=None),)))
     assert sum(made.rows.values()) == 0
     assert made.left_out[0].what == triple.id
     assert "no commit" in made.left_out[0].why

@@ -36,7 +36,7 @@ class UnitFacts:
 
 
 def judge_unit(facts: UnitFacts) -> tuple[AuditOutcome, str]:
-    """The outcome, and its reason in one sentence; what blames somebody wins over what praises him."""
+    """The outcome, and its reason in one sentence: doubt comes first, then blame, then praise."""
     if facts.broken:
         return AuditOutcome.INFRASTRUCTURE, facts.broken
     if facts.unknown:

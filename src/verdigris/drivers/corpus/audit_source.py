@@ -12,7 +12,7 @@ from verdigris.core.value import replace
 from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.red_runs import lay_tests
 from verdigris.drivers.audit.report import AuditOutcome, parse_report
-from verdigris.drivers.corpus.gathering import ORACLE, Gathered, NoTripleMade, patches_against
+from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     Author,
     LeftOut,
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.audit.configuration import UnitConfiguration
     from verdigris.drivers.audit.report import AuditReport, RedTest, UnitReport
-    from verdigris.drivers.corpus.gathering import RepositoryName
+    from verdigris.drivers.corpus.contents import RepositoryName
     from verdigris.drivers.corpus.tree_objects import TreeObjects
 
 
-def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> Gathered:
+def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> CorpusContents:
     """What is not test-driven is no triple, and nobody misses it; what cannot be read any more is named."""
     report = _read_report(path)
     triples: list[Triple] = []
@@ -46,7 +46,7 @@ def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> Gathe
             triples.append(_make_triple(report, unit, objects, named))
         except (VerdigrisError, NoTripleMade) as error:
             left_out.append(LeftOut(f"audit:{unit.commit.id}", str(error)))
-    return Gathered(tuple(triples), left_out=tuple(left_out))
+    return CorpusContents(tuple(triples), left_out=tuple(left_out))
 
 
 def _read_report(path: Path) -> AuditReport:

@@ -14,9 +14,9 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.core.records import to_json
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.audit_source import read_audit
-from verdigris.drivers.corpus.gathering import Gathered, name_repository
+from verdigris.drivers.corpus.contents import CorpusContents, name_repository
 from verdigris.drivers.corpus.log_source import read_log
-from verdigris.drivers.corpus.scrubbing import SecretScrubber, scrub_corpus
+from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.tree_objects import open_objects
 from verdigris.storage.repository import find_repository
@@ -24,8 +24,8 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.corpus.gathering import Rendered
-    from verdigris.drivers.corpus.scrubbing import ScrubbedSecret
+    from verdigris.drivers.corpus.contents import RenderedCorpus
+    from verdigris.drivers.corpus.secret_scrubber import ScrubbedSecret
     from verdigris.drivers.corpus.triple import LeftOut, Triple
 
 SCHEMA = "verdigris.corpus/1"
@@ -68,13 +68,13 @@ def export_corpus(start: Path, options: ExportOptions) -> Exported:
     return done
 
 
-def gather(start: Path, options: ExportOptions) -> Gathered:
+def gather(start: Path, options: ExportOptions) -> CorpusContents:
     if not options.log and not options.audits:
         raise UserError("there is nothing to export from.", hint="`--audit FILE`, or leave `--no-log` out")
     repo = find_repository(start)
     named = name_repository(repo, options.name)
     with open_objects(repo) as objects:
-        found = Gathered()
+        found = CorpusContents()
         sessions = Sessions(repo)
         if options.log:
             found += read_log(repo, objects, named, sessions)
@@ -96,7 +96,7 @@ def _without_twins(triples: Iterable[Triple]) -> tuple[Triple, ...]:
     return tuple(by_id[name] for name in sorted(by_id))
 
 
-def render_corpus(format_name: str, gathered: Gathered) -> Rendered:
+def render_corpus(format_name: str, gathered: CorpusContents) -> RenderedCorpus:
     """Each format loads what it needs when it is asked for."""
     match format_name:
         case "swebench":

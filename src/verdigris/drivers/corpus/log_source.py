@@ -15,7 +15,7 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import State
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.gathering import Gathered, NoTripleMade, patches_against
+from verdigris.drivers.corpus.contents import CorpusContents, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     LeftOut,
     RedProof,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Record
     from verdigris.core.state import Configuration, WorktreeState
-    from verdigris.drivers.corpus.gathering import RepositoryName
+    from verdigris.drivers.corpus.contents import RepositoryName
     from verdigris.drivers.corpus.session_source import Sessions
     from verdigris.drivers.corpus.tree_objects import TreeObjects
     from verdigris.storage.repository import Repository
@@ -59,7 +59,9 @@ class AcceptedTurn:
     configuration: Configuration | None = None
 
 
-def read_log(repo: Repository, objects: TreeObjects, named: RepositoryName, sessions: Sessions) -> Gathered:
+def read_log(
+    repo: Repository, objects: TreeObjects, named: RepositoryName, sessions: Sessions
+) -> CorpusContents:
     """Every accepted turn as a triple; those whose trees the store has lost are left out, and named."""
     if not (repo.control / LOG).is_file():
         raise UserError(
@@ -73,7 +75,7 @@ def read_log(repo: Repository, objects: TreeObjects, named: RepositoryName, sess
             triples.append(_make_triple(turn, objects, named, sessions))
         except (StorageError, NoTripleMade) as error:
             left_out.append(LeftOut(f"log:{turn.record.seq}", str(error)))
-    return Gathered(tuple(triples), left_out=tuple(left_out))
+    return CorpusContents(tuple(triples), left_out=tuple(left_out))
 
 
 def accepted_turns(records: Iterator[Record]) -> Iterator[AcceptedTurn]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
+    from verdigris.languages.findings import IdMark, Importable, Imported, Parcel, ReadMany, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.go.forms import GoExpectations
     from verdigris.languages.go.stubs import GoForms
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar.text import Token
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
 

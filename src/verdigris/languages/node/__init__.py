@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment, TestFault, TestText
+    from verdigris.languages.findings import (
+        IdMark,
+        Importable,
+        Imported,
+        Parcel,
+        ReadMany,
+        TestComment,
+        TestFault,
+        TestText,
+    )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
     from verdigris.languages.node.stubs import NodeForms
     from verdigris.languages.node.tests import NodeSuite
     from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.protocol import Importable, ReadMany
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
 

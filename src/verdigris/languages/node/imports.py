@@ -15,8 +15,7 @@ from verdigris.languages.grammar.text import MOST_FILES, closure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.languages.findings import Imported
-    from verdigris.languages.protocol import Importable, ReadMany
+    from verdigris.languages.findings import Importable, Imported, ReadMany
 
 
 _RELATIVE = re.compile(r"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\s*["'](\.[^"'\n]*)["']""")

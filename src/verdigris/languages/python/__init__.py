@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verdigris.languages.findings import (
         Concern,
         IdMark,
+        Importable,
         Imported,
         MeasuredFault,
         Mutated,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     )
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Lot, Replaced
-    from verdigris.languages.protocol import Importable
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Files, Stub
 

@@ -21,8 +21,8 @@ from verdigris.languages.python.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from verdigris.languages.findings import Importable
     from verdigris.languages.literals import Chance
-    from verdigris.languages.protocol import Importable
 
 
 MODULES = (".py", ".pyi", ".pyc", ".so", ".pyd", ".pyx")

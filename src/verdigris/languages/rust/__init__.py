@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from verdigris.core.paths import Detected
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages.conventions import Usual
-    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment
+    from verdigris.languages.findings import IdMark, Imported, Parcel, TestComment, TestRegions
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.protocol import TestRegions
     from verdigris.languages.rust.forms import RustExpectations
     from verdigris.languages.rust.stubs import RustForms
     from verdigris.languages.rust.tests import RustSuite

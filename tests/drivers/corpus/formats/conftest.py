@@ -8,11 +8,11 @@ from support.code_sessions import HONEST, playing, work
 from verdigris.drivers.corpus.export import ExportOptions, gather
 
 if TYPE_CHECKING:
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
 
 
 @pytest.fixture(scope="module")
-def talked(tmp_path_factory: pytest.TempPathFactory) -> Gathered:
+def talked(tmp_path_factory: pytest.TempPathFactory) -> CorpusContents:
     """What an honest session of a scripted model left."""
     home = tmp_path_factory.mktemp("talked")
     with pytest.MonkeyPatch.context() as patch:

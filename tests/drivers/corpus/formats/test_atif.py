@@ -10,8 +10,8 @@ import pytest
 from support.atif import atif_faults
 from support.code_sessions import TEST_ID
 from support.corpora import made_triple
+from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import atif
-from verdigris.drivers.corpus.gathering import Gathered
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall, Usage
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def documents(gathered: Gathered) -> list[dict[str, Any]]:
+def documents(gathered: CorpusContents) -> list[dict[str, Any]]:
     return [json.loads(data) for _, data in atif.render(gathered).files]
 
 
@@ -29,7 +29,7 @@ def made(*spoken: Spoken, parts: int = 1) -> dict[str, Any]:
     return atif.document_of(one)
 
 
-def test_a_session_is_a_valid_trajectory_with_system_prompt_and_tools(talked: Gathered) -> None:
+def test_a_session_is_a_valid_trajectory_with_system_prompt_and_tools(talked: CorpusContents) -> None:
     [document] = documents(talked)
     assert atif_faults(document) == []
     first, second = document["steps"][:2]
@@ -44,7 +44,7 @@ def test_a_session_is_a_valid_trajectory_with_system_prompt_and_tools(talked: Ga
     assert triple["verdict"] == "accepted"
 
 
-def test_every_call_has_its_answer_in_the_same_step(talked: Gathered) -> None:
+def test_every_call_has_its_answer_in_the_same_step(talked: CorpusContents) -> None:
     [document] = documents(talked)
     steps = [step for step in document["steps"] if "tool_calls" in step]
     assert steps
@@ -98,12 +98,12 @@ def test_a_step_of_another_model_names_it() -> None:
 
 
 def test_a_triple_without_a_conversation_is_named() -> None:
-    made_files = atif.render(Gathered((made_triple(),)))
+    made_files = atif.render(CorpusContents((made_triple(),)))
     assert made_files.files == ()
     assert "no conversation" in made_files.left_out[0].why
 
 
-def test_the_reference_implementation_takes_it(talked: Gathered) -> None:
+def test_the_reference_implementation_takes_it(talked: CorpusContents) -> None:
     reference = pytest.importorskip(
         "harbor.models.trajectories.trajectory", reason="harbor is not installed; it needs Python 3.12"
     )

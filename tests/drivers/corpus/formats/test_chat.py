@@ -9,10 +9,10 @@ from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall
 
 if TYPE_CHECKING:
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
 
 
-def test_a_session_is_one_line_that_holds_what_the_interface_takes(talked: Gathered) -> None:
+def test_a_session_is_one_line_that_holds_what_the_interface_takes(talked: CorpusContents) -> None:
     made = chat.render(talked)
     files = dict(made.files)
     [split] = [name for name, count in made.rows.items() if count]

@@ -8,8 +8,8 @@ import yaml
 
 from support.corpora import made_triple
 from verdigris.core.errors import UserError
+from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import parquet
-from verdigris.drivers.corpus.gathering import Gathered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pyarrow", reason="the extra verdigris[corpus] is not installed")
 
 
-def write(folder: Path, gathered: Gathered) -> None:
+def write(folder: Path, gathered: CorpusContents) -> None:
     for name, data in parquet.render(gathered).files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +26,7 @@ def write(folder: Path, gathered: Gathered) -> None:
 
 def test_rows_read_back_as_their_triples(tmp_path: Path) -> None:
     triples = (made_triple("one"), made_triple("two", against_commit=None, weakening=("lost",)))
-    write(tmp_path, Gathered(triples))
+    write(tmp_path, CorpusContents(triples))
     assert sorted(parquet.read(tmp_path), key=lambda triple: triple.id) == list(triples)
 
 
@@ -34,7 +34,7 @@ def test_lists_are_lists_in_a_table() -> None:
     library = pytest.importorskip("pyarrow.parquet")
     [data] = [
         data
-        for name, data in parquet.render(Gathered((made_triple(),))).files
+        for name, data in parquet.render(CorpusContents((made_triple(),))).files
         if name.endswith("train.parquet")
     ] or [b""]
     table = library.read_table(io.BytesIO(data))
@@ -45,7 +45,7 @@ def test_lists_are_lists_in_a_table() -> None:
 
 
 def test_the_card_names_the_files_of_splits_that_have_rows() -> None:
-    files = dict(parquet.render(Gathered((made_triple(),))).files)
+    files = dict(parquet.render(CorpusContents((made_triple(),))).files)
     _, head, body = files["README.md"].decode().split("---\n", 2)
     [config] = yaml.safe_load(head)["configs"]
     assert [file["path"] for file in config["data_files"]] == ["data/train.parquet"]
@@ -54,7 +54,7 @@ def test_the_card_names_the_files_of_splits_that_have_rows() -> None:
 
 
 def test_the_same_triples_give_the_same_bytes() -> None:
-    gathered = Gathered((made_triple("one"), made_triple("two")))
+    gathered = CorpusContents((made_triple("one"), made_triple("two")))
     assert parquet.render(gathered).files == parquet.render(gathered).files
 
 

@@ -11,8 +11,8 @@ import yaml
 from support.corpora import export, files_below, made_triple
 from support.turns import SUB_ID
 from verdigris.core.errors import UserError
+from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import swebench
-from verdigris.drivers.corpus.gathering import Gathered
 from verdigris.drivers.corpus.triple import SPLITS
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_a_row_reads_back_as_its_triple() -> None:
 
 
 def test_the_task_repository_has_what_the_harness_asks_of_a_task() -> None:
-    files = dict(swebench.render(Gathered((made_triple(),))).files)
+    files = dict(swebench.render(CorpusContents((made_triple(),))).files)
     config = yaml.safe_load(files["sweb.yaml"])
     assert config["splits"] == list(SPLITS)
     inside = {path: data for path, data in files.items() if path.startswith("tasks/")}
@@ -84,7 +84,7 @@ def test_the_task_repository_has_what_the_harness_asks_of_a_task() -> None:
 
 
 def test_a_runner_whose_ids_no_parser_reads_is_a_row_and_no_task() -> None:
-    made = swebench.render(Gathered((made_triple(runner="vitest", language="typescript"),)))
+    made = swebench.render(CorpusContents((made_triple(runner="vitest", language="typescript"),)))
     assert sum(made.rows.values()) == 1
     assert [path for path, _ in made.files if path.startswith("tasks/")] == []
     assert "vitest" in made.left_out[0].why

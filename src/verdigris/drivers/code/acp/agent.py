@@ -16,7 +16,7 @@ from acp.helpers import update_current_mode
 
 from verdigris import __version__
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.drivers.code.acp.hosting import SessionHost
+from verdigris.drivers.code.acp.session_host import SessionHost
 from verdigris.drivers.code.acp.stdio import StdioTransport, take_over_stdio
 from verdigris.drivers.code.acp.updates import commands_update, mode_named, modes_of
 from verdigris.drivers.code.acp.worker import Interrupted, Worker, WorkItem
@@ -27,7 +27,7 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator, Sequence
 
-    from verdigris.drivers.code.acp.hosting import HostedSession
+    from verdigris.drivers.code.acp.session_host import HostedSession
     from verdigris.drivers.code.acp.updates import Update
     from verdigris.drivers.code.session_start import SessionOptions
     from verdigris.drivers.happenings import Happening, Watcher

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.chat import function_tools, without_talk
-from verdigris.drivers.corpus.gathering import Rendered
 from verdigris.drivers.corpus.triple import SPLITS, render_triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.models.protocol import Message, ToolCall, Usage
 
@@ -26,7 +26,7 @@ _TEXTS = frozenset({"patch", "test_patch", "against_commit", "statement", "passi
 """What a trajectory does not repeat of its triples."""
 
 
-def render(gathered: Gathered) -> Rendered:
+def render(gathered: CorpusContents) -> RenderedCorpus:
     files = tuple(
         (
             f"{one.split}/{one.id}.json",
@@ -35,7 +35,7 @@ def render(gathered: Gathered) -> Rendered:
         for one in gathered.trajectories
     )
     rows = {split: sum(one.split == split for one in gathered.trajectories) for split in SPLITS}
-    return Rendered(files, rows, without_talk(gathered))
+    return RenderedCorpus(files, rows, without_talk(gathered))
 
 
 def document_of(trajectory: Trajectory) -> dict[str, Any]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.triples import json_line
-from verdigris.drivers.corpus.gathering import Rendered
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut
 from verdigris.models.tool_calls import cancel_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.models.protocol import Message, ToolSpec
 
@@ -23,7 +23,7 @@ CUT_OFF = "(the session ended before this call was answered)"
 NO_TALK = "no conversation of it was recorded; sessions of `tdd code` are"
 
 
-def render(gathered: Gathered) -> Rendered:
+def render(gathered: CorpusContents) -> RenderedCorpus:
     files: list[tuple[str, bytes]] = []
     rows = {}
     for split in SPLITS:
@@ -31,10 +31,10 @@ def render(gathered: Gathered) -> Rendered:
         rows[split] = len(mine)
         files.append((f"{split}.jsonl", b"".join(json_line(line_of(one)) for one in mine)))
         files.append((f"{split}.index.jsonl", b"".join(json_line(_index(one)) for one in mine)))
-    return Rendered(tuple(files), rows, without_talk(gathered))
+    return RenderedCorpus(tuple(files), rows, without_talk(gathered))
 
 
-def without_talk(gathered: Gathered) -> tuple[LeftOut, ...]:
+def without_talk(gathered: CorpusContents) -> tuple[LeftOut, ...]:
     told = {triple.id for one in gathered.trajectories for triple in one.triples}
     return tuple(LeftOut(triple.id, NO_TALK) for triple in gathered.triples if triple.id not in told)
 

@@ -7,15 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing, UserError
+from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.triples import in_splits
-from verdigris.drivers.corpus.gathering import Rendered
 from verdigris.drivers.corpus.triple import parse_triple, render_triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import Triple
 
 _LISTS = ("passing", "weakening", "concerns", "fail_to_pass", "pass_to_pass")
@@ -27,12 +27,12 @@ _STRUCTS = {
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def render(gathered: Gathered) -> Rendered:
+def render(gathered: CorpusContents) -> RenderedCorpus:
     splits = in_splits(gathered.triples)
     rows = {split: len(mine) for split, mine in splits.items()}
     files = [(f"data/{split}.parquet", _table(mine)) for split, mine in splits.items()]
     card = dataset_card(gathered.triples, rows).encode("utf-8")
-    return Rendered((("README.md", card), *files), rows)
+    return RenderedCorpus((("README.md", card), *files), rows)
 
 
 def row_of(triple: Triple) -> dict[str, Any]:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
+from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.triples import in_splits, json_line, read_json_lines
-from verdigris.drivers.corpus.gathering import Rendered
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import CommitPatches, Triple
 
 PARSERS = {"pytest": "parse_log_pytest"}
@@ -30,7 +30,7 @@ _LARGE = frozenset({"patch", "test_patch", "against_commit", "passing"})
 _DATASET = "verdigris/corpus"
 
 
-def render(gathered: Gathered) -> Rendered:
+def render(gathered: CorpusContents) -> RenderedCorpus:
     objections = {triple.id: _objection(triple) for triple in gathered.triples}
     splits = in_splits(triple for triple in gathered.triples if not objections[triple.id])
     files = [
@@ -48,7 +48,7 @@ def render(gathered: Gathered) -> Rendered:
         for triple in mine
         if triple.runner not in PARSERS
     ]
-    return Rendered(tuple(files), {split: len(mine) for split, mine in splits.items()}, tuple(left_out))
+    return RenderedCorpus(tuple(files), {split: len(mine) for split, mine in splits.items()}, tuple(left_out))
 
 
 def _objection(triple: Triple) -> str:

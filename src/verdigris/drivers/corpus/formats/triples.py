@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
-from verdigris.drivers.corpus.gathering import Rendered
+from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.triple import SPLITS, parse_triple, render_triple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import Triple
 
 
@@ -30,13 +30,13 @@ def in_splits(triples: Iterable[Triple]) -> dict[str, list[Triple]]:
     return found
 
 
-def render(gathered: Gathered) -> Rendered:
+def render(gathered: CorpusContents) -> RenderedCorpus:
     splits = in_splits(gathered.triples)
     files = tuple(
         (f"{split}.jsonl", b"".join(json_line(render_triple(triple)) for triple in mine))
         for split, mine in splits.items()
     )
-    return Rendered(files, {split: len(mine) for split, mine in splits.items()})
+    return RenderedCorpus(files, {split: len(mine) for split, mine in splits.items()})
 
 
 def read(folder: Path) -> Iterator[Triple]:

@@ -1,4 +1,4 @@
-"""What the sources of a corpus share: the repository's name, and patches by path class."""
+"""What a corpus holds before it is written, the repository's name, and patches by path class."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class NoTripleMade(Exception):
 
 
 @value
-class Gathered:
+class CorpusContents:
     triples: tuple[Triple, ...] = ()
     trajectories: tuple[Trajectory, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
-    def __add__(self, other: Gathered) -> Gathered:
-        return Gathered(
+    def __add__(self, other: CorpusContents) -> CorpusContents:
+        return CorpusContents(
             self.triples + other.triples,
             self.trajectories + other.trajectories,
             self.left_out + other.left_out,
@@ -44,7 +44,7 @@ class Gathered:
 
 
 @value
-class Rendered:
+class RenderedCorpus:
     """A corpus in one format."""
 
     files: tuple[tuple[str, bytes], ...]

@@ -10,8 +10,8 @@ import pytest
 
 from support.corpora import made_triple
 from verdigris.core.errors import ToolMissing
-from verdigris.drivers.corpus.gathering import Gathered
-from verdigris.drivers.corpus.scrubbing import SecretScrubber, scrub_corpus
+from verdigris.drivers.corpus.contents import CorpusContents
+from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall
 
@@ -32,7 +32,7 @@ def patch_of(path: str, *lines: str) -> str:
 
 def scrubbed(triple: Triple) -> tuple[Triple, set[tuple[str, str, int]]]:
     scrubber = SecretScrubber()
-    [found] = scrub_corpus(Gathered((triple,)), scrubber).triples
+    [found] = scrub_corpus(CorpusContents((triple,)), scrubber).triples
     return found, {(one.kind, one.file, one.count) for one in scrubber.report}
 
 
@@ -92,7 +92,7 @@ def test_a_secret_in_a_tools_arguments_is_seen_through_their_escapes() -> None:
     call = Message("assistant", "", (ToolCall("c1", "create_file", written),))
     told = Trajectory("s-1", "s", 1, 1, "", (), (), (Spoken(call),), "", (made_triple(),))
     scrubber = SecretScrubber()
-    [found] = scrub_corpus(Gathered((made_triple(),), (told,)), scrubber).trajectories
+    [found] = scrub_corpus(CorpusContents((made_triple(),), (told,)), scrubber).trajectories
     [argument] = found.spoken[0].message.calls
     assert "pa55word-99" not in argument.arguments
     assert json.loads(argument.arguments)["path"] == "a.py"
@@ -106,7 +106,7 @@ def test_a_patch_keeps_its_lines_and_signs() -> None:
 
 
 def test_bytes_that_are_no_text_are_written_out() -> None:
-    [found] = scrub_corpus(Gathered((made_triple(statement="caf\udce9"),)), None).triples
+    [found] = scrub_corpus(CorpusContents((made_triple(statement="caf\udce9"),)), None).triples
     assert found.statement == "caf\\udce9"
 
 

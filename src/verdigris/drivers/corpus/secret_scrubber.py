@@ -15,7 +15,7 @@ from verdigris.drivers.corpus.tree_objects import temporary_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from verdigris.drivers.corpus.gathering import Gathered
+    from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
     from verdigris.drivers.corpus.triple import Triple
     from verdigris.models.protocol import Message
@@ -188,7 +188,7 @@ def _files_of_lines(file: str, lines: Iterable[str]) -> Iterator[tuple[str, str]
         yield path, line
 
 
-def scrub_corpus(gathered: Gathered, scrubber: SecretScrubber | None) -> Gathered:
+def scrub_corpus(gathered: CorpusContents, scrubber: SecretScrubber | None) -> CorpusContents:
     """All texts as Unicode that any reader takes, and without what the scrubber knows as secret."""
     if scrubber is None:
         return _map_texts(gathered, lambda _, text: _readable(text))
@@ -201,7 +201,7 @@ def _readable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _map_texts(gathered: Gathered, change: Callable[[str, str], str]) -> Gathered:
+def _map_texts(gathered: CorpusContents, change: Callable[[str, str], str]) -> CorpusContents:
     triples = tuple(_map_triple(triple, change) for triple in gathered.triples)
     known = {triple.id: triple for triple in triples}
     paths = tuple(_map_trajectory(one, known, change) for one in gathered.trajectories)
