@@ -120,3 +120,13 @@ def test_of_a_test_file_only_what_the_suite_runs_is_tried_on_the_source_of_befor
         AuditOutcome.TEST_DRIVEN,
         ["tests/test_sub.py::test_sub"],
     )
+
+
+def test_a_test_file_that_disturbs_another_one_is_told(tmp_path: Path) -> None:
+    """Nothing but a test file came, and nobody imports it; the whole suite is run all the same."""
+    repo = begin(tmp_path / "repo")
+    spoils = "import calc\n\ncalc.add = max\n\n\ndef test_largest():\n    assert calc.add(1, 2) == 2\n"
+    add_commit(repo, "a test that replaces what others import", {"tests/test_aaa.py": spoils})
+    audit(repo.root, AuditRequest(Selection("HEAD~1")))
+    (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
+    assert "unstable: tests/test_add.py::test_add both passes and fails on one tree" in one.notes

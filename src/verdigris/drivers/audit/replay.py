@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from verdigris.checks.coverage import uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
-from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, python_tests, scrutinise
+from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
 from verdigris.checks.weakening import RECORDED, find_weakenings
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.outcome import UnitFacts
 from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
 """What changes beside the code and is rarely read by a test."""
-_TEST_FILE = re.compile(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py\Z")
 _NOT_INSTALLED = re.compile(r"No module named '(\w+)")
 _LACKING_PLUGIN = re.compile(
     r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|No module named '?pytest"
@@ -66,14 +65,10 @@ class _Change:
     """Of source, what is more than comments and layout."""
     oracle: tuple[str, ...]
     """Tests, their data and runner keys, changed by more than that."""
-    notes: list[str] = field(default_factory=list)
 
     @property
     def paths(self) -> tuple[str, ...]:
         return (*(one.path for one in self.source), *self.oracle)
-
-    def after_lacks(self, project: Project, path: str) -> bool:
-        return not project.workspace.entries(self.after, [path])
 
 
 def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
@@ -85,11 +80,8 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     runs.prepare()
     project = runs.at(unit.after)
     before = _suite_before(runs, unit.before)
-    if _only_tests(project, change, before):
-        after = runs.suite_with(unit.after, before, change.oracle)
-    else:
-        # To trace doubles the time of a run: where tests came along, those are asked first.
-        after = runs.suite(unit.after, () if change.oracle else watchable(change.edits))
+    # To trace doubles the time of a run: where tests came along, those are asked first.
+    after = runs.suite(unit.after, () if change.oracle else watchable(change.edits))
     facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
     if unknown := _why_unknown(project, unit, before, after):
         return Replayed(replace(facts, unknown=unknown), paths=change.paths)
@@ -150,18 +142,6 @@ def _look(project: Project, unit: Unit) -> _Change:
         tuple(c for c in edits.source if not is_layout(project, c)),
         tuple(p for p in edits.oracle if _asks(project, p) and not is_layout(project, changes[p])),
     )
-
-
-def _only_tests(project: Project, change: _Change, before: Suite) -> bool:
-    """Whether nothing changed but test files that nobody else loads: then all other tests end as before."""
-    if change.edits.source or change.edits.other or not before.is_whole or not change.oracle:
-        return False
-    if any(change.after_lacks(project, path) or not _TEST_FILE.search(path) for path in change.edits.oracle):
-        return False
-    stems = {path.rpartition("/")[2].removesuffix(".py") for path in change.oracle}
-    texts = python_tests(project, change.after)
-    others = "\n".join(text for path, text in texts.items() if path not in change.oracle)
-    return not any(re.search(rf"\b{re.escape(stem)}\b", others) for stem in stems)
 
 
 def _about_before(before: Suite) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from verdigris.core.errors import HarnessError, TimedOut
 from verdigris.core.paths import Classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
-from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.folder import key_of
 from verdigris.execution.test_run import execute, execute_suite
@@ -107,23 +106,6 @@ class TestRuns:
         if found.report.ended is RunEnd.FINISHED:
             self.folder.keep(_KIND, key, to_json(found))
         return found
-
-    def suite_with(self, tree: str, known: Suite, files: Sequence[str]) -> Suite:
-        """The suite of a tree that differs from a known one in these test files alone: only they are run."""
-        key = self._key(tree)
-        found = self._known(key)
-        if found is not None:
-            return found
-        fresh = self.run(tree, [path for path in files if self.project.workspace.entries(tree, [path])])
-        if fresh.ended is not RunEnd.FINISHED:
-            return self.suite(tree)
-        rest = tuple(r for r in known.report.results if split_id(r.native_id).path not in files)
-        errors = tuple(error for error in known.report.errors if error.path not in files)
-        whole = replace(
-            known.report, results=(*rest, *fresh.results), errors=(*errors, *fresh.errors), lines={}
-        )
-        self.folder.keep(_KIND, key, to_json(Suite(whole)))
-        return Suite(whole)
 
     def share(self, known: str, same: str) -> None:
         """What is known of one tree holds for another that differs in no source and no test."""
