@@ -59,7 +59,7 @@ redteam: $(TOOLS) ## cheats, honest work, attacks on the gate and on cycles (CHE
 	$(BIN)/python -m redteam.cycle $(if $(CYCLES),--cases $(CYCLES))
 
 audit: $(TOOLS) ## was our own work test-driven? the last 20 commits as one change, by the quick part of the suite
-	$(BIN)/tdd audit HEAD~20..HEAD --squash --suite "-m quick" --timeout 1800
+	$(BIN)/tdd audit HEAD~20..HEAD --squash --suite "-m quick" --timeout 1800 $(if $(HTML),--html $(HTML))
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

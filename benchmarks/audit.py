@@ -4,10 +4,13 @@ By hand, for each commit: a checkout and the whole suite; and, since an answer n
 tests of the commit over the source of its parent. Seconds are of the processor, so that other work on the
 machine does not count; the clock's are told too.
 
-    python benchmarks/audit.py REPOSITORY --python VENV/bin/python [--commits 50] [--jobs 2]
+    python benchmarks/audit.py REPOSITORY --python VENV/bin/python [--commits 50] [--jobs 2] [--sample 5]
 
 REPOSITORY is a clone with an environment in which its own suite runs; the checkouts are made in a worktree
 beside it. Tests that fail on both sides by hand are left out of the comparison.
+
+`--sample`: by hand only so many of the commits, at even distances; their cost is told for all. `--whole`: the
+audit is made again without results that are carried from commit to commit, and its answers are compared.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$")
 _LINE = re.compile(r"^(PASSED|FAILED|ERROR) (\S+::.+?)(?: - .*)?$", re.MULTILINE)
@@ -36,6 +40,9 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.processor + other.processor, self.clock + other.clock)
+
+    def __mul__(self, factor: float) -> Cost:
+        return Cost(self.processor * factor, self.clock * factor)
 
 
 NOTHING = Cost(0, 0)
@@ -106,28 +113,45 @@ class ByHand:
         return after - before, moved + suite, more
 
 
+def compare_with_whole_runs(units: list[dict[str, Any]], out: str, cost: Cost) -> None:
+    """Outcomes, and the reds that they rest on."""
+    other = {unit["commit"]: unit for unit in json.loads(out)["units"]}
+    differing = [unit["commit"][:10] for unit in units if answer_of(unit) != answer_of(other[unit["commit"]])]
+    print(f"by whole runs:      {cost.processor:7.1f} s of the processor, {cost.clock:7.1f} s by the clock")
+    print(f"answers that differ from those of whole runs: {differing or 'none'}")
+
+
+def answer_of(unit: dict[str, Any]) -> tuple[str, list[str]]:
+    return unit["outcome"], sorted(red["id"] for red in unit["reds"] if red.get("valid", True))
+
+
 def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("repository", type=Path)
     asked.add_argument("--python", type=Path, required=True)
     asked.add_argument("--commits", type=int, default=50)
     asked.add_argument("--jobs", type=int, default=1)
+    asked.add_argument("--sample", type=int, default=0)
+    asked.add_argument("--whole", action="store_true")
     said = asked.parse_args()
     root, text = said.repository.resolve(), f"HEAD~{said.commits}..HEAD"
     with tempfile.TemporaryDirectory() as folder:
         env = {
             **os.environ,
             "XDG_CACHE_HOME": folder,
-            "VIRTUAL_ENV": str(said.python.resolve().parent.parent),
+            "VIRTUAL_ENV": str(said.python.absolute().parent.parent),
         }
         argv = [sys.executable, "-m", "verdigris", "audit", text, "--json", "--jobs", str(said.jobs)]
         out, ours = measured(argv, root, env)
         units = json.loads(out)["units"]
+        if said.whole:
+            compare_with_whole_runs(units, *measured([*argv, "--whole"], root, env))
+        step = max(1, len(units) // said.sample) if said.sample else 1
         hand = ByHand(root, Path(folder, "checkout"), said.python.absolute())
         once = twice = NOTHING
         differing = []
         try:
-            for unit in units:
+            for unit in units[::step]:
                 turned, suite, more = hand.judge(unit["commit"])
                 once, twice = once + suite, twice + suite + more
                 reds = {red["id"] for red in unit["reds"] if red.get("valid", True)}
@@ -135,6 +159,8 @@ def main() -> int:
                     differing.append((unit["commit"][:10], unit["outcome"], sorted(turned ^ reds)[:3]))
         finally:
             git(root, "worktree", "remove", "--force", str(hand.place))
+    scale = len(units) / len(units[::step])
+    once, twice = once * scale, twice * scale
     print(f"{len(units)} commits: {json.loads(out)['summary']}")
     print(f"audit:              {ours.processor:7.1f} s of the processor, {ours.clock:7.1f} s by the clock")
     for name, cost in (("suite a commit", once), ("and its reds", twice)):

@@ -25,11 +25,10 @@ from verdigris.drivers.happenings import IterationBegan
 from verdigris.drivers.loop.metric.evaluation import measure
 from verdigris.drivers.loop.metric.measurement import Measurement
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
-from verdigris.drivers.loop.programs.discovery import FoundProgram
+from verdigris.drivers.loop.programs.discovery import FoundProgram, bind_project, bounds_of
 from verdigris.drivers.loop.programs.program import read_program
 from verdigris.drivers.loop.run import LoopRun
-from verdigris.execution.room.rooms import possible
+from verdigris.execution.rooms import possible
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 

@@ -15,8 +15,8 @@ from timing import Row, against, interleaved
 
 from verdigris.core.records import Actor
 from verdigris.execution.children import start
-from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.rooms import possible, room
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import possible, room
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import open_project
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 from timing import Row, against, interleaved
 
-from verdigris.sandbox import Confinement, available, discard, preexec
+from verdigris.sandbox.child import available, preexec
+from verdigris.sandbox.confinement import Confinement
+from verdigris.sandbox.folders import clear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from verdigris.sandbox import Network
+    from verdigris.sandbox.confinement import Network
 
 NETWORKS: tuple[Network, ...] = ("none", "loopback", "host")
 ROUNDS = 50
@@ -60,7 +62,9 @@ def _confined(argv: Sequence[str], folder: Path, numbers: Iterator[int], network
     work.mkdir()
     confinement = Confinement(str(folder / "root"), str(upper), str(work), network=network)
     _run(argv, folder, preexec(confinement))
-    discard(confinement)
+    for left in (upper, work):
+        clear(str(left))
+        left.rmdir()
 
 
 def _run(argv: Sequence[str], folder: Path, confine: Callable[[], object] | None) -> None:

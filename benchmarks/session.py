@@ -31,7 +31,7 @@ from verdigris.drivers.budget import cost_of
 from verdigris.drivers.code import session_start
 from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.tools import dispatch
-from verdigris.drivers.code.tools.table import tools_for
+from verdigris.drivers.code.tools.dispatch import tools_for
 from verdigris.drivers.happenings import ToolCalled, TurnJudged
 from verdigris.models.protocol import Ask, ModelReply, ToolCall, ToolSpec, Usage
 from verdigris.models.providers import Scrubber

@@ -39,10 +39,11 @@ MANY = "import calc\nimport pytest\n\n\n" + "\n\n".join(
 
 
 def rows() -> list[Row]:
-    return [*_one("plain", PLAIN, 0.5), *_one("third-party imports", HEAVY, 0.2), *_twenty()]
+    return [*_one("plain", PLAIN, (0.5, 0.6)), *_one("third-party imports", HEAVY, (0.2, 0.2)), *_twenty()]
 
 
-def _one(what: str, text: str, target: float) -> list[Row]:
+def _one(what: str, text: str, targets: tuple[float, float]) -> list[Row]:
+    """`targets`: of the call, and of the whole command."""
     names = ["tests/test_calc.py::test_add"]
     lean = f"cold lean pytest, {what}"
     with _project(text) as (project, changed):
@@ -55,7 +56,8 @@ def _one(what: str, text: str, target: float) -> list[Row]:
             },
             ROUNDS,
         )
-    return against(medians, lean, dict.fromkeys(("the call, warm", "tdd test, warm"), f"≤ {target} × lean"))
+    wanted = zip(("the call, warm", "tdd test, warm"), targets, strict=True)
+    return against(medians, lean, {name: f"≤ {target} × lean" for name, target in wanted})
 
 
 def _twenty() -> list[Row]:

@@ -6,19 +6,20 @@ import compileall
 import gc
 import os
 import pwd
+import signal
 import sys
 from collections import Counter
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import verdigris
 from support.draws import same_draws
-from support.gitrepo import forget_patterns
+from support.gitrepo import forget_patterns, share_patterns
 from support.memory_disk import move_temporary_files_into_memory
-from support.sameruns import same_runs
+from support.sameruns import same_runs, shared_reports
 from support.warm_runs import end_warm_runs, warm_runs
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ QUICK = ("core/", "languages/", "models/", "storage/log/", "views/")
 """Folders whose tests run no project; elsewhere a file says so by its own mark."""
 COLD = ("execution/", "redteam/", "runners/", "sandbox/")
 """Folders whose tests are about how tests are run: there each run starts its own interpreter."""
-AS_FOR_USERS = ("e2e/test_shapes", "e2e/test_turns", "e2e/test_upgrade")
+AS_FOR_USERS = ("e2e/test_shapes", "e2e/test_upgrade")
 """Files where each verdict does so. What a driver makes of verdicts is the same, whoever made the run."""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 LOADED_BY_RUNS = (
@@ -56,7 +57,16 @@ def _tell_where_rust_lives() -> None:
         os.environ.setdefault("RUSTUP_HOME", str(toolchains))
 
 
+def _hear_interrupts() -> None:
+    """A shell's `&` and `nohup` have us ignore them, and every process that a test means to interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 os.environ["VERDIGRIS_WARM"] = "0"
+_hear_interrupts()
 _tell_where_rust_lives()
 # The suite's own modules are rewritten once, not once a worker and a run.
 sys.dont_write_bytecode = False
@@ -68,12 +78,14 @@ def pytest_configure(config: pytest.Config) -> None:
     So does the bytecode of pytest where an environment was copied: each run would compile it, in most of its
     time.
     """
+    gc.disable()  # until all is collected: nearly everything that is made till then stays
     if not hasattr(config, "workerinput"):
         installed = Path(pytest.__file__).parents[1]
         for folder in (Path(verdigris.__file__).parent, *(installed / name for name in LOADED_BY_RUNS)):
             compileall.compile_dir(folder, quiet=2)
         if config.getoption("numprocesses", 0):
             move_temporary_files_into_memory()
+            share_patterns()
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -103,12 +115,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _is_quick(item.path):
             item.add_marker("quick")
     items.sort(key=lambda item: "slow" not in item.keywords)
+    _draw_constants_of_our_source_alone()
+
+
+def _draw_constants_of_our_source_alone() -> None:
+    """Hypothesis tries constants of all local modules; to find and read those of the tests took a second."""
+    providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
+    if providers is not None:
+        ours = str(Path(verdigris.__file__).parent)
+        providers.is_local_module_file = lambda path: path.startswith(ours)
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays: a worker and its many forks need not look through it for garbage."""
+    """What is loaded by now stays: a worker and its many forks need not look through it for garbage.
+
+    Nor as often as usual through the rest: that took a twentieth of the time.
+    """
     gc.collect()
     gc.freeze()
+    gc.enable()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
@@ -137,6 +163,13 @@ def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def as_for_users() -> Iterator[None]:
+    """One test in which each verdict starts its own interpreter."""
+    with warm_runs(verdicts=False):
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def lean_runs() -> None:
     """The plugins of this suite are no matter of the projects under test; to load them took most of a run.
@@ -155,7 +188,5 @@ def draws() -> Iterator[None]:
 @pytest.fixture
 def remembered_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """For what is not about running tests: a run that was made in this session is not made again."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    with same_runs(shared / "reports"):
+    with same_runs(shared_reports(tmp_path_factory)):
         yield

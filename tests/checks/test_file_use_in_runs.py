@@ -11,15 +11,15 @@ import pytest
 
 from support.tool_worlds import make_tool_world
 from support.turns import CALC, SUB, World, make_world
-from verdigris import sandbox
 from verdigris.checks.file_use import EXPECTED
 from verdigris.core.actions import Deny
 from verdigris.core.verdict import Kind
+from verdigris.sandbox import child
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox can be made here")
+pytestmark = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 
 READING = """
 import json

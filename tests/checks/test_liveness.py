@@ -7,8 +7,9 @@ from unittest.mock import ANY
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, function_of, judge_runs
+from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, judge_runs
 from verdigris.core.report import Place, VariantOutcome
+from verdigris.core.test_ids import function_of
 from verdigris.languages.python.liveness.probes import PythonProbe, RunSet, Variant, plan, shuffle_runs
 
 pytestmark = pytest.mark.quick

@@ -14,8 +14,8 @@ from verdigris.checks.source_edits import on_disk, only_for_tests
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
-from verdigris.gates.quick.files import _is_allowed
-from verdigris.gates.quick.quick_state import refresh
+from verdigris.gates.quick.fallback import refresh
+from verdigris.gates.quick.quick import _is_allowed
 from verdigris.storage import card
 from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed

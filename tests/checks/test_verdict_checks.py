@@ -4,14 +4,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_live_world, make_world
-from verdigris import sandbox
+from support.turns import (
+    CALC,
+    SUB,
+    SUB_ID,
+    TEST_SUB,
+    World,
+    make_green_live_world,
+    make_live_world,
+    make_world,
+)
 from verdigris.core.verdict import Kind
+from verdigris.sandbox import child
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-needs_sandbox = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox can be made here")
+needs_sandbox = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 
 ANYTHING = """
 
@@ -30,30 +39,32 @@ def world(tmp_path: Path) -> World:
     return make_live_world(tmp_path / "repo")
 
 
+@pytest.fixture
+def green(tmp_path: Path) -> World:
+    return make_green_live_world(tmp_path / "repo")
+
+
 @needs_sandbox
-def test_a_green_that_does_not_depend_on_its_assertions_is_hollow(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + ANYTHING)
-    done = world.settle()
+def test_a_green_that_does_not_depend_on_its_assertions_is_hollow(green: World) -> None:
+    green.write("calc.py", CALC + ANYTHING)
+    done = green.settle()
     assert done.verdict.kind is Kind.HOLLOW
     assert any("tests/test_sub.py:5" in reason for reason in done.verdict.reasons)
-    assert world.read("tests/test_sub.py") == TEST_SUB
-    assert world.state.strikes == {SUB_ID: 1}
+    assert green.read("tests/test_sub.py") == TEST_SUB
+    assert green.state.strikes == {SUB_ID: 1}
 
 
-def test_source_that_knows_its_tests_is_refused_whatever_the_tests_say(world: World) -> None:
-    world.green()
+def test_source_that_knows_its_tests_is_refused_whatever_the_tests_say(green: World) -> None:
     knowing = "\n\ndef sub(a, b):\n    return 2 if 'pytest' in sys.modules else 0\n"
-    world.write("calc.py", "import sys\n\n\n" + CALC + knowing)
-    done = world.settle()
+    green.write("calc.py", "import sys\n\n\n" + CALC + knowing)
+    done = green.settle()
     assert done.verdict.kind is Kind.HOLLOW
     assert "calc.py" in done.verdict.reasons[0]
 
 
-def test_honest_code_is_accepted_without_a_concern(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    done = world.settle()
+def test_honest_code_is_accepted_without_a_concern(green: World) -> None:
+    green.write("calc.py", CALC + SUB)
+    done = green.settle()
     assert (done.verdict.kind, done.verdict.concerns) == (Kind.ACCEPTED, ())
 
 
@@ -76,8 +87,7 @@ def test_a_concern_is_recorded_or_blocks_as_configured(tmp_path: Path, rule: str
 def test_a_line_that_no_claimed_test_runs_is_recorded_or_blocks_as_configured(
     tmp_path: Path, rule: str, kind: Kind
 ) -> None:
-    world = make_live_world(tmp_path / "repo", f"uncovered: {rule}\n")
-    world.green()
+    world = make_green_live_world(tmp_path / "repo", f"uncovered: {rule}\n")
     world.write("calc.py", CALC + SUB + "\n\ndef idle(a):\n    return a\n")
     verdict = world.settle().verdict
     assert verdict.kind is kind
@@ -163,10 +173,9 @@ def sub(a, b):
 
 
 @needs_sandbox
-def test_no_run_of_a_set_knows_that_it_is_not_the_first(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + FIRST)
-    done = world.settle()
+def test_no_run_of_a_set_knows_that_it_is_not_the_first(green: World) -> None:
+    green.write("calc.py", CALC + FIRST)
+    done = green.settle()
     assert done.verdict.kind is Kind.HOLLOW
     changes = {r.partition(" → ")[2].partition(":")[0] for r in done.verdict.reasons if "still passes" in r}
     assert len(changes) > 1, done.verdict
@@ -176,10 +185,9 @@ def test_no_run_of_a_set_knows_that_it_is_not_the_first(world: World) -> None:
 @pytest.mark.parametrize(
     "source", [NEAR, READING, COUNTED_BY_TIME], ids=["near is equal", "reads the answer", "looks at times"]
 )
-def test_what_follows_a_false_expectation_is_hollow(world: World, source: str) -> None:
-    world.green()
-    world.write("calc.py", CALC + source)
-    done = world.settle()
+def test_what_follows_a_false_expectation_is_hollow(green: World, source: str) -> None:
+    green.write("calc.py", CALC + source)
+    done = green.settle()
     assert done.verdict.kind is Kind.HOLLOW, done.verdict
 
 
@@ -213,11 +221,10 @@ def sub(a, b):
 
 
 @needs_sandbox
-def test_a_test_that_passes_in_the_suite_alone_proves_nothing(world: World) -> None:
+def test_a_test_that_passes_in_the_suite_alone_proves_nothing(green: World) -> None:
     """Whatever it tells the runs apart by."""
-    world.green()
-    world.write("calc.py", CALC + QUIET)
-    done = world.settle()
+    green.write("calc.py", CALC + QUIET)
+    done = green.settle()
     assert done.verdict.kind is Kind.BROKEN, done.verdict
     assert any("passes in the suite" in reason for reason in done.verdict.reasons)
 
@@ -328,10 +335,9 @@ class Same(int):
 
 
 @needs_sandbox
-def test_a_later_turn_cannot_hollow_out_what_was_proven(world: World) -> None:
-    world.green()
-    world.write("calc.py", SAME + "def add(a, b):\n    return Same(0)\n" + SUB)
-    done = world.settle()
+def test_a_later_turn_cannot_hollow_out_what_was_proven(green: World) -> None:
+    green.write("calc.py", SAME + "def add(a, b):\n    return Same(0)\n" + SUB)
+    done = green.settle()
     assert done.verdict.kind is Kind.HOLLOW, done.verdict
     assert all("tests/test_add.py" in reason for reason in done.verdict.reasons)
 
@@ -339,8 +345,7 @@ def test_a_later_turn_cannot_hollow_out_what_was_proven(world: World) -> None:
 @needs_sandbox
 def test_what_was_hollow_before_the_turn_is_only_noted(tmp_path: Path) -> None:
     hollow = {"calc.py": SAME + "def add(a, b):\n    return Same(0)\n"}
-    world = make_live_world(tmp_path / "repo", **hollow)
-    world.green()
+    world = make_green_live_world(tmp_path / "repo", **hollow)
     world.write("calc.py", SAME + "def add(a, b):\n    return Same(1)\n" + SUB)
     done = world.settle()
     assert done.verdict.kind is Kind.ACCEPTED, done.verdict
@@ -361,8 +366,7 @@ SLOW = "\n\ndef sub(a, b):\n    import time\n\n    time.sleep({})\n    return a 
 def test_time_that_the_code_uses_up_is_a_doubt_unless_it_always_did(
     tmp_path: Path, red: str, kind: Kind
 ) -> None:
-    world = make_live_world(tmp_path / "repo", "liveness: {seconds: 2}\n", **{"calc.py": CALC + red})
-    world.green()
+    world = make_green_live_world(tmp_path / "repo", "liveness: {seconds: 2}\n", **{"calc.py": CALC + red})
     world.write("calc.py", CALC + SLOW.format(3))
     done = world.settle()
     assert done.verdict.kind is kind, done.verdict
@@ -383,9 +387,8 @@ def test_a_slow_test_is_accepted_with_the_tries_that_fit(tmp_path: Path) -> None
 
 
 @needs_sandbox
-def test_liveness_leaves_no_trace_in_the_tree(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    before = world.repo.git("status", "--porcelain", "--ignored")
-    assert world.settle().verdict.accepted
-    assert world.repo.git("status", "--porcelain", "--ignored") == before
+def test_liveness_leaves_no_trace_in_the_tree(green: World) -> None:
+    green.write("calc.py", CALC + SUB)
+    before = green.repo.git("status", "--porcelain", "--ignored")
+    assert green.settle().verdict.accepted
+    assert green.repo.git("status", "--porcelain", "--ignored") == before

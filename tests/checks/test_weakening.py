@@ -6,10 +6,11 @@ import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, NODE, NODE_CONFIG, RUST, RUST_CONFIG, make_tool_world
 from support.turns import SUB_ID, TEST_ADD, TEST_SUB, World, make_world
-from verdigris.checks.weakening import find_losses
+from verdigris.checks.weakening import describe_weakening, find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
+from verdigris.languages.findings import Weakening
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import revise
 
@@ -110,3 +111,13 @@ def test_an_annotations_slug_is_a_name_in_every_language(
     assert find_losses(world.project, world.state, tree).blocking
     revise(world.project, ["sum"], "nobody adds any more")
     assert not find_losses(world.project, world.state, tree).blocking
+
+
+@pytest.mark.quick
+def test_a_check_that_reads_as_before_is_not_told_as_a_change_of_its_text() -> None:
+    same = Weakening("changed", "tests/test_a.py", 9, "assert size == LIMIT", "assert size == LIMIT")
+    assert describe_weakening(same) == (
+        "tests/test_a.py:9: changed: `assert size == LIMIT` reads as before; names in it come from elsewhere"
+    )
+    other = Weakening("changed", "tests/test_a.py", 9, "assert a == 1", "assert a == 2")
+    assert describe_weakening(other) == "tests/test_a.py:9: changed: was `assert a == 1` is `assert a == 2`"

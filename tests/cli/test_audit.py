@@ -40,6 +40,15 @@ def test_a_table_is_shown_files_are_written_and_the_exit_code_gates(cli: Cli, tm
 
 
 @pytest.mark.slow
+def test_of_one_change_it_tells_what_is_run_and_of_many_it_does_not(cli: Cli) -> None:
+    one = cli.tdd("audit", "HEAD~2..HEAD~1", "--fresh").err.splitlines()
+    assert one[:3] == ["1 change to judge", "  all tests before the change …", "  all tests after it …"]
+    assert one[-1].endswith("test-driven")
+    many = cli.tdd("audit", "HEAD~2..HEAD", "--fresh").err.splitlines()
+    assert [line.split()[0][:2] for line in many] == ["2", "[1", "[2"]
+
+
+@pytest.mark.slow
 def test_a_saved_report_is_shown_again_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
     saved = tmp_path / "report.json"
     saved.write_text(cli.ok("audit", "HEAD~2..HEAD", "--json").out)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from support import audits
-from verdigris.cli.drivers.audit_reports import ReportFiles, read_report, show_command, write_reports
+from verdigris.cli.drivers.audit import ReportFiles, read_report, show_command, write_reports
 from verdigris.core.errors import StorageError, UserError
 from verdigris.drivers.audit.report import render_report
 from verdigris.views.audit.formats import FORMATS

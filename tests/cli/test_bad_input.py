@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from support.gitrepo import make_repo
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("remembered_runs")
 
 SUB = "tests/test_sub.py::test_sub"
 NAMES = ("with space, quo'te\"s", "new\nline", os.fsdecode("ü".encode() + b"\xff"), "-dash[x]*")
@@ -187,23 +190,25 @@ def test_init_on_a_read_only_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_names_that_are_hard_to_spell(name: str, cli: Cli) -> None:
-    test = f"tests/{name}/test_sub.py"
-    source = f"{name}.py"
-    cli.repo.write(source, "x = 1\n")
+def test_names_that_are_hard_to_spell(cli: Cli) -> None:
+    """All of them in one turn."""
+    sources = {f"tests/{name}/test_{n}.py::test_x": f"{name}.py" for n, name in enumerate(NAMES)}
+    for source in sources.values():
+        cli.repo.write(source, "x = 1\n")
     cli.ok("aside")
-    load = f"import os, runpy\nG = runpy.run_path(os.fsdecode({os.fsencode(source)!r}))\n\n\n"
-    cli.repo.write(test, load + "def test_x():\n    assert G['x'] == 2\n")
-    cli.repo.write(source, "# STUB:TDD\nx: int = 0\n")
-    ran = cli.tdd("test", "--json", "--", f"{test}::test_x")
-    assert (ran.code, [t["red"] for t in ran.json["tests"]]) == (1, ["valid"]), ran
-    assert ran.json["tests"][0]["id"] == f"{test}::test_x"
-    claimed = cli.tdd("claim", "--json", "--", f"{test}::test_x", source)
-    assert (claimed.code, claimed.json["targets"]) == (0, [source]), claimed
-    cli.repo.write(source, "x = 2\n")
+    for test, source in sources.items():
+        load = f"import os, runpy\nG = runpy.run_path(os.fsdecode({os.fsencode(source)!r}))\n\n\n"
+        cli.repo.write(test.partition("::")[0], load + "def test_x():\n    assert G['x'] == 2\n")
+        cli.repo.write(source, "# STUB:TDD\nx: int = 0\n")
+    ran = cli.tdd("test", "--json", "--", *sources)
+    assert ran.code == 1, ran
+    assert {test["id"]: test["red"] for test in ran.json["tests"]} == dict.fromkeys(sources, "valid")
+    for test, source in sources.items():
+        claimed = cli.tdd("claim", "--json", "--", test, source)
+        assert (claimed.code, claimed.json["targets"]) == (0, [source]), claimed
+        cli.repo.write(source, "x = 2\n")
     status = cli.ok("status")
-    assert len([line for line in status.out.splitlines() if "test_sub.py" in line]) == 1
+    assert len([line for line in status.out.splitlines() if re.search(r"test_\d\.py", line)]) == len(NAMES)
     settled = cli.tdd("settle", "--json")
     assert settled.json["verdict"] == "accepted", settled
 

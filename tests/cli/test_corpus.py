@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from support.cli import FIXED, RED, Cli
+from support.late_imports import needs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("detect_secrets", reason="the extra verdigris[corpus] is not installed")
+pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 TEST = "tests/test_sub.py"
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.cli.demo import DemoScreen
+from verdigris.core.verdict import Kind
 from verdigris.drivers import demo as s
 
 if TYPE_CHECKING:
@@ -42,13 +43,34 @@ def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> No
     assert max(map(len, made)) <= 80
 
 
-@pytest.mark.slow
-def test_on_a_terminal_each_answer_has_a_colour_of_its_own(bare_cli: Cli) -> None:
-    ran = bare_cli.on_a_terminal("demo", env={"TMPDIR": str(bare_cli.repo.home)})
-    assert ran.code == 0, ran
+def test_on_a_terminal_each_answer_has_a_colour_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NO_COLOR", "CI"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    screen = DemoScreen()
+    screen.show(s.DeniedScene("red-first", "no", "yes"))
+    screen.show(s.RedScene("AssertionError"))
+    screen.show(s.JudgedScene(Kind.HOLLOW, "", ("why",)))
+    screen.show(s.JudgedScene(Kind.ACCEPTED, "test_a"))
+    out = capsys.readouterr().out
     for sign, colour in COLOURS.items():
-        assert f"\x1b[{colour}m  {sign}" in ran.out, sign
+        assert f"\x1b[{colour}m  {sign}" in out, sign
     assert len(set(COLOURS.values())) == len(COLOURS)
+
+
+def test_on_a_terminal_an_answer_waits_until_what_it_answers_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    screen = DemoScreen()
+    screen.show(s.EditScene("a.py", ("+ x",)))
+    screen.show(s.DeniedScene("red-first", "no", "yes"))
+    screen.show(s.RedScene("AssertionError"))
+    screen.show(s.JudgedScene(Kind.ACCEPTED, "test_a"))
+    assert pauses == [0.25, 0.4, 0.4, 0.5]
 
 
 @pytest.mark.parametrize(("variable", "coloured"), [("NO_COLOR", False), ("CI", False), ("ANY", True)])

@@ -47,7 +47,7 @@ def test_without_git_it_still_reports(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_without_git_commands_say_so(cli: Cli, tmp_path: Path) -> None:
-    ran = cli.tdd("aside", env={"PATH": str(tmp_path)})
+    ran = cli.tdd("uninit", env={"PATH": str(tmp_path)})
     assert ran.code == 69
     assert "git" in ran.err
 

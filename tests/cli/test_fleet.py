@@ -69,6 +69,7 @@ def test_a_machine_run_is_a_unit_and_what_it_proved_can_be_exported(tmp_path: Pa
         "client": "machine",
         "context": "machine:implementor",
         "model": "replay:talk.jsonl",
+        "name": "",
     }
     assert "holds" in cli.ok("corpus", "verify", str(tmp_path / "corpus")).out
 

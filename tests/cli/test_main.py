@@ -19,6 +19,8 @@ from verdigris.cli.commands import COMMANDS, overview
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
 DOCS = Path(__file__).parents[2] / "docs"
 SOURCE = Path(__file__).parents[2] / "src"
 HEAVY = ("rich", "yaml", "msgspec", "click", "subprocess", "dataclasses")

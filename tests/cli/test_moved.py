@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.cli.turns import worktree
-from verdigris.turns.git.sync import Moved
+from verdigris.cli import worktree
+from verdigris.turns.git import Moved
 
 pytestmark = pytest.mark.quick
 

@@ -13,6 +13,8 @@ from support.cli import FIXED, RED, SOURCE, Cli
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.usefixtures("remembered_runs")
+
 SUB = "tests/test_sub.py::test_sub"
 DENIED, MISUSED, FAULT = 3, 2, 70
 MOST_MOVES = 9

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.cli.turns import verdicts as view
+from verdigris.cli import turn as view
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
 from verdigris.turns.refactor import RefactorResult as RefactorEnded
@@ -43,15 +43,15 @@ def _settlement(verdict: Verdict, **facts: object) -> Settlement:
 def test_a_person_gets_one_block_and_a_model_the_footer_behind_it() -> None:
     settled = _settlement(Verdict(Kind.ACCEPTED), accepted=("t::claimed",))
     lines = view.settled_lines(settled)
-    assert [line.text for line in lines] == ["accepted: t::claimed", "next: write a test"]
+    assert [line.text for line in lines] == ["accepted", "  t::claimed", "next: write a test"]
     assert lines[0].dot == "green"
     assert [line.text for line in view.settled_lines(settled, for_model=True)][-1] == "[tdd] the footer"
 
 
-def test_several_claims_are_accepted_in_one_word_and_listed_behind_it() -> None:
+def test_claims_are_accepted_in_one_word_with_a_line_of_its_own_and_listed_below_it() -> None:
     settled = _settlement(Verdict(Kind.ACCEPTED, (), ("a table",)), accepted=("t::a", "t::b"))
     texts = [line.text for line in view.settled_lines(settled)]
-    assert texts == ["accepted: 2 tests", "  t::a", "  t::b", "  concern: a table", "next: write a test"]
+    assert texts == ["accepted", "  t::a", "  t::b", "  concern: a table", "next: write a test"]
 
 
 def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:

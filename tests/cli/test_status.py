@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.cli.turns import worktree as view
+from verdigris.cli import worktree as view
 from verdigris.core.actions import Unclaimed
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, LaidAside, OpenTestBug, Phase, Red, Turn, WorktreeState

@@ -11,7 +11,7 @@ from verdigris.core.fold import REMEMBERED_GROUNDS, StateFolding, fold
 from verdigris.core.records import Record
 from verdigris.core.report import Status
 from verdigris.core.state import Configuration, Phase, State, WorktreeState
-from verdigris.core.turn_fold import REMEMBERED_REDS
+from verdigris.core.turn_events import REMEMBERED_REDS
 
 
 def records(*events: Event, worktree: str = "main") -> list[Record]:

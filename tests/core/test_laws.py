@@ -17,8 +17,7 @@ from verdigris.core.policy import decide
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-from verdigris.core.verdict.turn_events import (
+from verdigris.core.turn_events import (
     OracleFacts,
     accepted_events,
     claim_events,
@@ -26,6 +25,7 @@ from verdigris.core.verdict.turn_events import (
     settled_event,
     struck_out,
 )
+from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -85,7 +85,9 @@ def test_modules_and_functions_that_a_page_names_exist(page: Path) -> None:
             if "/" in word and word.split("/")[0] in tops:
                 if not _holds(word.rstrip("/")):
                     missing.append(word)
-            elif re.fullmatch(r"[a-z_]+\.py", word) and word not in {path.name for path in _our_files()}:
+            elif re.fullmatch(r"[a-z_/]+\.py", word) and not any(
+                path.as_posix().endswith(f"/{word}") for path in _our_files()
+            ):
                 missing.append(word)
     assert missing == [], f"{_name(page)} names what is not there: correct the page"
 

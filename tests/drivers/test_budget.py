@@ -28,7 +28,7 @@ def ask(words: int) -> Ask:
 def test_each_call_is_counted_and_the_budget_is_looked_at_before_the_next() -> None:
     seen: list[Happening] = []
     meter = Meter(150, seen.append)
-    model = meter.metered(Counting(100), 1, TESTER)
+    model = meter.meter_model(Counting(100), 1, TESTER)
     model.ask(ask(90))
     model.ask(ask(95))
     with pytest.raises(BudgetUsedUp, match="150 tokens is used up"):
@@ -39,7 +39,7 @@ def test_each_call_is_counted_and_the_budget_is_looked_at_before_the_next() -> N
 
 def test_a_server_that_seems_to_cut_long_prompts_is_told_of_once() -> None:
     seen: list[Happening] = []
-    model = Meter(0, seen.append).metered(Counting(2048), 1, TESTER)
+    model = Meter(0, seen.append).meter_model(Counting(2048), 1, TESTER)
     for words in (3_000, 9_000, 9_000):
         model.ask(ask(words))
     assert [type(happening) for happening in seen] == [Asked, Noted, Asked, Asked]
@@ -80,8 +80,8 @@ def test_cached_tokens_have_a_price_of_their_own_and_unknown_ones_cost_all() -> 
 def test_each_role_costs_what_its_own_model_costs() -> None:
     seen: list[Happening] = []
     meter = Meter(0, seen.append, {"tester": Prices(1_000.0, 0.0), "implementor": Prices(10_000.0, 0.0)})
-    meter.metered(Counting(100), 1, TESTER).ask(ask(90))
-    meter.metered(Counting(100), 2, IMPLEMENTOR).ask(ask(90))
+    meter.meter_model(Counting(100), 1, TESTER).ask(ask(90))
+    meter.meter_model(Counting(100), 2, IMPLEMENTOR).ask(ask(90))
     assert meter.cost == pytest.approx(0.1 + 1.0)
     assert [one.cost for one in seen if isinstance(one, Asked)] == pytest.approx([0.1, 1.1])
 
@@ -90,6 +90,6 @@ def test_what_a_run_costs_is_unknown_once_a_role_without_a_price_was_asked() -> 
     assert Meter(0, lambda _: None).cost is None
     meter = Meter(0, lambda _: None, {"tester": Prices(1.0, 1.0)})
     assert meter.cost == 0.0
-    meter.metered(Counting(100), 1, IMPLEMENTOR).ask(ask(90))
-    meter.metered(Counting(100), 2, TESTER).ask(ask(90))
+    meter.meter_model(Counting(100), 1, IMPLEMENTOR).ask(ask(90))
+    meter.meter_model(Counting(100), 2, TESTER).ask(ask(90))
     assert meter.cost is None

@@ -16,8 +16,16 @@ from verdigris.cli.demo import LANGUAGES
 from verdigris.core.errors import ToolMissing
 from verdigris.core.records import Actor
 from verdigris.drivers import demo as s
-from verdigris.drivers.demo import recordings
-from verdigris.drivers.demo.play import play, prepare, script_of
+from verdigris.drivers.demo.play import (
+    KATA_STEPS,
+    KATA_TALK,
+    SPEC_TALK,
+    build_kata,
+    build_spec,
+    play,
+    prepare,
+    script_of,
+)
 from verdigris.drivers.happenings import Noted, Refused
 from verdigris.languages.registry import readers
 from verdigris.models.recording import read_recording
@@ -160,17 +168,17 @@ def test_a_program_that_rustup_left_without_a_toolchain_is_told_from_a_missing_o
 
 
 def test_the_recording_of_the_kata_is_of_the_whole_script() -> None:
-    places = read_recording(recordings.KATA_TALK)
+    places = read_recording(KATA_TALK)
     turns = leap_year_unittest.script().turns
     answers = [exchange.reply.text for place in places.values() for exchange in place]
     assert answers == [turn.answer for turn in turns], ANEW
-    assert len(turns) == recordings.KATA_STEPS
+    assert len(turns) == KATA_STEPS
 
 
 @pytest.mark.slow
 def test_the_machine_builds_the_kata_with_nothing_but_unittest(tmp_path: Path) -> None:
     happenings: list[Happening] = []
-    ended = recordings.build_kata(tmp_path / "kata", Actor(client="demo"), happenings.append)
+    ended = build_kata(tmp_path / "kata", Actor(client="demo"), happenings.append)
     assert (ended.outcome, len(ended.commits), ended.points) == ("steps-made", 4, ())
     notes = [happening.text for happening in happenings if isinstance(happening, Noted)]
     assert len(notes) == 1, (notes, ANEW)
@@ -178,7 +186,7 @@ def test_the_machine_builds_the_kata_with_nothing_but_unittest(tmp_path: Path) -
 
 
 def test_the_recording_of_the_spec_is_of_all_its_answers() -> None:
-    places = read_recording(recordings.SPEC_TALK)
+    places = read_recording(SPEC_TALK)
     answers = [exchange.reply.text for place in places.values() for exchange in place]
     assert answers == [text for texts in shipping_unittest.ANSWERS.values() for text in texts], ANEW
 
@@ -186,7 +194,7 @@ def test_the_recording_of_the_spec_is_of_all_its_answers() -> None:
 @pytest.mark.slow
 def test_a_spec_becomes_evidence_with_nothing_but_unittest(tmp_path: Path) -> None:
     happenings: list[Happening] = []
-    ended = recordings.build_spec(tmp_path / "spec", Actor(client="demo"), happenings.append)
+    ended = build_spec(tmp_path / "spec", Actor(client="demo"), happenings.append)
     assert (ended.outcome, len(ended.commits)) == ("cycle-done", 3)
     assert [one.role for one in happenings if isinstance(one, Refused)] == ["coder"]
     notes = [happening.text for happening in happenings if isinstance(happening, Noted)]

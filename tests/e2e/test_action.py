@@ -264,3 +264,19 @@ def test_an_old_python_is_told_before_anything_is_installed(
     step = next(step for step in STEPS if step["name"] == "Install Verdigris")
     assert runner._step(step, {"action_path": str(ROOT)}, {"env": "present"}) == 1
     assert "Verdigris needs Python 3.11. Put 'uses: actions/setup-python@v5'" in runner.said
+
+
+@pytest.mark.parametrize(("wanted", "brought"), [("lock", True), ("uv", True), ("present", False)])
+def test_uv_comes_along_where_environments_are_built(
+    origin: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, *, brought: bool
+) -> None:
+    runner = Runner(origin, tmp_path / "temp")
+    python = tmp_path / "temp/verdigris/bin/python"
+    python.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> "{tmp_path}/installed"\n')
+    python.chmod(0o755)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/bash").symlink_to(shutil.which("bash") or "bash")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    step = next(step for step in STEPS if step["name"] == "Install Verdigris")
+    assert runner._step(step, {"action_path": str(ROOT)}, {"env": wanted}) == 0
+    assert (tmp_path / "installed").exists() is brought

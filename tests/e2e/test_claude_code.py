@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +15,8 @@ from verdigris.gates.clients.claude.settings import LOCAL, SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from support.anthropic_model import Model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -29,11 +31,72 @@ def place(tmp_path: Path, program: Path) -> Place:
     return make_place(tmp_path / "repo")
 
 
+@dataclass(frozen=True)
+class GatedSessions:
+    """One here and one in a linked worktree, both played to their ends; what they left is only read."""
+
+    place: Place
+    playing: Model
+    other: Place
+    playing_there: Model
+
+
+WRONG = "\n\ndef sub(a, b):\n    return 0\n"
+SNEAKY = "f=$(printf '%s' tests/test_ sub.py | tr -d ' '); printf 'assert True' > \"$f\"; echo x > notes.md"
+PIPELINE = "tdd test tests/test_add.py | tail -1; tdd off --why x; echo $?; tdd status | head -1"
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory, program: Path) -> GatedSessions:
+    """The source is edited before there is a red, then wrongly, twice, then rightly.
+
+    Meanwhile the shell reaches for the frozen test, and another client, which was started in a folder of
+    another worktree, edits that one.
+    """
+    folder = tmp_path_factory.mktemp("gated")
+    place = make_place(folder / "repo", live=True)
+    other = beside(place, folder)
+    script = (
+        *edit(place),
+        *red(place),
+        *edit(place, WRONG),
+        "I am done.",
+        place.append("calc.py", "return 0", "return 2"),
+        "I am done.",
+        bash(f"cp calc.py seen.md; tdd test {SUB_ID}; tdd claim {SUB_ID} calc.py && tdd restore a1"),
+        bash(SNEAKY),
+        bash(PIPELINE),
+        reading(place, "calc.py"),
+        place.append("calc.py", "return 2", "return a - b"),
+    )
+    # Its personal settings come with its first session, which takes the client a moment to see.
+    waiting = [bash("true") for _ in range(3)]
+    both = bash("cd .. && echo x > tests/test_add.py; echo x > notes.md")
+    with (
+        model(*script) as here,
+        model(other.write("more.py", "X = 1\n"), *waiting, both) as there,
+        place.claude.popen(here, "go") as first,
+        other.claude.popen(there, "go") as second,
+    ):
+        second.communicate(timeout=200)
+        first.communicate(timeout=200)
+    return GatedSessions(place, here, other, there)
+
+
+def beside(place: Place, folder: Path) -> Place:
+    """A linked worktree of the same repository; the client in its subfolder has a home of its own."""
+    root = folder / "other"
+    place.cli.repo.git("worktree", "add", "-q", str(root))
+    (folder / ".claude").mkdir()
+    (root / "docs").mkdir()
+    claude = ClaudeCode(root / "docs", folder, place.claude.environment)
+    return Place(Cli(replace(place.cli.repo, root=root)), claude)
+
+
 def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_stop(
-    tmp_path: Path, program: Path
+    sessions: GatedSessions,
 ) -> None:
-    place = make_place(tmp_path / "repo", live=True)
-    playing, _ = place.plays(*edit(place), *red(place), *edit(place))
+    place, playing = sessions.place, sessions.playing
     denied = playing.results()[1]
     assert "red-first" in denied
     assert "tdd test ID" in denied, "the model sees the next move"
@@ -44,19 +107,33 @@ def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_sto
 
 
 def test_shell_writes_to_a_frozen_test_have_no_effect_and_the_kernel_answers_in_pipelines(
-    place: Place,
+    sessions: GatedSessions,
 ) -> None:
-    sneaky = (
-        "f=$(printf '%s' tests/test_ sub.py | tr -d ' '); printf 'assert True' > \"$f\"; echo x > notes.md"
-    )
-    pipeline = bash("tdd test tests/test_add.py | tail -1; tdd off --why x; echo $?")
-    playing, _ = place.plays(
-        *red(place), *edit(place, "\n\ndef sub(a, b):\n    return 0\n"), bash(sneaky), pipeline
-    )
+    place, playing = sessions.place, sessions.playing
     assert place.read("tests/test_sub.py") == TEST_SUB
     assert place.read("notes.md") == "x\n", playing.results()
-    assert "3" in playing.results()[-1].splitlines(), "refused"
-    assert place.phase() == "green"
+    answered = playing.results()[-3]
+    assert "3" in answered.splitlines(), "refused"
+    assert "phase green" in answered, "and nothing was switched off"
+
+
+def test_two_strikes_lay_aside_and_the_next_claim_brings_it_back(sessions: GatedSessions) -> None:
+    place, playing = sessions.place, sessions.playing
+    assert "still-red" in playing.told()
+    assert "sub" not in place.read("seen.md")
+    assert "return a - b" in place.read("calc.py"), playing.results()
+
+
+def test_two_clients_on_two_worktrees_do_not_mix_and_one_in_a_subfolder_has_the_gate_too(
+    sessions: GatedSessions,
+) -> None:
+    place, other, there = sessions.place, sessions.other, sessions.playing_there
+    assert "red-first" in there.results()[0]
+    assert not (other.root / "more.py").exists()
+    assert (other.root / "notes.md").exists(), there.results()[-1][-1500:]
+    assert other.read("notes.md") == other.read("tests/test_add.py") == "x\n"
+    assert other.phase() == place.phase() == "red"
+    assert [event["worktree"] for event in place.events("accepted")] == ["main"], sessions.playing.results()
 
 
 def test_a_persons_word_comes_through_the_prompt(place: Place) -> None:
@@ -78,57 +155,3 @@ def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place) -> None:
     playing, _ = place.plays(*(place.write(name, "words") for name in (*silent, "notes.md")))
     assert [name for name in silent if (place.root / name).exists()] == [], playing.results()
     assert (place.root / "notes.md").exists(), "where it answers, nothing is blocked"
-
-
-def test_two_strikes_lay_aside_and_the_next_claim_brings_it_back(place: Place) -> None:
-    wrong = "\n\ndef sub(a, b):\n    return 0\n"
-    playing, _ = place.plays(
-        *red(place),
-        *edit(place, wrong),
-        "I am done.",
-        place.append("calc.py", "return 0", "return 2"),
-        "I am done.",
-        bash(f"cp calc.py seen.md; tdd test {SUB_ID}; tdd claim {SUB_ID} calc.py && tdd restore a1"),
-        reading(place, "calc.py"),
-        place.append("calc.py", "return 2", "return a - b"),
-    )
-    told = playing.told()
-    assert "still-red" in told
-    assert "sub" not in place.read("seen.md")
-    assert "return a - b" in place.read("calc.py"), playing.results()
-    assert [event["test_id"] for event in place.events("accepted")] == [SUB_ID]
-
-
-def test_two_clients_on_two_worktrees_do_not_mix(place: Place, tmp_path: Path) -> None:
-    other_root = tmp_path / "other"
-    place.cli.repo.git("worktree", "add", "-q", str(other_root))
-    other = Place(
-        Cli(replace(place.cli.repo, root=other_root)),
-        ClaudeCode(other_root, tmp_path, place.claude.environment),
-    )
-    (tmp_path / ".claude").mkdir()
-    # Its personal settings come with its first session, which takes the client a moment to see.
-    waiting = [bash("true") for _ in range(3)]
-    both = bash("echo x > tests/test_add.py; echo x > notes.md")
-    with (
-        model(*red(place), *edit(place)) as here,
-        model(*edit(other), *waiting, both) as there,
-        place.claude.popen(here, "go") as first,
-        other.claude.popen(there, "go") as second,
-    ):
-        second.communicate(timeout=200)
-        first.communicate(timeout=200)
-    assert "red-first" in there.results()[1]
-    assert other.read("calc.py").count("def") == 1
-    assert (other.root / "notes.md").exists(), there.results()[-1][-1500:]
-    assert other.read("notes.md") == other.read("tests/test_add.py") == "x\n"
-    assert other.phase() == place.phase() == "red"
-    assert [event["worktree"] for event in place.events("accepted")] == ["main"], here.results()
-
-
-def test_a_client_started_in_a_subfolder_has_the_gate_too(place: Place) -> None:
-    (place.root / "docs").mkdir()
-    below = ClaudeCode(place.root / "docs", place.claude.home, place.claude.environment)
-    with model(place.write("more.py", "X = 1\n")) as playing:
-        assert below.run(playing).code == 0
-    assert "red-first" in playing.results()[-1]

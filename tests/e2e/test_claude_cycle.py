@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from support.anthropic_model import Model, Step
+    from support.anthropic_model import Model, Script, Step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -41,9 +41,8 @@ def program() -> Path:
     return installed()
 
 
-@pytest.fixture
-def place(tmp_path: Path, program: Path) -> Place:
-    made = make_place(tmp_path / "repo")
+def make_cycle_place(root: Path) -> Place:
+    made = make_place(root)
     made.cli.repo.write(SPEC_PATH, SPEC.replace("active", "draft"))
     made.cli.ok("init", "--yes", "--agent", "claude", "--cycle")
     made.cli.ok("spec", "activate", SPEC_PATH)
@@ -71,15 +70,36 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
 
 
+def by_shell(path: str, text: str) -> str:
+    return f"cat > {path} <<'END'\n{text}END\n"
+
+
 def make_plan(place: Place) -> tuple[Step, ...]:
-    start = bash(f"tdd cycle start {SPEC_PATH}")
-    return (start, agent("tdd-planner"), place.write(PLAN_PATH, PLAN), "planned", bash("tdd cycle advance"))
+    """Tests and source are reached for first."""
+    return (
+        bash(f"tdd cycle start {SPEC_PATH}"),
+        bash(by_shell("tests/test_x.py", TESTS) + by_shell("calc.py", CODE)),
+        place.write(TEST_PATH, TESTS),
+        agent("tdd-planner"),
+        place.write(PLAN_PATH, PLAN),
+        "planned",
+        bash("tdd cycle advance"),
+    )
 
 
-def write_tests(place: Place, *more: Step) -> tuple[Step, ...]:
-    stub = place.write("calc.py", STUB)
-    tests = (reading(place, "calc.py"), stub, place.write(TEST_PATH, TESTS), bash("tdd test"))
-    return (agent("tdd-test-author"), *tests, bash("tdd cycle advance"), *more, "handed in")
+def write_tests(place: Place) -> tuple[Step, ...]:
+    """Source and spec are reached for first; at last the author, and then the leader, overstep."""
+    return (
+        agent("tdd-test-author"),
+        bash(by_shell("calc.py", CODE) + f"echo >> {SPEC_PATH}"),
+        reading(place, SPEC_PATH),
+        place.write(SPEC_PATH, "x"),
+        bash(by_shell("calc.py", STUB) + by_shell(TEST_PATH, TESTS) + "tdd cycle advance"),
+        VALIDATE,
+        CHANGED,
+        "handed in",
+        bash(f"rm {TEST_PATH}; echo x >> calc.py; true"),
+    )
 
 
 def write_code(place: Place) -> tuple[Step, ...]:
@@ -92,67 +112,74 @@ def write_code(place: Place) -> tuple[Step, ...]:
     )
 
 
-def test_a_cycle_from_spec_to_evidence(place: Place) -> None:
-    held_out = place.write(".tdd/holdout/tests/test_held_out.py", HELD_OUT)
-    validated = (agent("tdd-validator"), held_out, VALIDATE, "PASS")
-    playing, ran = place.plays(
-        *make_plan(place),
-        *write_tests(place),
-        *validated,
-        bash("tdd cycle freeze"),
-        *write_code(place),
-        bash("tdd cycle advance"),
-        "the cycle is done",
-        prompt=f"/tdd {SPEC_PATH}",
-    )
-    results = given(playing)
-    assert f"The cycle on {SPEC_PATH}" in playing.told(), "the skill"
-    assert "ACTIVATE SPEC-001 EVID-001" in results[-1]
-    assert place.cli.ok("cycle", "verify", "EVID-001").out.startswith("● EVID-001 holds")
-    workers = place.cli.ok("cycle", "status", "--json").json["cycle"]["workers"]
-    contexts = {stage: who for stage, (who,) in workers.items()}
-    assert len(set(contexts.values())) == 4
-    assert not any(ran.result["session_id"] in who for who in contexts.values())
-
-
-def by_shell(path: str, text: str) -> str:
-    return f"cat > {path} <<'END'\n{text}END\n"
-
-
 def resume_author(request: Mapping[str, Any]) -> Step:
     """The same context once more, which is asked to validate its own tests."""
     *_, name = re.findall(r"agentId: (\w+)", json.dumps(request["messages"]))
     return use("SendMessage", to=name, summary="goes on", message=ASKED)
 
 
-def after_resuming(request: Mapping[str, Any]) -> Step:
-    """Leader and author go on side by side: the one waits, the other tries."""
-    if "You turn the plan into tests" in json.dumps(request["system"]):
-        return VALIDATE if ASKED in json.dumps(request["messages"][-1]) else "not done"
-    waited = "waited long" in json.dumps(request["messages"])
-    return "I stop" if waited else bash("for i in $(seq 40); do sleep .2; done; echo waited long | cat")
+def after_resuming(*steps: Step) -> list[Script]:
+    """Leader and author go on side by side: the one waits, and then takes these steps; the other tries."""
+    others = iter((bash("for i in $(seq 40); do sleep .2; done; echo waited long | cat"), *steps))
+
+    def answer(request: Mapping[str, Any]) -> Step:
+        if "You turn the plan into tests" in json.dumps(request["system"]):
+            return VALIDATE if ASKED in json.dumps(request["messages"][-1]) else "not done"
+        return next(others, "the cycle is done")
+
+    return [answer] * 40
 
 
-def test_no_tool_leaves_its_stage_and_no_author_validates(place: Place) -> None:
-    playing, _ = place.plays(
-        bash(f"tdd cycle start {SPEC_PATH}"),
-        bash(by_shell("tests/test_x.py", TESTS) + by_shell("calc.py", CODE)),
-        place.write(TEST_PATH, TESTS),
-        bash(by_shell(PLAN_PATH, PLAN) + "tdd cycle advance"),
-        agent("tdd-test-author"),
-        bash(by_shell("calc.py", CODE) + f"echo >> {SPEC_PATH}"),
-        reading(place, SPEC_PATH),
-        place.write(SPEC_PATH, "x"),
-        bash(by_shell("calc.py", STUB) + by_shell(TEST_PATH, TESTS) + "tdd cycle advance"),
+@dataclass(frozen=True)
+class PlayedCycle:
+    """One session, played to its end; what it left behind is only read."""
+
+    place: Place
+    playing: Model
+    session: str
+    tests: str
+    """As the validator found them, and the source."""
+    source: str
+
+
+@pytest.fixture(scope="module")
+def cycle(tmp_path_factory: pytest.TempPathFactory, program: Path) -> PlayedCycle:
+    place = make_cycle_place(tmp_path_factory.mktemp("cycle") / "repo")
+    held_out = place.write(".tdd/holdout/tests/test_held_out.py", HELD_OUT)
+    keep = bash(f"cp {TEST_PATH} seen_tests.md; cp calc.py seen_source.md")
+    rest = after_resuming(
+        "I stop",
+        keep,
+        agent("tdd-validator"),
+        held_out,
         VALIDATE,
-        CHANGED,
-        "handed in",
-        bash(f"rm {TEST_PATH}; echo x >> calc.py; true"),
-        resume_author,
-        *([after_resuming] * 12),
+        "PASS",
+        bash("tdd cycle freeze"),
+        *write_code(place),
+        bash("tdd cycle advance"),
     )
+    playing, ran = place.plays(
+        *make_plan(place), *write_tests(place), resume_author, *rest, prompt=f"/tdd {SPEC_PATH}"
+    )
+    seen = place.read("seen_tests.md"), place.read("seen_source.md")
+    return PlayedCycle(place, playing, ran.result["session_id"], *seen)
+
+
+def test_a_cycle_from_spec_to_evidence(cycle: PlayedCycle) -> None:
+    place, playing = cycle.place, cycle.playing
+    assert f"The cycle on {SPEC_PATH}" in playing.told(), "the skill"
+    assert "ACTIVATE SPEC-001 EVID-001" in given(playing)[-1]
+    assert place.cli.ok("cycle", "verify", "EVID-001").out.startswith("● EVID-001 holds")
+    workers = place.cli.ok("cycle", "status", "--json").json["cycle"]["workers"]
+    contexts = {stage: who for stage, (who,) in workers.items()}
+    assert len(set(contexts.values())) == 4
+    assert not any(cycle.session in who for who in contexts.values())
+
+
+def test_no_tool_leaves_its_stage_and_no_author_validates(cycle: PlayedCycle) -> None:
+    place, playing = cycle.place, cycle.playing
     results = given(playing)
-    source, wrong_stage, _, both, _, spec, handed_in, validated, *_ = results[1:]
+    source, wrong_stage, _, _, _, both, _, spec, handed_in, validated, unknown, _, removed = results[1:14]
     assert "Put back: tests/test_x.py." in source
     assert "Put back: calc.py. calc.py: The plan is being made" in source
     assert f"next: write the plan to {PLAN_PATH}, then `tdd cycle advance`" in source
@@ -162,12 +189,10 @@ def test_no_tool_leaves_its_stage_and_no_author_validates(place: Place) -> None:
     assert "denied [cycle-spec]" in spec
     assert "stage validate" in handed_in
     assert "denied [self-validation]" in validated
-    assert "denied [unknown-context]" in results[9]
-    removed = results[11]
+    assert "denied [unknown-context]" in unknown
     assert "The tests are being validated" in removed
     assert "from claim to verdict" not in removed, "that is another stage's"
-    assert place.read(TEST_PATH) == TESTS
-    assert place.read("calc.py") == STUB
+    assert (cycle.tests, cycle.source) == (TESTS, STUB)
     refused = [event["actor"]["context"] for event in place.events("denied") if event["rule"] == REFUSED]
     (author,) = place.cli.ok("cycle", "status", "--json").json["cycle"]["workers"]["red"]
     assert [f"claude/agent/{context}" for context in refused] == [author, author], "also when it is resumed"

@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 import time
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -35,20 +36,40 @@ if TYPE_CHECKING:
 
     from support.openai_server import Request, Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 
 
-def test_a_task_becomes_an_accepted_change(tmp_path: Path) -> None:
-    with playing(tmp_path, HONEST) as played:
-        ran = played.code("-p", "Write a calculator that adds.")
-        assert ran.code == 0, ran.err
-        assert ran.out == "add sums two numbers.\n"
-        assert played.repo.read("calculator.py").decode() == GOOD
-        assert played.repo.read(TEST).decode() == TEST_TEXT
-        assert "[tdd] accepted" in ran.err
-        assert "● green add two numbers" in ran.err
-        answers = played.answers()
-    assert "shapes" not in ran.err
+@dataclass(frozen=True)
+class HonestSession:
+    """What is left of one that came on standard input and was played to its end."""
+
+    code: int
+    out: str
+    err: str
+    files: dict[str, str]
+    answers: list[str]
+    requests: list[Request]
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> HonestSession:
+    with playing(tmp_path_factory.mktemp("honest"), HONEST) as played:
+        process = played.start("-p", "-")
+        out, err = process.communicate("Write a calculator that adds.\n", timeout=100)
+        files = {path: played.repo.read(path).decode() for path in ("calculator.py", TEST)}
+        return HonestSession(
+            process.returncode, out, err, files, played.answers(), list(played.server.requests)
+        )
+
+
+def test_a_task_becomes_an_accepted_change(honest: HonestSession) -> None:
+    assert honest.code == 0, honest.err
+    assert honest.out == "add sums two numbers.\n"
+    assert honest.files == {"calculator.py": GOOD, TEST: TEST_TEXT}
+    assert "[tdd] accepted" in honest.err
+    assert "● green add two numbers" in honest.err
+    assert "shapes" not in honest.err
+    answers = honest.answers
     assert "lint" not in answers[0]
     assert "calculator.py (new):" in answers[2]
     assert f"red {TEST_ID}: " in answers[4]
@@ -56,10 +77,12 @@ def test_a_task_becomes_an_accepted_change(tmp_path: Path) -> None:
     assert answers[5].splitlines()[-1].startswith("[tdd] accepted")
 
 
-def test_every_prompt_begins_with_the_one_before_it_and_every_call_is_answered(tmp_path: Path) -> None:
-    with playing(tmp_path, HONEST) as played:
-        played.code("-p", "Write a calculator that adds.")
-        requests = played.server.requests
+def test_a_task_may_come_on_standard_input(honest: HonestSession) -> None:
+    assert honest.requests[0].messages[1]["content"].startswith("Write a calculator that adds.\n")
+
+
+def test_every_prompt_begins_with_the_one_before_it_and_every_call_is_answered(honest: HonestSession) -> None:
+    requests = honest.requests
     for before, after in pairwise(requests):
         assert after.messages[: len(before.messages)] == before.messages
         assert json.dumps(after.body["tools"]) == json.dumps(before.body["tools"])
@@ -81,13 +104,6 @@ def test_the_events_of_a_session_begin_with_its_id_and_end_with_what_it_cost(tmp
     assert ended["cost"] is None
 
 
-def test_a_task_may_come_on_standard_input(tmp_path: Path) -> None:
-    with playing(tmp_path, HONEST) as played:
-        out, err = played.start("-p", "-").communicate("Write a calculator that adds.\n", timeout=100)
-        assert out == "add sums two numbers.\n", err
-        assert played.server.requests[0].messages[1]["content"].startswith("Write a calculator that adds.\n")
-
-
 def test_a_session_that_was_killed_goes_on_and_a_second_one_is_refused_with_its_id(tmp_path: Path) -> None:
     """It is killed while the model is silent in the middle of an answer, with a turn open."""
     silent = threading.Event()
@@ -100,8 +116,7 @@ def test_a_session_that_was_killed_goes_on_and_a_second_one_is_refused_with_its_
         return script[request.number - 1 if request.number < 3 else request.number - 2]
 
     with playing(tmp_path, play) as played:
-        process = played.start("-p", "Write a calculator that adds.", "--json")
-        assert process.stdout is not None
+        process = played.fork("-p", "Write a calculator that adds.", "--json")
         session = json.loads(process.stdout.readline())["session"]
         assert silent.wait(100)
         second = played.code("-p", "Another task.")
@@ -128,7 +143,7 @@ def test_a_call_that_a_kill_cut_off_is_answered_before_the_model_is_asked_again(
         return slow if request.number == 1 else "I give up."
 
     with playing(tmp_path, play) as played:
-        process = played.start("-p", "Wait.")
+        process = played.fork("-p", "Wait.")
         _until((played.repo.root / "begun").exists)
         process.kill()
         process.communicate()
@@ -148,7 +163,7 @@ def test_a_call_that_a_kill_cut_off_is_answered_before_the_model_is_asked_again(
 
 def test_an_interrupt_the_end_of_the_time_and_a_limit_have_exit_codes_of_their_own(tmp_path: Path) -> None:
     with playing(tmp_path, lambda _: Stall()) as played:
-        process = played.start("-p", "Wait.")
+        process = played.fork("-p", "Wait.")
         _until(lambda: bool(played.server.requests))
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -13,6 +13,7 @@ import pytest
 from support.acp_client import SECONDS, acp, check_message, editing, schema, text_block
 from support.cli import TDD, Cli
 from support.code_sessions import FINISH, GOOD, HONEST, KEY, RED, TEST, TEST_ID, call, playing, turn
+from support.late_imports import needs
 from support.openai_server import Answer, Refusal, Stall
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from support.code_sessions import Played
     from support.openai_server import Request, Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    needs("acp", "the SDK of the Agent Client Protocol (verdigris[code]) is missing"),
+]
 TASK = "Write a calculator that adds."
 
 

@@ -19,9 +19,8 @@ import pytest
 
 from support.cli import TDD, Cli
 from support.code_sessions import GOOD, HONEST, call, playing, turn
+from support.late_imports import needs
 from support.openai_server import Stall
-
-pytest.importorskip("textual", reason="the screen needs the extra verdigris[code]")
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from support.code_sessions import Played
     from support.openai_server import Request, Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, needs("textual", "the screen needs the extra verdigris[code]")]
 
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 LEFT_THE_SCREEN = "\x1b[?1049l"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import TDD, Cli
+from support.cli import Cli
 from support.cycle_runs import cast, honest, judged
 from support.cycles import SPEC_PATH, TEST_PATH, TESTS, make_cycle
+from support.forked import start_forked
 from support.machines import edit
 from support.node_tools import installed, present
 from support.openai_server import Stall, rate_limited, serving
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from support.gitrepo import GitRepo
     from support.openai_server import Request, Server, Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 
 
 def config(server: Server) -> str:
@@ -83,17 +84,11 @@ def test_killed_while_the_coder_thinks_and_a_server_that_is_gone(tmp_path: Path)
     with serving(script) as server:
         repo = make_cycle(tmp_path / "project", config=config(server)).repo
         cli = Cli(repo)
-        process = subprocess.Popen(
-            [*TDD, "cycle", "run", SPEC_PATH],
-            cwd=repo.root,
-            env=cli.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        process = start_forked(["cycle", "run", SPEC_PATH], repo.root, cli.environment())
         while process.poll() is None and "You are the coder" not in _asked(server):
             time.sleep(0.05)
         process.kill()
-        shown = process.communicate()[0].decode()
+        shown, _ = process.communicate()
         assert process.returncode == -signal.SIGKILL
         assert "step 3: validator: PASS: no finding" in shown
         silent.clear()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from support.gitrepo import GitRepo
     from support.openai_server import Request, Server, Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 
 
 @pytest.fixture(autouse=True)

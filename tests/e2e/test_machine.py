@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from support.openai_server import Step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 
 KEY = "hush-0123456789-hush"
 YAML = """\

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from support.cli import Ran
     from verdigris.core.records import Record
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("remembered_runs")]
 pytest.importorskip("more_itertools", reason="the reference of the example is not installed: more-itertools")
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "port-itertools"

@@ -82,18 +82,11 @@ def _net(cli: Cli) -> None:
     accepted(cli.tdd("settle", "--json"))
 
 
-def test_dead_code_goes_in_a_refactor(cli: Cli) -> None:
-    cli.ok("refactor", "begin")
-    _edit(cli, "shop/prices.py", "def unused(net):\n    return gross(net) - net\n\n\n", "")
-    accepted(cli.tdd("refactor", "end", "--json"))
-    assert whole(cli)
-
-
-def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(cli: Cli) -> None:
+def test_dead_code_goes_and_with_its_tests_when_a_person_gives_them_up(cli: Cli) -> None:
     cli.ok("refactor", "begin")
     cli.ok("revise", "tests/test_old.py", "--why", "nobody calls old_gross")
     text = cli.repo.read("shop/prices.py").decode()
-    cli.repo.write("shop/prices.py", text.partition("\n\n\ndef old_gross")[0] + "\n")
+    cli.repo.write("shop/prices.py", text.partition("\n\n\ndef unused")[0] + "\n")
     (cli.root / "tests/test_old.py").unlink()
     accepted(cli.tdd("refactor", "end", "--json"))
     _net(cli)
@@ -189,27 +182,19 @@ def test_sold_out():
     assert whole(cli)
 
 
-def test_a_person_saves_documents_in_the_middle_of_a_turn(cli: Cli) -> None:
+def test_a_person_saves_documents_and_another_module_in_the_middle_of_a_turn(cli: Cli) -> None:
+    """The module twice, with the same text: it joins the claim, and nothing is lost."""
     write(cli, NET_RED)
     claim(cli, "shop/prices.py")
     cli.repo.write("README.md", "# Shop\n")
     cli.repo.write("docs/notes.txt", "ask Ann about the rates\n")
+    cli.repo.write("shop/rates.py", "USUAL = 20\n")
     _edit(cli, "shop/prices.py", "def label", "def net(gross):\n    return gross * 5 // 6\n\n\ndef label")
+    cli.repo.write("shop/rates.py", "USUAL = 20\n")
     cli.repo.git("add", "README.md")
     cli.repo.git("commit", "--quiet", "--message", "a person commits a document")
     accepted(cli.tdd("settle", "--json"))
     assert cli.repo.read("docs/notes.txt") == b"ask Ann about the rates\n"
-    assert whole(cli)
-
-
-def test_a_person_saves_another_module_in_the_middle_of_a_turn(cli: Cli) -> None:
-    """Before the last edit, and once more with the same text: it joins the claim, and nothing is lost."""
-    write(cli, NET_RED)
-    claim(cli, "shop/prices.py")
-    cli.repo.write("shop/rates.py", "USUAL = 20\n")
-    _edit(cli, "shop/prices.py", "def label", "def net(gross):\n    return gross * 5 // 6\n\n\ndef label")
-    cli.repo.write("shop/rates.py", "USUAL = 20\n")
-    accepted(cli.tdd("settle", "--json"))
     assert cli.repo.read("shop/rates.py") == b"USUAL = 20\n"
     assert whole(cli)
 
@@ -323,6 +308,7 @@ def test_flaky():
     assert whole(cli)
 
 
+@pytest.mark.usefixtures("as_for_users")
 def test_turns_follow_each_other_and_a_refactor(cli: Cli) -> None:
     _net(cli)
     cli.ok("refactor", "begin")

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from support.kernel_fixtures import homeless, world
+from support.kernel_fixtures import green, homeless, world
 
-__all__ = ["homeless", "world"]
+__all__ = ["green", "homeless", "world"]

@@ -9,7 +9,7 @@ import pytest
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.execution.interpreter import find_interpreter
-from verdigris.sandbox import available
+from verdigris.sandbox.child import available
 
 
 def fake_environment(folder: Path, *, runs: Path | None = None, code: int = 0) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import verdigris
 from verdigris.gates.clients.claude import quick as words
 from verdigris.gates.quick import quick
-from verdigris.gates.quick.quick_state import NO_CLIENT, refresh
+from verdigris.gates.quick.fallback import NO_CLIENT, refresh
 
 if TYPE_CHECKING:
     from support.turns import World

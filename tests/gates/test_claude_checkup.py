@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.clients.claude.checkup import check
-from verdigris.gates.clients.claude.install import install
+from verdigris.gates.clients.claude.install import check, install
 from verdigris.gates.clients.claude.settings import LOCAL, SHARED
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 
 from gates.hooks import ENTRY, payload, run, write
 from support.turns import World, make_world
-from verdigris.gates.quick import files
+from verdigris.gates.quick import quick
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
 from verdigris.storage.open_calls import UNKNOWN, caller, folder_of
@@ -24,7 +24,7 @@ QUICK = {
     *("verdigris", "verdigris.gates", "verdigris.gates.quick", "verdigris.gates.quick.quick"),
     *("verdigris.gates.clients", "verdigris.gates.clients.claude", "verdigris.gates.clients.claude.quick"),
     *(
-        "verdigris.gates.quick.files",
+        "verdigris.gates.quick.quick",
         "verdigris.gates.quick.place",
         "verdigris.storage",
         "verdigris.storage.card",
@@ -102,8 +102,8 @@ def test_after_a_call_nothing_is_loaded_but_the_looks_of_things(world: World) ->
     run(write(world, "notes.md"))
     raw = payload(world, "Edit", "PostToolUse", file_path=str(world.root / "notes.md"))
     loaded = imported(world, raw, "PostToolUse")
-    assert loaded <= {*QUICK, "verdigris.gates.quick.files"}
-    assert files.VERSION == stat_cache.VERSION
+    assert loaded <= {*QUICK, "verdigris.gates.quick.quick"}
+    assert quick.VERSION == stat_cache.VERSION
     world.write("calc.py", world.read("calc.py").replace("+", "-"))
     told = run(payload(world, "Bash", "PostToolUse", command="true"), "PostToolUse")
     assert told.returncode == 0

@@ -17,7 +17,7 @@ from verdigris.core.actions import Allow, FileWrite, Write
 from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
 from verdigris.gates import calls
-from verdigris.gates.quick import quick, quick_state
+from verdigris.gates.quick import fallback, quick
 from verdigris.storage import card
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of
@@ -334,8 +334,8 @@ def test_a_new_card_takes_its_patterns_from_the_one_before(
     before = card.read(str(standing.project.repo.private))
     assert before is not None
     assert before.texts == [regex for _, regex in standing.project.classes.rules]
-    monkeypatch.setattr(quick_state, "_rule", lambda regex: pytest.fail(f"compiled {regex}"))
-    assert quick_state.refresh(standing.project)
+    monkeypatch.setattr(fallback, "_rule", lambda regex: pytest.fail(f"compiled {regex}"))
+    assert fallback.refresh(standing.project)
     after = card.read(str(standing.project.repo.private))
     assert after is not None
     assert after.rules == before.rules
@@ -346,7 +346,7 @@ def test_no_card_is_dealt_while_an_intent_is_open(standing: World) -> None:
 
     tree = standing.project.workspace.snapshot()
     standing.project.record(Formatting(paths=(), tree=tree))
-    assert not quick_state.refresh(standing.project)
+    assert not fallback.refresh(standing.project)
     assert card.read(os.fspath(standing.project.repo.private)) is None
     standing.project.record(Formatted(tree=tree))
 

@@ -18,8 +18,9 @@ OWN = re.compile(
     r"|runners/|execution/(?:tools|resident)/"
 )
 PROGRAMS = {
-    "core/confinement/environment.py": "folders where programs are installed",
+    "core/confinement/needs.py": "folders where programs are installed",
     "core/confinement/protection.py": "caches of tools",
+    "drivers/corpus/formats/swebench.py": "runners for which the harness of SWE-bench has a parser",
     "execution/interpreter.py": "names of the program",
     "setup/doctor_checks.py": "programs that it asks for their version",
 }

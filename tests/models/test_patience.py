@@ -10,19 +10,19 @@ NOW = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 
 
 def test_waits_double_up_to_the_longest_and_then_end() -> None:
-    patience = Patience(tries=5, first=1, longest=3)
-    assert [patience.delay(tried, None, 1.0) for tried in range(1, 6)] == [1, 2, 3, 3, None]
+    patience = Patience(tries=5, first=1, longest=3, jitter=lambda: 1.0)
+    assert [patience.delay(tried, None) for tried in range(1, 6)] == [1, 2, 3, 3, None]
 
 
 def test_jitter_takes_up_to_a_half() -> None:
-    assert Patience(first=4).delay(1, None, 0.0) == 2
+    assert Patience(first=4, jitter=lambda: 0.0).delay(1, None) == 2
 
 
 def test_a_server_is_left_alone_for_as_long_as_it_asks_within_reason() -> None:
-    patience = Patience(obeyed=60)
-    assert patience.delay(1, 42, 0.0) == 42
-    assert patience.delay(1, 61, 0.0) is None
-    assert patience.delay(1, 0, 1.0) == 1
+    patience = Patience(obeyed=60, jitter=lambda: 1.0)
+    assert patience.delay(1, 42) == 42
+    assert patience.delay(1, 61) is None
+    assert patience.delay(1, 0) == 1
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ def test_waits_grow_obey_the_server_and_are_told() -> None:
     told: list[str] = []
     with serving([failing(), failing(), rate_limited("9"), "Hi."]) as server:
         endpoint = endpoint_of("scripted", ModelSettings(server.url))
-        with RemoteModel(endpoint, sleep=waits.append, jitter=lambda: 1.0, notice=told.append) as model:
+        steady = Patience(jitter=lambda: 1.0)
+        with RemoteModel(endpoint, sleep=waits.append, patience=steady, notice=told.append) as model:
             model.ask(HELLO)
     assert waits == [1, 2, 9]
     assert "answers 429" in told[2]

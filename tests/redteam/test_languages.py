@@ -9,7 +9,7 @@ from redteam.collection import cheats_in
 from redteam.rounds import LANGUAGES, Place, rounds_in
 
 from support.tools import why_not
-from verdigris.sandbox import available
+from verdigris.sandbox.child import available
 
 if TYPE_CHECKING:
     from pathlib import Path

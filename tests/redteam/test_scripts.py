@@ -56,3 +56,10 @@ def test_the_collection_is_of_some_size_and_names_each_script_once() -> None:
     assert len({script.name for script in scripts}) == len(scripts)
     assert sum(not script.honest for script in scripts) >= 45
     assert sum(script.honest for script in scripts) >= 10
+
+
+def test_the_prelude_knows_an_accepted_turn_by_what_settle_says() -> None:
+    """Else no attack could be said to have worked."""
+    script = next(script for script in scripts_in(OWN) if script.name == "links-inside-the-tree")
+    assert "accepted ||" in script.text
+    assert run(script).outcome == "served"

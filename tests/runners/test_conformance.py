@@ -17,7 +17,7 @@ from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.gotest import GoRunner
 from verdigris.runners.junit import SUREFIRE, JUnitRunner
 from verdigris.runners.node_tools import Jest, NodeTest, Vitest
-from verdigris.runners.protocol import Channel, Runner, RunnerAnswer, RunnerCall, TestRequest
+from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.runners.registry import KINDS
 
@@ -50,7 +50,7 @@ def by_channel() -> Recording:
             messages.append({"kind": "test", "id": one, "phase": phase, "outcome": told, "ms": 1.0})
     messages.append({"kind": "end", "exit": 1})
     lines = tuple(b"n " + json.dumps(message).encode() for message in messages)
-    call = RunnerCall(("python",), "/w", "pytest", channel=Channel("V", b"", "n"))
+    call = RunnerCall(("python",), "/w", "pytest", channel=ReportChannel("V", b"", "n"))
     return recordings.asked(), (RunnerAnswer(call, 1, False, 1, b"", lines=lines),)
 
 

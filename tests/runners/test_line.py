@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from verdigris.runners.reporter.verdigris_reporter.line import Line
+from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
 
 def test_a_message_that_went_out_whole_is_sent_though_the_other_end_is_gone_by_then() -> None:
@@ -25,7 +25,7 @@ def test_a_message_that_went_out_whole_is_sent_though_the_other_end_is_gone_by_t
                 here.sendall(data)
 
     connection = Fleeting()
-    line = Line.__new__(Line)
+    line = MessageLine.__new__(MessageLine)
     line.connection = connection
     line.send({"die": True})
     assert connection.sent == b'{"die": true, "beside": 0}\n'

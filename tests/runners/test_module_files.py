@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import venv
@@ -11,6 +12,7 @@ import pytest
 from support.pyproject import PyProject
 from verdigris.core.report import Status
 from verdigris.runners.protocol import RequestedRuns
+from verdigris.runners.reporter.verdigris_reporter.files import _real_path
 
 TEST = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 ADD = "def add(a, b):\n    return a + b\n"
@@ -118,3 +120,13 @@ def test_in_a_set_of_runs_each_loads_a_runner_that_stands_on_the_project(tmp_pat
         {"tests/test_it.py::test_it": "failed"},
         {"tests/test_it.py::test_it": "passed"},
     ]
+
+
+def test_a_path_is_followed_through_links_of_folders_and_of_the_file_itself(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real/a.py").touch()
+    (tmp_path / "real/b.py").symlink_to("a.py")
+    (tmp_path / "link").symlink_to("real")
+    paths = [f"{tmp_path}/link/{name}" for name in ("a.py", "b.py", "gone.py", "../real/a.py")]
+    known: dict[str, str] = {}
+    assert [_real_path(path, known) for path in paths] == [os.path.realpath(path) for path in paths]

@@ -62,3 +62,75 @@ def test_what_goes_otherwise_than_in_the_plain_run_is_told(
 ) -> None:
     modules = {} if name == "ours" else {name: text}
     assert preloaded(tmp_path, name, **modules).split()[0] == said
+
+
+PROGRAM_OF_NAMES = """
+import sys, datetime
+sys.path.insert(0, {reporter!r})
+import pytest, _pytest.logging, _pytest.python, _pytest.config
+from verdigris_reporter import preload
+plugins = [__import__(f"_pytest.{{name}}", fromlist="*") for name in _pytest.config.default_plugins]
+before = {{module: set(dir(module)) for module in plugins}}
+preload.shorten_lists_of_names()
+for module in plugins:
+    for name in before[module] - set(dir(module)):
+        value = getattr(module, name)
+        print(name.startswith("pytest_"), type(value).__name__)
+print("datetime" in dir(_pytest.logging), _pytest.python.Function.__name__)
+"""
+
+
+def test_pytest_looks_through_its_own_modules_for_hooks_and_fixtures_alone() -> None:
+    program = PROGRAM_OF_NAMES.format(reporter=str(REPORTER))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    *left_out, last = done.stdout.splitlines()
+    assert last == "True Function", done.stderr
+    assert len(left_out) > 500
+    assert {line.split()[0] for line in left_out} == {"False"}
+    assert "False FixtureFunctionDefinition" not in left_out
+
+
+PROGRAM_OF_CONFIGURATIONS = """
+import os, sys
+sys.path.insert(0, {reporter!r})
+import pytest
+from _pytest import config
+from verdigris_reporter import preload
+made = []
+init = config.Config.__init__
+config.Config.__init__ = lambda self, *args, **named: (made.append(1), init(self, *args, **named))[1]
+preload.load_plugins()
+preload.prepare_configuration()
+print(len(made))
+os.chdir({project!r})
+
+class Told:
+    def pytest_configure(self, config):
+        params = config.invocation_params
+        known = config.pluginmanager.has_plugin("doctest"), config.pluginmanager.has_plugin("junitxml")
+        print(len(made), params.dir.name, params.args[-1], config.rootpath.name, *known)
+
+for words in {asked!r}:
+    pytest.main(["-q", "--collect-only", *words], plugins=[Told()])
+"""
+
+
+def configurations(project: Path, *asked: list[str]) -> list[str]:
+    (project / "tests").mkdir(parents=True)
+    (project / "pytest.ini").write_text("[pytest]\n")
+    program = PROGRAM_OF_CONFIGURATIONS.format(
+        reporter=str(REPORTER), project=str(project), asked=list(asked)
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stdout.splitlines() if line[:1].isdigit()]
+
+
+def test_the_first_run_takes_the_configuration_that_was_made_before(tmp_path: Path) -> None:
+    told = configurations(tmp_path / "p", ["tests"], ["."])
+    assert told == ["1", "1 p tests p True True", "2 p . p True True"]
+
+
+def test_a_run_without_some_plugin_makes_its_own(tmp_path: Path) -> None:
+    told = configurations(tmp_path / "p", ["-p", "no:doctest", "tests"], ["tests"])
+    assert told == ["1", "2 p tests p False True", "2 p tests p True True"]

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport
-from verdigris.runners.protocol import Channel, RunnerAnswer, RunnerCall
+from verdigris.runners.protocol import ReportChannel, RunnerAnswer, RunnerCall
 from verdigris.runners.pytest_report import parse, read_line
 
-CALL = RunnerCall(("py",), "/w", "c", channel=Channel("V", b"", "n"))
+CALL = RunnerCall(("py",), "/w", "c", channel=ReportChannel("V", b"", "n"))
 START = {"kind": "start", "collect_only": False}
 END = {"kind": "end", "code": 0}
 
@@ -124,4 +124,4 @@ def test_lines_of_others_are_counted_and_ignored() -> None:
 
 def test_one_line() -> None:
     assert read_line(b'n {"kind": "end"}', "n") == {"kind": "end"}
-    assert read_line(b'm {"kind": "end"}', "n") is None
+    assert read_line(b'm {"kind": "end"}', "n") == {}

@@ -437,6 +437,22 @@ def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> Non
     assert report.lines["calc.py"]
 
 
+def test_changed_texts_share_what_was_loaded_of_the_environment(project: PyProject) -> None:
+    """They branch off from one process that has loaded it, as pytest's do."""
+    project.write("calc.py", "def sub(a, b):\n    return a - b\n")
+    test = "import sys\nEARLY = 'wave' in sys.modules\nimport unittest, calc\n\nclass T(unittest.TestCase):\n"
+    test += "    def test_sub(self):\n"
+    test += "        with open('../seen', 'a') as seen:\n            print(EARLY, file=seen)\n"
+    test += "        self.assertEqual(calc.sub(5, 3), 2)\n"
+    project.write("tests/test_a.py", test)
+    made = shuffle_runs(
+        plan({"tests/test_a.py": test}, ["tests/test_a.py::T::test_sub"], Random(1)), Random(1)
+    )
+    runs = RequestedRuns(tuple(member.texts for member in made.members), preload=("wave",))
+    project.test("tests/test_a.py", runs=runs, disposable=True)
+    assert set((project.root.parent / "seen").read_text().split()) == {"True"}
+
+
 def test_it_is_as_python_m_unittest_and_loads_no_pytest(project: PyProject) -> None:
     project.write(
         "tests/test_a.py",

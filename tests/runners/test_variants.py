@@ -15,7 +15,7 @@ from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
 from verdigris.core.report import RunEnd
 from verdigris.languages.python.liveness.probes import RunSet, plan, shuffle_runs
-from verdigris.runners.protocol import Channel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
+from verdigris.runners.protocol import ReportChannel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner
 
@@ -392,7 +392,7 @@ def test_a_variant_that_is_reported_twice_says_nothing() -> None:
     line = f"n {json.dumps(told)}".encode()
 
     def read(*lines: bytes) -> TestReport:
-        call = RunnerCall(("py",), "/w", "c", channel=Channel("V", b"", "n"))
+        call = RunnerCall(("py",), "/w", "c", channel=ReportChannel("V", b"", "n"))
         return parse(RunnerAnswer(call, 0, timed_out=False, duration_ms=1, output=b"", lines=lines))
 
     assert read(line).variants[0].outcomes == {"t": "failed"}

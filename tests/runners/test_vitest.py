@@ -144,6 +144,9 @@ def test_files_and_names_are_two_calls_at_most() -> None:
     assert whole.argv[:3] == ("node", "node_modules/vitest/vitest.mjs", "run")
     assert whole.argv[-1] == "/w/a/x.test.ts"
     assert not any("testNamePattern" in part for part in whole.argv)
+    assert whole.env["VITEST_MIN_FORKS"] == whole.env["VITEST_MIN_THREADS"] == "0", (
+        "no process without a file"
+    )
     assert named.argv[-2:] == (r"--testNamePattern=^(?:s (?:> )?t|u)$", "/w/a/y.test.ts")
     assert named.command == r"vitest run '--testNamePattern=^(?:s (?:> )?t|u)$' a/y.test.ts"
 

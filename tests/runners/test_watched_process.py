@@ -7,11 +7,11 @@ import signal
 import sys
 import time
 
-from verdigris.runners.reporter.watched_process import Clock, run_watched
+from verdigris.runners.reporter.watched_process import WatchedClock, run_watched
 
 
 def test_the_oldest_test_that_waits_for_no_part_of_its_own_is_due() -> None:
-    clock = Clock(60.0)
+    clock = WatchedClock(60.0)
     assert clock.due() is None
     for name in ("TestA", "TestA/part", "TestB"):
         clock.begin(name)
@@ -30,14 +30,14 @@ def test_the_oldest_test_that_waits_for_no_part_of_its_own_is_due() -> None:
 
 
 def test_each_further_test_that_does_not_end_gets_half_of_the_time_but_five_seconds_at_least() -> None:
-    clock = Clock(16.0)
+    clock = WatchedClock(16.0)
     clock.begin("a")
     clock.restart()
     assert (clock.seconds, clock.running, clock.begun) == (8.0, {}, set())
     clock.restart()
     clock.restart()
     assert clock.seconds == 5.0
-    short = Clock(2.0)
+    short = WatchedClock(2.0)
     short.restart()
     assert short.seconds == 2.0
 

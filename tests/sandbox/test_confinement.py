@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import HarnessError
-from verdigris.sandbox.confinement import Confinement, check_confinement, inside
+from verdigris.sandbox.confinement import (
+    Confinement,
+    check_confinement,
+    is_inside,
+    list_mounts,
+    parse_mount,
+    points_below,
+)
+from verdigris.sandbox.syscalls import MS_NODEV, MS_RDONLY, MS_RELATIME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +70,20 @@ def test_our_own_mistakes(
 
 
 def test_inside() -> None:
-    assert inside("/a/b", "/a")
-    assert inside("/a", "/a")
-    assert inside("/a", "/")
-    assert not inside("/ab", "/a")
+    assert is_inside("/a/b", "/a")
+    assert is_inside("/a", "/a")
+    assert is_inside("/a", "/")
+    assert not is_inside("/ab", "/a")
+
+
+def test_a_line_of_the_kernels_list() -> None:
+    line = b"36 35 98:0 / /mnt/a\\040b\\012\\134c ro,nodev,relatime shared:1 - ext4 /dev/x rw\n"
+    found = parse_mount(line)
+    assert (found.point, found.flags) == ("/mnt/a b\n\\c", MS_RDONLY | MS_NODEV | MS_RELATIME)
+
+
+def test_this_systems_own() -> None:
+    points = [found.point for found in list_mounts()]
+    assert "/" in points
+    assert set(points_below("/")) == set(points) - {"/"}
+    assert points_below("/pro") == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from contextlib import closing
 from pathlib import Path
@@ -9,16 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris import sandbox
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.rooms import terms_of
-from verdigris.sandbox import opens
+from verdigris.execution.room import Room
+from verdigris.execution.rooms import terms_of
+from verdigris.sandbox import child, opens
 from verdigris.sandbox.opens import LOST
 
 if TYPE_CHECKING:
     from support.turns import World
 
-pytestmark = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox can be made here")
+pytestmark = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 
 
 def heard(world: World, command: str) -> tuple[set[str], tuple[str, ...]]:
@@ -26,7 +26,7 @@ def heard(world: World, command: str) -> tuple[set[str], tuple[str, ...]]:
         subprocess.run(
             ["/bin/sh", "-c", command], cwd=world.root, env=room.env, preexec_fn=room.confine, check=False
         )
-        return set(room.opened()), room.notes()
+        return set(room.opened_files()), room.notes()
 
 
 def test_whoever_opens_a_file_is_heard_and_who_only_looks_is_not(world: World) -> None:
@@ -56,3 +56,36 @@ def test_a_run_that_opens_too_much_is_told_so(world: World) -> None:
     loop = f"for n in range({limit} + 9): open(('calc.py', 'conftest.py')[n % 2]).close()"
     _, notes = heard(world, f'python3 -c "{loop}"')
     assert notes == (LOST,)
+
+
+def test_what_heard_one_run_hears_the_next_and_nothing_of_the_first(world: World) -> None:
+    """To close it would wait for Linux to forget its folders."""
+    assert heard(world, "cat calc.py") == ({"calc.py"}, ())
+    *_, spare = opens._spare
+    with closing(Room(terms_of(world.project), ())) as room:
+        assert room.opens is not None
+        assert room.opens.events == spare
+        assert spare not in opens._spare
+        assert room.opened_files() == ()
+    assert heard(world, "cat conftest.py") == ({"conftest.py"}, ())
+
+
+def test_two_rooms_at_once_are_heard_apart(world: World) -> None:
+    with closing(Room(terms_of(world.project), ())) as outer:
+        assert heard(world, "cat calc.py")[0] == {"calc.py"}
+        assert outer.opened_files() == ()
+
+
+def test_a_forked_process_hears_by_one_of_its_own(world: World) -> None:
+    heard(world, "cat calc.py")
+    kept = list(opens._spare)
+    assert kept
+    read, write = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(write, bytes([len(opens._spare)]))
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 1) == bytes([0])
+    os.close(read)
+    os.close(write)
+    assert opens._spare == kept

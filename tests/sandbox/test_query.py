@@ -11,8 +11,7 @@ import pytest
 from verdigris.checks.foundation import foreign
 from verdigris.core.settings import Stack
 from verdigris.execution.interpreter import Interpreter
-from verdigris.sandbox import available
-from verdigris.sandbox.child import apart
+from verdigris.sandbox.child import available, confine_query
 from verdigris.setup.doctor_checks import check_stack
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def test_what_is_hidden_is_not_read_and_the_rest_is(tree: Path) -> None:
     (tree / "seen").write_text("seen")
     (tree / "hidden").mkdir()
     (tree / "hidden/secret").write_text("secret")
-    with apart(tree, hides=[tree / "hidden"]) as confine:
+    with confine_query(tree, hides=[tree / "hidden"]) as confine:
         argv = ["sh", "-c", "cat seen hidden/secret; echo x > seen"]
         done = subprocess.run(argv, cwd=tree, preexec_fn=confine, capture_output=True, check=False)
     assert done.stdout == b"seen"
@@ -55,7 +54,7 @@ def test_what_is_hidden_is_not_read_and_the_rest_is(tree: Path) -> None:
 
 
 def test_doctor_asks_the_interpreter_apart(tree: Path, evil: Path) -> None:
-    found = list(check_stack(tree, Stack(python=str(evil)), None))
+    found = list(check_stack(tree, Stack(python=str(evil))))
     assert [finding.level for finding in found] == ["ok", "ok"]
     assert untouched(tree)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import elsewhere, shown
-from verdigris.sandbox import mounts
+from verdigris.sandbox import confinement
 
 if TYPE_CHECKING:
     from support.cage import Cage
@@ -20,7 +20,7 @@ def test_one_by_one_where_the_kernel_is_old(one: Cage, monkeypatch: pytest.Monke
     def missing(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSYS, "no such call")
 
-    monkeypatch.setattr(mounts, "set_mount_attributes", missing)
+    monkeypatch.setattr(confinement, "set_mount_attributes", missing)
     command = f"echo x > /etc/verdigris-was-here; echo x > file; echo x > {one.home}/file; : > /dev/null; ls"
     said = elsewhere(lambda: shown(one.confinement(), way, command))
     assert said.startswith("file\n")

@@ -96,7 +96,8 @@ def test_a_plain_user_reads_what_a_run_has_closed(caged: Cage) -> None:
     code = """
 import sys
 from verdigris.core.paths import PathClass
-from verdigris.sandbox import Confinement, report
+from verdigris.sandbox.confinement import Confinement
+from verdigris.sandbox.written_paths import report
 folder = sys.argv[1]
 print(report(Confinement(f"{folder}/root", f"{folder}/upper", f"{folder}/work"), lambda _: PathClass.SOURCE))
 """

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris import sandbox
 from verdigris.core.records import Actor
 from verdigris.languages.node.project import version
+from verdigris.sandbox import child
 from verdigris.setup.doctor import examine
 from verdigris.setup.doctor_checks import DoctorFinding, check_sandbox
 from verdigris.setup.initialisation import initialise
@@ -171,16 +171,16 @@ def test_the_sandbox_is_found_out_by_trying() -> None:
 def test_what_the_sandbox_cannot_do_is_said(
     monkeypatch: pytest.MonkeyPatch, way: Way, abilities: dict[str, str], level: str, said: str
 ) -> None:
-    found = tuple(sandbox.Ability(name, ok=not why, why=why) for name, why in abilities.items())
-    monkeypatch.setattr(sandbox, "available", lambda: sandbox.Availability(way, "/tmp", found))
+    found = tuple(child.Ability(name, ok=not why, why=why) for name, why in abilities.items())
+    monkeypatch.setattr(child, "available", lambda: child.Availability(way, "/tmp", found))
     finding = check_sandbox()
     assert (finding.level, said in finding.what) == (level, True)
     assert bool(finding.fix) == (level == "warn")
 
 
 def test_no_sandbox_says_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = sandbox.Availability(None, "", (sandbox.Ability("namespaces", ok=False, why="not permitted"),))
-    monkeypatch.setattr(sandbox, "available", lambda: refused)
+    refused = child.Availability(None, "", (child.Ability("namespaces", ok=False, why="not permitted"),))
+    monkeypatch.setattr(child, "available", lambda: refused)
     found = check_sandbox()
     assert found.level == "warn"
     assert "instead of being stopped" in found.what

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CONFIG, World
-from verdigris import sandbox
 from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
+from verdigris.sandbox import child
 from verdigris.setup.doctor_checks import check_room, check_tool
 from verdigris.storage.project import open_project
 
@@ -81,7 +81,7 @@ def test_tests_that_the_room_fails_are_listed_with_the_keys(
     world.write("tests/test_a.py", NEEDY.format(port=server))
     Path("~/.shoprc").expanduser().touch()
     found = _compared(world)
-    own_network = sandbox.available().network
+    own_network = child.available().network
     assert found.level == "warn"
     assert "env: [SHOP_MODE, HOME]" in found.fix
     assert ("network: host" in found.fix) == own_network

@@ -41,15 +41,17 @@ def test_a_file_of_somebody_else_is_not_read_as_ours(tmp_path: Path) -> None:
     file.write_text("hello\n")
     with pytest.raises(UserError, match="is not a file of lines"):
         read(file)
-    with pytest.raises(UserError, match="cannot read"):
+    with pytest.raises(UserError, match="cannot read") as missing:
         read(tmp_path / "none")
+    assert missing.value.hint == "make it readable, or name another file"
 
 
-def test_a_line_that_is_no_json_is_named(tmp_path: Path) -> None:
+def test_a_line_that_is_no_json_is_named_with_the_way_out(tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(f"{json.dumps(HEADER)}\njunk\n")
-    with pytest.raises(UserError, match="line 2"):
+    with pytest.raises(UserError, match="line 2") as refused:
         read(file)
+    assert refused.value.hint == "none"
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.errors import NotARepository, StorageError
-from verdigris.storage.repository import Head, find_repository, head, in_progress
+from verdigris.storage.repository import Head, find_repository, head, in_progress, linked_worktrees
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +43,18 @@ def test_a_linked_worktree_named_main_is_not_the_main_worktree(repo: GitRepo, tm
     repo.commit()
     repo.git("worktree", "add", "--quiet", "-b", "side", str(tmp_path / "main"))
     assert find_repository(tmp_path / "main").private != find_repository(repo.root).private
+
+
+def test_linked_worktrees_are_listed_though_one_is_gone(repo: GitRepo, tmp_path: Path) -> None:
+    repo.commit()
+    assert linked_worktrees(find_repository(repo.root)) == ()
+    for name in ("a", "b"):
+        repo.git("worktree", "add", "-q", "--detach", str(tmp_path / name))
+    note = repo.root / ".git/worktrees/b/gitdir"
+    note.write_text(os.path.relpath(tmp_path / "b/.git", note.parent))
+    shutil.rmtree(tmp_path / "a")
+    known = linked_worktrees(find_repository(tmp_path / "b"))
+    assert known == (tmp_path / "a", tmp_path / "b")
 
 
 def test_a_submodule_is_a_repository_of_its_own(repo: GitRepo, tmp_path: Path) -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import queue
-import subprocess
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import pytest
+from support.cli import Cli
+from support.forked import ForkedProcess, start_forked
+from support.late_imports import LateModule
 
-from support.cli import TDD, Cli
-
-acp = pytest.importorskip("acp", reason="the SDK of the Agent Client Protocol (verdigris[code]) is missing")
-schema = acp.schema
+acp: Any = LateModule("acp")
+schema: Any = LateModule("acp.schema")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,19 +25,20 @@ if TYPE_CHECKING:
     from support.code_sessions import Played
 
 SECONDS = 60.0
-ANSWERS: dict[str, type[BaseModel]] = {
-    "initialize": schema.InitializeResponse,
-    "session/new": schema.NewSessionResponse,
-    "session/load": schema.LoadSessionResponse,
-    "session/resume": schema.ResumeSessionResponse,
-    "session/list": schema.ListSessionsResponse,
-    "session/close": schema.CloseSessionResponse,
-    "session/set_mode": schema.SetSessionModeResponse,
-    "session/prompt": schema.PromptResponse,
+ANSWERS = {
+    "initialize": "InitializeResponse",
+    "session/new": "NewSessionResponse",
+    "session/load": "LoadSessionResponse",
+    "session/resume": "ResumeSessionResponse",
+    "session/list": "ListSessionsResponse",
+    "session/close": "CloseSessionResponse",
+    "session/set_mode": "SetSessionModeResponse",
+    "session/prompt": "PromptResponse",
 }
-ASKED: dict[str, type[BaseModel]] = {
-    "session/update": schema.SessionNotification,
-    "session/request_permission": schema.RequestPermissionRequest,
+"""The names of models of the schema, as those below."""
+ASKED = {
+    "session/update": "SessionNotification",
+    "session/request_permission": "RequestPermissionRequest",
 }
 
 
@@ -46,11 +47,12 @@ def check_message(message: dict[str, Any], asked: dict[Any, str]) -> None:
     assert message["jsonrpc"] == "2.0"
     if "method" in message:
         assert ("id" in message) == (message["method"] == "session/request_permission")
-        model, said = ASKED[message["method"]], message["params"]
+        name, said = ASKED[message["method"]], message["params"]
     elif "error" in message:
-        model, said = schema.Error, {key: one for key, one in message["error"].items() if key != "data"}
+        name, said = "Error", {key: one for key, one in message["error"].items() if key != "data"}
     else:
-        model, said = ANSWERS[asked[message["id"]]], message["result"]
+        name, said = ANSWERS[asked[message["id"]]], message["result"]
+    model: type[BaseModel] = getattr(schema, name)
     read = model.model_validate(said).model_dump(mode="json", by_alias=True, exclude_unset=True)
     assert read == said
 
@@ -59,7 +61,7 @@ def check_message(message: dict[str, Any], asked: dict[Any, str]) -> None:
 class RawClient:
     """Writes lines, whatever they hold, and reads messages."""
 
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess
     received: queue.Queue[dict[str, Any] | None] = field(default_factory=queue.Queue)
     updates: list[dict[str, Any]] = field(default_factory=list)
     """Of all sessions, in their order."""
@@ -70,7 +72,6 @@ class RawClient:
     number: int = 0
 
     def read(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             try:
                 message = json.loads(line)
@@ -82,7 +83,6 @@ class RawClient:
         self.received.put(None)
 
     def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
@@ -152,8 +152,6 @@ class RawClient:
 
     def end(self) -> tuple[int, str]:
         """The exit code and what stood on standard error, after the input has ended."""
-        assert self.process.stdin is not None
-        assert self.process.stderr is not None
         if not self.process.stdin.closed:
             self.process.stdin.close()
         said = self.process.stderr.read().decode()
@@ -166,15 +164,10 @@ def text_block(text: str) -> dict[str, Any]:
 
 @contextmanager
 def editing(played: Played, *words: str, begin: bool = True) -> Iterator[RawClient]:
-    """A client that has said its first words to the real command."""
-    process = subprocess.Popen(
-        [*TDD, "code", "--acp", *words],
-        cwd=played.repo.root,
-        env=Cli(played.repo).environment() | played.env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    """A client that has said its first words to the command, forked, as its SDK loads for a second."""
+    env = Cli(played.repo).environment() | played.env
+    import_module("acp")  # here, once for all its forks
+    process = start_forked(["code", "--acp", *words], played.repo.root, env)
     client = RawClient(process)
     reader = threading.Thread(target=client.read)
     reader.start()
@@ -187,5 +180,4 @@ def editing(played: Played, *words: str, begin: bool = True) -> Iterator[RawClie
         process.wait()
         reader.join()
         for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+            pipe.close()

@@ -20,12 +20,12 @@ import pytest
 from verdigris.checks.liveness.judgement import (
     LivenessFindings,
     find_unnoticed,
-    function_of,
     judge_runs,
     reached_assertions,
 )
 from verdigris.core.report import Place, VariantOutcome
-from verdigris.languages.python.liveness.probes import RunSet, plan, reaching, shuffle_runs
+from verdigris.core.test_ids import function_of
+from verdigris.languages.python.liveness.probes import RunSet, plan, plan_reaching, shuffle_runs
 
 PATH = "tests/test_it.py"
 
@@ -76,7 +76,7 @@ def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
     made = plan({PATH: text}, ids, random)
     runs = shuffle_runs(made, random)
     judged = judge_runs(runs, outcomes(runs, text, ids, names), ids)
-    again = shuffle_runs(reaching({PATH: text}, ids, judged.suspects), random)
+    again = shuffle_runs(plan_reaching({PATH: text}, ids, judged.suspects), random)
     heard = reached_assertions(again, outcomes(again, text, ids, names))
     hollow = [text for texts in judged.hollow.values() for text in texts]
     hollow += [text for texts in find_unnoticed(judged.suspects, heard).values() for text in texts]

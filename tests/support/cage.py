@@ -42,7 +42,7 @@ print(json.dumps([done.returncode, show(done.stdout), show(done.stderr)]))
 """
 AVAILABLE = """
 try:
-    from verdigris.sandbox import available
+    from verdigris.sandbox.child import available
 except ImportError as error:
     print(error)
 else:

@@ -11,7 +11,7 @@ from verdigris.storage.project import texts_at
 if TYPE_CHECKING:
     import pytest
 
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
 
 PASSES_WITH = {

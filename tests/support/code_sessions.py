@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.cli import TDD, Cli, Ran
+from support.forked import ForkedProcess, start_forked
 from support.gitrepo import GitRepo, make_repo
 from support.openai_server import Answer, Call, Script, Server, Step, serving
 from support.turns import CONFIG, QUICK, World, make_world
+from support.watchers import ignore_event
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.session_file import Opened, SessionFile
 from verdigris.drivers.code.session_start import SessionOptions, open_session, run_session, work_on_task
-from verdigris.drivers.code.tools.dispatch import Dispatcher
+from verdigris.drivers.code.tools.dispatch import Dispatcher, is_patching, tools_for
 from verdigris.drivers.code.tools.law import last_event
-from verdigris.drivers.code.tools.table import is_patching, tools_for
 from verdigris.drivers.code.tools.workbench import Jobs, ToolAnswer, Workbench
-from verdigris.drivers.happenings import ignore_event
 from verdigris.models.protocol import ToolCall
 from verdigris.models.providers import Scrubber
 from verdigris.setup.initialisation import initialise
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from verdigris.drivers.code.grants import Sweep
     from verdigris.drivers.code.session import Session
+    from verdigris.drivers.code.settings import Sweep
     from verdigris.drivers.happenings import Happening, SessionEnded
 
 SESSION = "0123abcd"
@@ -143,6 +143,10 @@ class Played:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def fork(self, *words: str) -> ForkedProcess:
+        """The same, with everything loaded already."""
+        return start_forked(["code", *words], self.repo.root, Cli(self.repo).environment() | self.env)
 
     def events(self, *words: str) -> list[dict[str, Any]]:
         """Those of a run that prints JSON."""

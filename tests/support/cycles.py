@@ -9,9 +9,8 @@ from support.gitrepo import GitRepo, copied
 from support.turns import CALC, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
-from verdigris.drivers.cycle.coder_turn import freeze
 from verdigris.drivers.cycle.frame import CycleStep
-from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.cycle.stages import advance, freeze, start
 from verdigris.drivers.cycle.validation.judgement import Judgement, validate
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.settle import settle

@@ -81,10 +81,10 @@ class Watched:
     def began(self, total: int, known: int) -> None:
         self.told.append(f"began {total} {known}")
 
-    def ended(self, unit: FleetUnit, answer: str) -> None:
+    def on_end(self, unit: FleetUnit, answer: str) -> None:
         self.told.append(f"ended {unit.asked.get('id', unit.kind)} {answer}")
 
-    def lost(self, unit: FleetUnit, why: str, *, again: bool) -> None:
+    def on_loss(self, unit: FleetUnit, why: str, *, again: bool) -> None:
         self.told.append(f"lost {unit.asked.get('id', unit.kind)} {again} {why}")
 
 

@@ -10,7 +10,8 @@ import signal
 import sys
 import time
 import warnings
-from typing import TYPE_CHECKING, NoReturn
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, NoReturn
 
 from verdigris.cli import main
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 for name in (
     "cli.group",
-    "cli.turns.verdicts",
+    "cli.turn",
     "cli.testing",
     "setup.initialisation",
     "turns.settle",
@@ -36,7 +37,7 @@ def forked(
     (out, out_end), (err, err_end) = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become(arguments, cwd, env, out_end, err_end)
+        _become(arguments, cwd, env, (os.open(os.devnull, os.O_RDONLY), out_end, err_end))
     os.close(out_end)
     os.close(err_end)
     try:
@@ -67,13 +68,67 @@ def _read(told: dict[int, bytearray], deadline: float) -> dict[int, bytearray]:
     return told
 
 
-def _become(arguments: Sequence[str], cwd: Path, env: Mapping[str, str], out: int, err: int) -> NoReturn:
+@dataclass
+class ForkedProcess:
+    """One that can be spoken to, with the names that `subprocess` has for it."""
+
+    pid: int
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+    returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.returncode = os.waitstatus_to_exitcode(status) if pid else None
+        return self.returncode
+
+    def wait(self, timeout: float = 100) -> int:
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                raise TimeoutError(self.pid)
+            time.sleep(0.01)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float = 100) -> tuple[str, str]:
+        """What it said from now on, on both streams, until its end."""
+        self.stdin.close()
+        out, err = self.stdout.fileno(), self.stderr.fileno()
+        told = _read({out: bytearray(), err: bytearray()}, time.monotonic() + timeout)
+        self.wait(timeout)
+        self.stdout.close()
+        self.stderr.close()
+        return os.fsdecode(bytes(told[out])), os.fsdecode(bytes(told[err]))
+
+
+def start_forked(arguments: Sequence[str], cwd: Path, env: Mapping[str, str]) -> ForkedProcess:
+    """`tdd`, with a pipe for each of its standard streams."""
+    (told, said_to), (out, said), (err, complained) = os.pipe(), os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _become(arguments, cwd, env, (told, said, complained))
+    for end in (told, said, complained):
+        os.close(end)
+    return ForkedProcess(pid, open(said_to, "wb"), open(out, "rb"), open(err, "rb"))  # noqa: PTH123 - descriptors
+
+
+def _become(
+    arguments: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[int, int, int]
+) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        for number, file in enumerate((nothing, out, err)):
+        for number, file in enumerate(streams):
             os.dup2(file, number)
-        sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False))
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
         sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), "utf-8", "surrogateescape")
         sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), "utf-8", line_buffering=True)
         os.closerange(3, 1024)

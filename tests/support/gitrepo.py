@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from support.trees import copy_tree
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PATTERNS = "SUITE_PATTERNS"
+"""A variable that names the folder of what is made once and copied for each test."""
 IDENTITY = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -93,26 +99,53 @@ def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") 
 
 
 def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
-    """What `make` makes of the same key is made once for all tests of this process; `root` is a copy."""
-    pattern = _patterns() / hashlib.sha256(repr((os.geteuid(), key)).encode()).hexdigest()[:16] / "repo"
+    """What `make` makes of the same key is made once for all workers of this run; `root` is a copy."""
+    told = repr((os.geteuid(), key))
+    assert " at 0x" not in told, f"another worker would take this key for another: {told}"
+    pattern = _patterns() / hashlib.sha256(told.encode()).hexdigest()[:16] / "repo"
     if not pattern.exists():
-        unfinished = pattern.with_name("unfinished")
-        shutil.rmtree(unfinished.parent, ignore_errors=True)
-        make(unfinished)
-        unfinished.rename(pattern)
+        with _alone(pattern.parent):
+            if not pattern.exists():
+                unfinished = pattern.with_name("unfinished")
+                shutil.rmtree(unfinished.parent, ignore_errors=True)
+                make(unfinished)
+                unfinished.rename(pattern)
     home = root.with_name(f"{root.name}.home")
     home.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(pattern, root, symlinks=True, dirs_exist_ok=True)
+    copy_tree(pattern, root)
     return GitRepo(root, home)
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While one worker makes a pattern, another that wants it waits."""
+    with folder.with_name(f"{folder.name}.lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
+
+
+def share_patterns() -> None:
+    """To be called before workers start: they use the same folder, and we remove it."""
+    os.environ[PATTERNS] = str(_patterns())
+
+
 def forget_patterns() -> None:
-    if _patterns.cache_info().currsize:
+    if _patterns.cache_info().currsize and _patterns().name.startswith(_own_name()):
         shutil.rmtree(_patterns())
 
 
 @cache
 def _patterns() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="tdd-patterns."))
+    shared = Path(os.environ.get(PATTERNS, "/nowhere"))
+    if shared.is_dir():
+        return shared
+    folder = Path(tempfile.mkdtemp(prefix=_own_name()))
     folder.chmod(0o755)
     return folder
+
+
+def _own_name() -> str:
+    return f"tdd-patterns.{os.getpid()}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import World, make_world
+from support.turns import World, make_green_world, make_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,12 @@ def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return make_world(tmp_path / "repo")
+
+
+@pytest.fixture
+def green(tmp_path: Path) -> World:
+    """The same, in the green phase with the usual red."""
+    return make_green_world(tmp_path / "repo")
 
 
 @pytest.fixture

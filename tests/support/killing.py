@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-import pathlib
 import shutil
 import signal
+import stat
 import traceback
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.trees import copy_tree, read, walk
 from support.turns import World
 from verdigris.storage.project import Project
 from verdigris.storage.snapshots import disk
@@ -20,7 +22,6 @@ from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from verdigris.core.events import Event
     from verdigris.core.state import WorktreeState
@@ -32,14 +33,11 @@ NOBODYS = frozenset({".git", "__pycache__", ".pytest_cache"})
 
 def listing(root: Path, without: frozenset[str] = NOBODYS) -> dict[str, tuple[int, bytes]]:
     """Every file and link outside the git folder, with its executable bit and bytes."""
-    found = {}
-    for path in sorted(root.rglob("*")):
-        name = path.relative_to(root)
-        if without.intersection(name.parts) or (path.is_dir() and not path.is_symlink()):
-            continue
-        data = os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-        found[os.fspath(name)] = (path.lstat().st_mode & 0o170100, data)
-    return found
+    found = {
+        path: (mode & 0o170100, os.fsencode(Path(full).readlink()) if stat.S_ISLNK(mode) else read(full))
+        for path, full, mode in walk(os.fspath(root), without)
+    }
+    return dict(sorted(found.items()))
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def _lost(world: World, before: Standing) -> list[str]:
 
 
 def _copy(world: World, root: Path) -> World:
-    shutil.copytree(world.root, root, symlinks=True)
+    copy_tree(world.root, root)
     return World(replace(world.repo, root=root))
 
 
@@ -234,7 +232,7 @@ class Killer:
 
     def _arm(self) -> None:
         patched = pytest.MonkeyPatch()
-        record, write = Project.record, pathlib.Path.write_bytes
+        record, write = Project.record, Path.write_bytes
 
         def recorded(project: Project, *events: Event, **named: Any) -> Any:
             kinds = [type(event).__name__ for event in events]
@@ -252,7 +250,7 @@ class Killer:
             return write(path, data)
 
         patched.setattr(Project, "record", recorded)
-        patched.setattr(pathlib.Path, "write_bytes", torn)
+        patched.setattr(Path, "write_bytes", torn)
 
     def _die_once(self, place: str, first: Callable[[], object] = bool) -> None:
         if place in self.places:
@@ -275,7 +273,7 @@ def _arm(step: int, *, writes: bool) -> None:
     patched = pytest.MonkeyPatch()
     _stop_at(patched, here)
     if writes:
-        patched.setattr(pathlib.Path, "write_bytes", _torn(pathlib.Path.write_bytes, here))
+        patched.setattr(Path, "write_bytes", _torn(Path.write_bytes, here))
 
 
 def _stop_at(patched: pytest.MonkeyPatch, here: Callable[[], None]) -> None:

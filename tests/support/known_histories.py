@@ -47,6 +47,11 @@ def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
     )
 
 
+def runs_file(language: str) -> Path:
+    """The runs of its tool that an audit of the history asks for; see `recorded_tool_runs`."""
+    return _FOLDER / f"{language}.runs.json"
+
+
 def missing_tools(language: str) -> tuple[str, ...]:
     """Programs that the history needs and that are not here."""
     return tuple(tool for tool in _NEEDED[language] if shutil.which(tool) is None)

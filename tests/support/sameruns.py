@@ -14,7 +14,7 @@ import pytest
 from support.killing import listing
 from verdigris.core.report import RunEnd, Status
 from verdigris.execution import python_call
-from verdigris.execution.room.rooms import possible
+from verdigris.execution.rooms import possible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +39,14 @@ _TOOL = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 _LASTING = (RunEnd.FINISHED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
 """Not a matter of time or of who killed it."""
 _ROOT = "\0root\0"
+_ENOUGH = 10.0
+"""Seconds for a set of runs."""
+
+
+def shared_reports(factory: pytest.TempPathFactory) -> Path:
+    """The folder of reports that all workers of a session share."""
+    base = factory.getbasetemp()
+    return (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "reports"
 
 
 @contextmanager
@@ -73,7 +81,7 @@ class _Memory:
 
 def _key(job: Any, root: str) -> str:
     """All that a run's report may depend on: the files, what is asked, how, and the environment."""
-    request = replace(job.call.request, timeout=None)
+    request = replace(job.call.request, timeout=None, runs=_with_time(job.call.request.runs))
     asked = replace(job, call=replace(job.call, project=None, progress=None, layer=None, request=request))
     surroundings = sorted(
         (name, value)
@@ -91,6 +99,11 @@ def _key(job: Any, root: str) -> str:
         _files(job.project.root),
     )
     return hashlib.sha256(repr(facts).replace(root, _ROOT).encode(errors="surrogateescape")).hexdigest()
+
+
+def _with_time(runs: Any) -> Any:
+    """How much of it is left differs from run to run; where it is little, that decides what is run."""
+    return replace(runs, seconds=_ENOUGH) if runs is not None and runs.seconds > _ENOUGH else runs
 
 
 def _laid(project: Any, layer: Any) -> object:

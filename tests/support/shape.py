@@ -31,12 +31,49 @@ class Shape:
     stacks: Sequence[str] = (".",)
     concerns: Sequence[str] = ()
     """What a settlement may note: every concern holds one of these words, and every word is held."""
+    beside_others: bool = False
+    """Its configuration changes nothing for tests that stand beside it."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it can stand beside others: nothing in it is about the whole project."""
+        names = {path.rpartition("/")[2] for path in self.files}
+        whole = {"pyproject.toml", "pytest.ini", "conftest.py"} & names or "tests/__init__.py" in self.files
+        return self.stacks == (".",) and (self.beside_others or not whole)
+
+    @property
+    def files(self) -> frozenset[str]:
+        return frozenset(path for text in (self.before, self.red, self.edit) for path in files_in(text))
+
+
+def files_in(text: str) -> dict[str, str]:
+    """By path."""
+    parts = (part.partition("\n") for part in f"\n{text.strip()}\n".split(SEPARATOR)[1:])
+    return {path: content.rstrip("\n") + "\n" if content else "" for path, _, content in parts}
 
 
 def write(cli: Cli, text: str) -> None:
-    for part in f"\n{text.strip()}\n".split(SEPARATOR)[1:]:
-        path, _, content = part.partition("\n")
-        cli.repo.write(path, content.rstrip("\n") + "\n" if content else "")
+    for path, content in files_in(text).items():
+        cli.repo.write(path, content)
+
+
+def group(shapes: Sequence[Shape], most: int) -> list[tuple[Shape, ...]]:
+    """Plain shapes share a project with others that have no file in common with them."""
+    groups: list[list[Shape]] = []
+    for shape in shapes:
+        fitting = (one for one in groups if len(one) < most and all(_fit(shape, other) for other in one))
+        place = next(fitting, None)
+        if place is None:
+            groups.append([shape])
+        else:
+            place.append(shape)
+    return [tuple(one) for one in groups]
+
+
+def _fit(one: Shape, other: Shape) -> bool:
+    """At most one of them is noted: so no concern can pass for another's."""
+    plain = one.is_plain and other.is_plain and not (one.concerns and other.concerns)
+    return plain and one.env == other.env and not one.files & other.files
 
 
 def start(
@@ -70,11 +107,14 @@ def reds(cli: Cli, env: Mapping[str, str] | None = None) -> list[str]:
 def claim(cli: Cli, target: str, env: Mapping[str, str] | None = None) -> list[str]:
     """All reds are claimed, for the same targets."""
     found = reds(cli, env)
-    assert found
-    for test_id in found:
-        claimed = cli.tdd("claim", test_id, *target.split(), env=env)
-        assert claimed.code == 0, claimed
+    claim_these(cli, found, target, env)
     return found
+
+
+def claim_these(cli: Cli, ids: Sequence[str], target: str, env: Mapping[str, str] | None = None) -> None:
+    assert ids
+    claimed = cli.tdd("claim", *ids, *target.split(), env=env)
+    assert claimed.code == 0, claimed
 
 
 def accepted(ran: Ran) -> list[str]:

@@ -101,6 +101,19 @@ class Shelled:
         )
         return Done(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
+    def run_each(self, commands: Mapping[str, str]) -> dict[str, Done]:
+        """Several in one call, each in a subshell of its own; what they say comes as `err`."""
+        lines = [f"({command}) 2>&1; printf '\\001%s\\n' $?" for command in commands.values()]
+        done = self.run("\n".join(lines))
+        first, *others = done.out.split("\x01")
+        ends = [part.partition("\n") for part in others]
+        assert len(ends) == len(commands), done
+        said = [first, *(rest for _, _, rest in ends)]
+        return {
+            what: Done(int(code), "", words)
+            for what, (code, _, _), words in zip(commands, ends, said[:-1], strict=True)
+        }
+
     def code(self, code: str, *arguments: object) -> Done:
         """Python code in a file of its own, run inside."""
         file = self.folder / "attack.py"

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from support.gitrepo import make_repo
+from support.gitrepo import copied, make_repo
 from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
+from verdigris.execution.tools.compilers import CACHE
 from verdigris.execution.tools.runs import cache_folder
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from verdigris.storage.project import Project
 
@@ -75,15 +78,18 @@ NODE_TEST = NODE["test/add.test.js"].replace("add(1, 2)).toBe(3)", "sub(3, 2)).t
 
 def make_tool_world(root: Path, config: str, files: Mapping[str, str], packages: Path | None = None) -> World:
     """`packages`: a folder that has the `node_modules` to use."""
-    repo = make_repo(root)
-    repo.write("tdd.yaml", QUICK + config)
-    for path, text in files.items():
-        repo.write(path, text)
-    if packages is not None:
-        (root / "node_modules").symlink_to(packages / "node_modules")
-    repo.commit("a calculator")
-    initialise(root, Actor(client="test"))
-    return World(repo)
+
+    def make(place: Path) -> None:
+        repo = make_repo(place)
+        repo.write("tdd.yaml", QUICK + config)
+        for path, text in files.items():
+            repo.write(path, text)
+        if packages is not None:
+            (place / "node_modules").symlink_to(packages / "node_modules")
+        repo.commit("a calculator")
+        initialise(place, Actor(client="test"))
+
+    return World(copied(root, make, "tools", config, packages, *files.items()))
 
 
 def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
@@ -93,16 +99,32 @@ def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
 
 
 def lend_go(project: Project, run: Callable[[], object]) -> None:
-    """Go's own packages take longer to compile than all that a test is about: compiled once, and copied."""
-    kept = cache_folder(project.repo.control, "go") / "cache"
-    with shared(f"go-{_go_version()}") as folder:
-        known = folder / "cache"
+    """To the runs of a project; `run` is one of them."""
+    lend_go_cache(cache_folder(project.repo.control, "go") / "cache", run)
+
+
+def lend_go_cache(folder: Path, run: Callable[[], object] | None = None) -> None:
+    """Go's own packages take longer to compile than all that a test is about: compiled once, and copied.
+
+    `run` fills the folder, where nobody did so before.
+    """
+    with shared(f"go-{_go_version()}") as kept:
+        known = kept / "cache"
         if known.is_dir():
-            shutil.copytree(known, kept)
-        else:
-            run()
-            shutil.copytree(kept, folder / "unfinished")
-            (folder / "unfinished").rename(known)
+            shutil.copytree(known, folder)
+            return
+        (run or (lambda: _compile_go(folder)))()
+        shutil.copytree(folder, kept / "unfinished")
+        (kept / "unfinished").rename(known)
+
+
+def _compile_go(folder: Path) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        for path, text in GO.items():
+            Path(place, path).parent.mkdir(exist_ok=True)
+            Path(place, path).write_text(text, "utf-8")
+        env = {**os.environ, CACHE: str(folder)}
+        subprocess.run(["go", "test", "./..."], cwd=place, env=env, capture_output=True, check=True)
 
 
 @cache

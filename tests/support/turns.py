@@ -135,6 +135,23 @@ def make_live_world(root: Path, config: str = "", **files: str) -> World:
     return _made(root, CONFIG + config, files)
 
 
+def make_green_world(root: Path, config: str = "", **files: str) -> World:
+    """As `make_world` and then `green`; the red was run once, where the pattern was made."""
+    return _green(root, QUICK + CONFIG + config, files)
+
+
+def make_green_live_world(root: Path, config: str = "", **files: str) -> World:
+    return _green(root, CONFIG + config, files)
+
+
+def _green(root: Path, config: str, files: Mapping[str, str]) -> World:
+    def make(place: Path) -> None:
+        _make(place, config, files)
+        World(GitRepo(place, place)).green()
+
+    return World(copied(root, make, "green", config, *files.items()))
+
+
 def _made(root: Path, config: str, files: Mapping[str, str]) -> World:
     return World(copied(root, lambda place: _make(place, config, files), config, *files.items()))
 

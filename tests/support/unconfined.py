@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris import sandbox
+from verdigris.sandbox import child
 
 if TYPE_CHECKING:
     import pytest
 
 
 def without_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = sandbox.Ability("namespaces", ok=False, why="not here")
-    monkeypatch.setattr(sandbox, "remembered", lambda _: sandbox.Availability(None, "", (refused,)))
+    refused = child.Ability("namespaces", ok=False, why="not here")
+    monkeypatch.setattr(child, "recall_availability", lambda _: child.Availability(None, "", (refused,)))

@@ -2,7 +2,8 @@
 
 A cold run spends most of its time on loading pytest. Here one process for each worker of the suite loads it:
 it is the resident of an empty project, and its children walk into the rooms of every other. Whatever is in
-doubt runs cold. The digests of installed files are remembered once for all projects, instead of for each.
+doubt runs cold. The digests of installed files, and what interpreters say of themselves, are remembered once
+for all projects, instead of for each.
 """
 
 from __future__ import annotations
@@ -24,27 +25,31 @@ import pytest
 
 from verdigris.checks.foundation import DigestMemory
 from verdigris.execution import python_call
+from verdigris.execution.interpreter import _InterpreterQuery
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
-from verdigris.execution.room.room import Terms
-from verdigris.execution.room.rooms import room
+from verdigris.execution.room import Terms
+from verdigris.execution.rooms import room
 from verdigris.runners.python import BOOTSTRAP
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from verdigris.core.report import TestReport
-    from verdigris.execution.room.room import Room
-    from verdigris.runners.reporter.verdigris_reporter.line import Line
+    from verdigris.execution.room import Room
+    from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
+_COLD = python_call._in_a_room
 _ARGV = (sys.executable, str(BOOTSTRAP))
 _KEY = "the suite's"
 _SECONDS = 20.0
 _GIVEN_UP = "given-up"
 """A file beside the folder of a process that did not start: nobody waits for it again."""
-_OFTEN_OTHERWISE = frozenset({"PYTHONPATH", "PYTHONHASHSEED"})
-"""A process would be needed for each of their values."""
+_OFTEN_OTHERWISE = frozenset({"PYTHONHASHSEED"})
+"""A process would be needed for each of its values."""
+_TAKEN_BY_FORKS = frozenset({"PYTHONPATH", "PYTHONUSERBASE"})
+"""Our environment takes no packages from a user's home."""
 _INSTALLED = (f"{sys.prefix}/", f"{sys.base_prefix}/")
 
 
@@ -54,7 +59,7 @@ def warm_runs(*, verdicts: bool = True) -> Iterator[None]:
 
     `verdicts`: also those; without, only what the product itself makes by a resident's fork.
     """
-    cold, read, save = python_call._in_a_room, DigestMemory._read, DigestMemory.save
+    read, save = DigestMemory._read, DigestMemory.save
     digests = _base() / "digests.json"
 
     def read_or_borrow(memory: DigestMemory) -> dict[str, Any]:
@@ -66,13 +71,27 @@ def warm_runs(*, verdicts: bool = True) -> Iterator[None]:
             files = {path: row for path, row in memory.part("files").items() if path.startswith(_INSTALLED)}
             _write(digests, {"files": files})
 
+    asked = _InterpreterQuery._read, _InterpreterQuery._write
+    interpreters = _base() / "interpreters.json"
+
+    def read_or_borrow_interpreters(query: _InterpreterQuery) -> dict[str, str]:
+        return asked[0](query) or (json.loads(interpreters.read_bytes()) if interpreters.exists() else {})
+
+    def write_and_share_interpreters(query: _InterpreterQuery, known: dict[str, str]) -> None:
+        asked[1](query, known)
+        ours = {key: told for key, told in known.items() if key.startswith(_INSTALLED)}
+        if ours and not interpreters.exists():
+            _write(interpreters, ours)
+
     def run(job: Any) -> TestReport:
-        return _run(job, cold) if verdicts or job.call.feedback else cold(job)
+        return _run(job) if verdicts or job.call.feedback else _COLD(job)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(python_call, "_in_a_room", run)
         patched.setattr(DigestMemory, "_read", read_or_borrow)
         patched.setattr(DigestMemory, "save", save_and_share)
+        patched.setattr(_InterpreterQuery, "_read", read_or_borrow_interpreters)
+        patched.setattr(_InterpreterQuery, "_write", write_and_share_interpreters)
         yield
 
 
@@ -84,13 +103,13 @@ def end_warm_runs() -> None:
     shutil.rmtree(_base(), ignore_errors=True)
 
 
-def _run(job: Any, cold: Callable[[Any], TestReport]) -> TestReport:
+def _run(job: Any) -> TestReport:
     if tuple(job.argv) != _ARGV:
-        return cold(job)
+        return _COLD(job)
     with room(job.project, job.argv, layer=job.call.layer) as made:
         started = _borrow(made, job.cwd)
         report = "" if started is None else python_call._carried_out(job, made, started)
-    return cold(job) if isinstance(report, str) else report
+    return _COLD(job) if isinstance(report, str) else report
 
 
 def _borrow(made: Room, cwd: str) -> Lent | None:
@@ -112,22 +131,22 @@ def _borrow(made: Room, cwd: str) -> Lent | None:
     theirs.close()
     ours.setblocking(False)
     lent = Lent(LentChild(output, line), ours, maker)
-    if lent.arrived():
+    if lent.has_arrived():
         return lent
     lent.end()
     return None
 
 
 def _read_once(env: Mapping[str, str]) -> dict[str, str]:
-    """What an interpreter reads only when it starts; our environment takes no packages from a user's home."""
+    """What an interpreter reads only when it starts."""
     return {
         name: text
         for name, text in env.items()
-        if name.startswith(("PYTHON", "LC_", "LANG")) and name != "PYTHONUSERBASE"
+        if name.startswith(("PYTHON", "LC_", "LANG")) and name not in _TAKEN_BY_FORKS
     }
 
 
-def _connect(folder: str) -> tuple[Line, int] | None:
+def _connect(folder: str) -> tuple[MessageLine, int] | None:
     line = None
     try:
         line = resident._call_keeper(folder)
@@ -155,6 +174,8 @@ def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
     program = resident.ResidentProgram(empty, _ARGV, str(root), variables)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv(resident.OFF, "1")
+        for name in _TAKEN_BY_FORKS:
+            patched.delenv(name, raising=False)
         resident.ensure(resident.Resident(folder, _KEY, program, greeting={"load": [], "own": []}))
     deadline = time.monotonic() + _SECONDS
     while not resident.read_note(folder).get("ready"):

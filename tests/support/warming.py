@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from support.turns import World
 
-SECONDS = 10.0
+SECONDS = 90.0
 
 
 def until(true: object, what: str) -> None:

@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from support.kernel_fixtures import homeless, shallow_calls, world
+from support.kernel_fixtures import green, homeless, shallow_calls, world
 
-__all__ = ["homeless", "shallow_calls", "world"]
+__all__ = ["green", "homeless", "shallow_calls", "world"]

@@ -12,7 +12,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside
 from verdigris.core.state import LaidAside, Phase
-from verdigris.core.verdict.turn_events import next_aside
+from verdigris.core.turn_events import next_aside
 from verdigris.turns import aside
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed

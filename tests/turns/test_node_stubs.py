@@ -10,6 +10,7 @@ from support.node_tools import installed, present
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from verdigris.core.verdict import Kind
 from verdigris.languages.registry import beyond_stubs
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ it("adds", () => {
 it("throws", () => { expect(() => Money.parse("x")).toThrow(NoCoinError); });
 it("waits", async () => { expect(await new Money(1).fetch()).toBe(1); });
 """
+TYPED_IDS = [f"test/money.test.ts::{name}" for name in ("adds", "throws", "waits")]
 
 
 @pytest.fixture
@@ -102,15 +104,14 @@ def test_a_namespace_and_what_is_there(world: World) -> None:
 def test_a_round_from_a_test_to_green(world: World) -> None:
     world.write("test/money.test.ts", TYPED)
     assert isinstance(write_stubs(world.project, "test/money.test.ts", cwd=world.root), Stubbed)
-    assert {run.red for run in world.test("test/money.test.ts").tests} == {"valid"}
     world.write(
         "test/sub.test.js",
         'import { expect, it } from "vitest";\nimport { sub } from "../src/calc.js";\n'
         'it("subs", () => { expect(sub(3, 2)).toBe(1); });\n',
     )
-    (world.root / "test/money.test.ts").unlink()
-    (world.root / "src/money.ts").unlink()
     write_stubs(world.project, "test/sub.test.js", cwd=world.root)
-    world.claimed("test/sub.test.js::subs", "src/calc.js")
+    reds = {run.native_id: run.red for run in world.test("test/money.test.ts", "test/sub.test.js").tests}
+    assert reds == dict.fromkeys((*TYPED_IDS, "test/sub.test.js::subs"), "valid")
+    assert isinstance(world.claim("test/sub.test.js::subs", "src/calc.js"), Claimed)
     world.write("src/calc.js", NODE["src/calc.js"] + "\nexport function sub(a, b) {\n  return a - b;\n}\n")
     assert world.settle().verdict.kind is Kind.ACCEPTED

@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
+from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_green_world, make_world
 from verdigris.core.events import PutBack, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
@@ -93,16 +93,15 @@ def test_a_foundation_that_changed_in_a_refactor_is_tampered_until_it_is_put_bac
     assert again.verdict.accepted, again.verdict
 
 
-def test_a_poisoned_cache_earns_nothing(world: World) -> None:
-    world.green()
-    source = world.root / "calc.py"
+def test_a_poisoned_cache_earns_nothing(green: World) -> None:
+    source = green.root / "calc.py"
     for text in (CALC + SUB, WRONG):
-        world.write("calc.py", text)
+        green.write("calc.py", text)
         os.utime(source, (1_700_000_000, 1_700_000_000))
         if text != WRONG:
             py_compile.compile(str(source))
     assert len(CALC + SUB) == len(WRONG)
-    assert world.settle().verdict.kind is Kind.STILL_RED
+    assert green.settle().verdict.kind is Kind.STILL_RED
 
 
 def test_a_copy_that_is_tested_instead_of_the_candidate_makes_the_verdict_broken(tmp_path: Path) -> None:
@@ -118,8 +117,7 @@ def test_a_copy_that_is_tested_instead_of_the_candidate_makes_the_verdict_broken
 
 
 def test_a_module_that_no_class_protects_is_a_concern(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", "    source: [calc.py]\n", **{"tools/script.py": "X = 1\n"})
-    world.green()
+    world = make_green_world(tmp_path / "repo", "    source: [calc.py]\n", **{"tools/script.py": "X = 1\n"})
     world.write("calc.py", "from tools import script\n" + CALC + SUB)
     verdict = world.settle().verdict
     assert verdict.accepted

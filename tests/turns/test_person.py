@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_live_world
-from verdigris.checks.held_out import held_out_pass
+from verdigris.checks.acceptance import held_out_pass
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Settled, SwitchedOff, SwitchedOn
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.execution.room.rooms import frozen_layer
-from verdigris.sandbox import available
+from verdigris.execution.rooms import frozen_layer
+from verdigris.sandbox.child import available
 from verdigris.turns.person import hold_out, release, switch_off, switch_on
 
 if TYPE_CHECKING:

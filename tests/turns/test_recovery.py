@@ -26,7 +26,7 @@ from verdigris.core.state import Phase
 from verdigris.storage.intents import recover
 from verdigris.turns import aside, refactor
 from verdigris.turns.claim import claim
-from verdigris.turns.git.sync import sync
+from verdigris.turns.git import sync
 from verdigris.turns.settle import settle
 from verdigris.turns.test_bug import report_bug
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support import canned
 from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 
 RENAMED = CALC.replace("a, b", "left, right").replace("a + b", "left + right")
+
+
+@pytest.fixture
+def canned_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is decided of a report, however it was made."""
+    canned.can(monkeypatch)
 
 
 def begun(world: World, *, uncovered: bool = False) -> Begun:
@@ -72,7 +79,7 @@ def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
     assert ended(world).verdict.accepted
 
 
-def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World) -> None:
+def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World, canned_runs: None) -> None:
     begun(world)
     world.write("calc.py", CALC.replace("+", "-"))
     first = ended(world)
@@ -85,7 +92,7 @@ def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World) 
     assert world.state.aside[second.aside].paths == ("calc.py",)
 
 
-def test_a_weaker_assertion_is_a_weakening(world: World) -> None:
+def test_a_weaker_assertion_is_a_weakening(world: World, canned_runs: None) -> None:
     begun(world)
     world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 0"))
     done = ended(world)
@@ -121,7 +128,7 @@ def test_runner_configuration_may_not_change_in_a_refactor(world: World) -> None
     assert not ended(world).verdict.accepted
 
 
-def test_a_deleted_test_is_found(tmp_path: Path) -> None:
+def test_a_deleted_test_is_found(tmp_path: Path, canned_runs: None) -> None:
     world = make_world(tmp_path / "repo", **{"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB})
     begun(world)
     (world.root / "tests/test_sub.py").unlink()
@@ -145,7 +152,7 @@ def test_a_case_that_is_missing_is_put_back_or_given_up_by_a_person(tmp_path: Pa
     assert ended(world).verdict.accepted
 
 
-def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(tmp_path: Path) -> None:
+def test_dead_code_goes_with_its_tests_when_a_person_gives_them_up(tmp_path: Path, canned_runs: None) -> None:
     files = {"calc.py": CALC + SUB, "tests/test_sub.py": TEST_SUB}
     world = make_world(tmp_path / "repo", **files)
     begun(world)
@@ -212,7 +219,7 @@ def test_verify_has_a_say(tmp_path: Path) -> None:
     assert ended(world).verdict.reasons[0].startswith("verify failed: ")
 
 
-def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path) -> None:
+def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path, canned_runs: None) -> None:
     world = make_world(tmp_path / "repo", "spec: [SPEC.md]\n", **{"SPEC.md": "adds\n"})
     begun(world)
     world.write("SPEC.md", "subtracts\n")
@@ -220,7 +227,7 @@ def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path) -> None:
     assert [e.path for e in world.events(Violation) if isinstance(e, Violation)] == ["SPEC.md"]
 
 
-def test_abort_lays_source_and_tests_aside(world: World) -> None:
+def test_abort_lays_source_and_tests_aside(world: World, canned_runs: None) -> None:
     begun(world)
     world.write("calc.py", RENAMED)
     world.write("tests/test_new.py", "def test_new():\n    assert True\n")

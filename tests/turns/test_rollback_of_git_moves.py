@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.gitrepo import GitRepo
+from support.gitrepo import GitRepo, copied
 from support.killing import rehearse
 from support.turns import CALC, MUL, SUB, TEST_ADD, World, make_world
 from verdigris.core.events import Ground, MovingBack, SwitchedOff
@@ -15,7 +15,7 @@ from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import agent_git
 from verdigris.storage.project import open_project
 from verdigris.turns import rollback
-from verdigris.turns.git.sync import sync
+from verdigris.turns.git import sync
 from verdigris.turns.operation import operation
 from verdigris.turns.tripwire.calls import after_call, before_call
 
@@ -74,6 +74,14 @@ def stands(world: World) -> dict[str, object]:
 
 def prepare(root: Path) -> World:
     """`side` edits source and a test, and has a file of its own; `docs` edits notes only."""
+    return World(copied(root, _make_branches, "red before git moves"))
+
+
+def prepare_green(root: Path) -> World:
+    return World(copied(root, lambda place: into_green(_make_branches(place)), "green before git moves"))
+
+
+def _make_branches(root: Path) -> World:
     world = make_world(root, **{"notes.md": "ours\n"})
     git = world.repo.git
     git("switch", "--quiet", "--create", "side")
@@ -100,8 +108,8 @@ def red(tmp_path: Path) -> World:
 
 
 @pytest.fixture
-def green(red: World) -> World:
-    return into_green(red)
+def green(tmp_path: Path) -> World:
+    return prepare_green(tmp_path / "repo")
 
 
 MOVES = [
@@ -121,7 +129,7 @@ MOVES = [
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> World:
     """In green; what a test does to it goes back."""
-    return into_green(prepare(tmp_path_factory.mktemp("shared") / "repo"))
+    return prepare_green(tmp_path_factory.mktemp("shared") / "repo")
 
 
 @pytest.mark.parametrize("caged", [False, True], ids=["bare", "caged"])

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support import canned
 from support.meanwhile import meanwhile
-from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_green_world, make_world
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, EditClaim, Repair, SuiteRun, TestRun, Violation
 from verdigris.core.report import Status
@@ -29,21 +30,26 @@ MUL_ID = "tests/test_mul.py::test_mul"
 TEST_MUL = "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 3) == 6\n"
 
 
+@pytest.fixture
+def canned_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is decided of a report, however it was made; asked for last, since a red is really run."""
+    canned.can(monkeypatch)
+
+
 @pytest.mark.quick
-def test_a_turn_that_earned_it_is_accepted_as_a_triple(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    done = world.settle()
+def test_a_turn_that_earned_it_is_accepted_as_a_triple(green: World) -> None:
+    green.write("calc.py", CALC + SUB)
+    done = green.settle()
     assert (done.verdict.kind, done.accepted, done.phase) == (Kind.ACCEPTED, (SUB_ID,), "red")
-    (triple,) = world.events(Accepted)
+    (triple,) = green.events(Accepted)
     assert isinstance(triple, Accepted)
-    log = {record.seq: record for record in world.project.log.records()}
+    log = {record.seq: record for record in green.project.log.records()}
     assert (log[triple.red].data["red"], log[triple.red].data["test_id"]) == ("valid", SUB_ID)
     assert (log[triple.green].data["status"], log[triple.green].data["test_id"]) == ("pass", SUB_ID)
-    changed = world.project.workspace.changes(triple.before, triple.after)
+    changed = green.project.workspace.changes(triple.before, triple.after)
     assert [c.path for c in changed] == ["calc.py"]
-    assert world.project.workspace.read(triple.after, "calc.py") == (CALC + SUB).encode()
-    assert world.whole()
+    assert green.project.workspace.read(triple.after, "calc.py") == (CALC + SUB).encode()
+    assert green.whole()
 
 
 def test_one_settlement_makes_one_pytest_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,65 +63,59 @@ def test_one_settlement_makes_one_pytest_call(tmp_path: Path, monkeypatch: pytes
     assert calls == ["one"]
 
 
-def test_still_red_names_the_test_and_leaves_the_turn_open(world: World) -> None:
-    world.green()
-    world.write("calc.py", WRONG)
-    done = world.settle()
+def test_still_red_names_the_test_and_leaves_the_turn_open(green: World, canned_runs: None) -> None:
+    green.write("calc.py", WRONG)
+    done = green.settle()
     assert (done.verdict.kind, done.phase, done.aside) == (Kind.STILL_RED, "green", None)
     assert SUB_ID in done.verdict.reasons[0]
-    assert world.read("calc.py") == WRONG
-    assert world.state.strikes == {SUB_ID: 1}
+    assert green.read("calc.py") == WRONG
+    assert green.state.strikes == {SUB_ID: 1}
 
 
-def test_settling_twice_without_an_edit_is_one_strike(world: World) -> None:
-    world.green()
-    world.write("calc.py", WRONG)
-    world.settle()
-    world.settle()
-    assert world.state.strikes == {SUB_ID: 1}
+def test_settling_twice_without_an_edit_is_one_strike(green: World, canned_runs: None) -> None:
+    green.write("calc.py", WRONG)
+    green.settle()
+    green.settle()
+    assert green.state.strikes == {SUB_ID: 1}
 
 
-def test_settling_with_no_edit_at_all_is_no_strike(world: World) -> None:
-    world.green()
-    assert world.settle().verdict.kind is Kind.STILL_RED
-    assert world.state.strikes == {}
+def test_settling_with_no_edit_at_all_is_no_strike(green: World, canned_runs: None) -> None:
+    assert green.settle().verdict.kind is Kind.STILL_RED
+    assert green.state.strikes == {}
 
 
-def test_the_second_strike_lays_exactly_the_turns_source_aside(world: World) -> None:
-    world.green()
-    world.write("calc.py", WRONG)
-    world.write("extra.py", "X = 1\n")
-    world.settle()
-    world.write("notes.md", "mine\n")
-    world.repo.git("add", "notes.md")
-    world.write("calc.py", WRONG + "# again\n")
-    done = world.settle()
+def test_the_second_strike_lays_exactly_the_turns_source_aside(green: World, canned_runs: None) -> None:
+    green.write("calc.py", WRONG)
+    green.write("extra.py", "X = 1\n")
+    green.settle()
+    green.write("notes.md", "mine\n")
+    green.repo.git("add", "notes.md")
+    green.write("calc.py", WRONG + "# again\n")
+    done = green.settle()
     assert (done.verdict.kind, done.phase) == (Kind.STILL_RED, "red")
     assert done.aside is not None
-    assert world.read("calc.py") == CALC
-    assert not (world.root / "extra.py").exists()
-    assert world.read("notes.md") == "mine\n"
-    assert world.read("tests/test_sub.py") == TEST_SUB
-    assert world.repo.git("diff", "--cached", "--name-only") == "notes.md"
-    (repair,) = world.events(Repair)
+    assert green.read("calc.py") == CALC
+    assert not (green.root / "extra.py").exists()
+    assert green.read("notes.md") == "mine\n"
+    assert green.read("tests/test_sub.py") == TEST_SUB
+    assert green.repo.git("diff", "--cached", "--name-only") == "notes.md"
+    (repair,) = green.events(Repair)
     assert isinstance(repair, Repair)
     assert repair.aside == done.aside
-    assert world.state.aside[done.aside].paths == ("calc.py", "extra.py")
-    assert world.state.reds == {}
+    assert green.state.aside[done.aside].paths == ("calc.py", "extra.py")
+    assert green.state.reds == {}
 
 
-def test_a_regression_seen_with_the_edits_is_no_red_without_them(world: World) -> None:
-    world.green()
+def test_a_regression_seen_with_the_edits_is_no_red_without_them(green: World, canned_runs: None) -> None:
     for answer in (0, 1):
-        world.write("calc.py", f"def add(a, b):\n    return {answer}\n" + SUB)
-        done = world.settle()
+        green.write("calc.py", f"def add(a, b):\n    return {answer}\n" + SUB)
+        done = green.settle()
     assert (done.verdict.kind, done.phase) == (Kind.REGRESSED, "red")
-    assert world.state.reds == {}
+    assert green.state.reds == {}
 
 
-def test_strikes_can_be_configured(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", "strikes: 1\n")
-    world.green()
+def test_strikes_can_be_configured(tmp_path: Path, canned_runs: None) -> None:
+    world = make_green_world(tmp_path / "repo", "strikes: 1\n")
     world.write("calc.py", WRONG)
     assert world.settle().aside is not None
 
@@ -125,8 +125,7 @@ HANGING = "\n\ndef sub(a, b):\n    while a > b:\n        pass\n    return a - b\
 
 def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_path: Path) -> None:
     """On the way a fix that hangs still is no green, and the wait for it is short."""
-    world = make_world(tmp_path / "repo", "room: {test_timeout: 2}\n", **{"calc.py": CALC + HANGING})
-    world.green()
+    world = make_green_world(tmp_path / "repo", "room: {test_timeout: 2}\n", **{"calc.py": CALC + HANGING})
     red = world.events(TestRun)[-1]
     assert isinstance(red, TestRun)
     assert "stopped after 2 s, while it ran in calc.py" in red.failure
@@ -136,19 +135,17 @@ def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_p
     assert world.settle().accepted == (SUB_ID,)
 
 
-def test_breaking_another_test_is_a_regression(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC.replace("+", "-") + SUB)
-    done = world.settle()
+def test_breaking_another_test_is_a_regression(green: World, canned_runs: None) -> None:
+    green.write("calc.py", CALC.replace("+", "-") + SUB)
+    done = green.settle()
     assert done.verdict.kind is Kind.REGRESSED
     assert "tests/test_add.py::test_add" in done.verdict.reasons[0]
-    assert world.read("calc.py") == CALC.replace("+", "-") + SUB
+    assert green.read("calc.py") == CALC.replace("+", "-") + SUB
 
 
 def test_a_test_that_failed_before_the_turn_is_no_regression(tmp_path: Path) -> None:
     broken = TEST_ADD.replace("== 5", "== 6").replace("test_add", "test_known")
-    world = make_world(tmp_path / "repo", **{"tests/test_known.py": broken})
-    world.green()
+    world = make_green_world(tmp_path / "repo", **{"tests/test_known.py": broken})
     world.write("calc.py", CALC + SUB)
     assert world.settle().verdict.accepted
 
@@ -156,10 +153,9 @@ def test_a_test_that_failed_before_the_turn_is_no_regression(tmp_path: Path) -> 
 def test_a_test_that_goes_missing_is_a_regression(tmp_path: Path) -> None:
     cases = "import calc, pytest\n\n\n@pytest.mark.parametrize('n', calc.CASES)\n"
     cases += "def test_case(n):\n    assert n\n"
-    world = make_world(
+    world = make_green_world(
         tmp_path / "repo", **{"tests/test_cases.py": cases, "calc.py": CALC + "\nCASES = [1, 2]\n"}
     )
-    world.green()
     world.write("calc.py", CALC + "\nCASES = [1]\n" + SUB)
     done = world.settle()
     assert (done.verdict.kind, done.verdict.reasons) == (
@@ -219,45 +215,41 @@ def test_a_test_that_failed_before_is_run_once_on_each_tree(
     assert again == [("tests/test_old.py",)]
 
 
-def test_a_changed_test_is_tampered_and_kept(world: World) -> None:
-    world.green()
+def test_a_changed_test_is_tampered_and_kept(green: World, canned_runs: None) -> None:
     weaker = TEST_SUB.replace("== 2", "or True")
-    world.write("tests/test_sub.py", weaker)
-    world.write("calc.py", CALC + SUB)
-    done = world.settle()
+    green.write("tests/test_sub.py", weaker)
+    green.write("calc.py", CALC + SUB)
+    done = green.settle()
     assert done.verdict.kind is Kind.TAMPERED
-    assert world.read("tests/test_sub.py") == weaker
-    assert [e.path for e in world.events(Violation) if isinstance(e, Violation)] == ["tests/test_sub.py"]
-    assert world.state.phase is Phase.GREEN
-    assert world.state.strikes == {}
-    world.write("tests/test_sub.py", TEST_SUB)
-    assert world.settle().verdict.accepted
+    assert green.read("tests/test_sub.py") == weaker
+    assert [e.path for e in green.events(Violation) if isinstance(e, Violation)] == ["tests/test_sub.py"]
+    assert green.state.phase is Phase.GREEN
+    assert green.state.strikes == {}
+    green.write("tests/test_sub.py", TEST_SUB)
+    assert green.settle().verdict.accepted
 
 
-def test_a_changed_runner_key_or_tdd_yaml_is_tampered(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    world.write("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-p no:terminal"\n')
-    assert world.settle().verdict.reasons == ("pyproject.toml changed while it was frozen",)
-    (world.root / "pyproject.toml").unlink()
-    world.write("tdd.yaml", world.read("tdd.yaml") + "strikes: 9\n")
-    assert world.settle().verdict.reasons == ("tdd.yaml changed while it was frozen",)
+def test_a_changed_runner_key_or_tdd_yaml_is_tampered(green: World, canned_runs: None) -> None:
+    green.write("calc.py", CALC + SUB)
+    green.write("pyproject.toml", '[tool.pytest.ini_options]\naddopts = "-p no:terminal"\n')
+    assert green.settle().verdict.reasons == ("pyproject.toml changed while it was frozen",)
+    (green.root / "pyproject.toml").unlink()
+    green.write("tdd.yaml", green.read("tdd.yaml") + "strikes: 9\n")
+    assert green.settle().verdict.reasons == ("tdd.yaml changed while it was frozen",)
 
 
-def test_a_new_dependency_and_docs_in_green_are_not_a_fight(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    world.write("pyproject.toml", '[project]\nname = "calc"\ndependencies = ["six"]\n')
-    world.write("README.md", "now with subtraction\n")
-    assert world.settle().verdict.accepted
+def test_a_new_dependency_and_docs_in_green_are_not_a_fight(green: World, canned_runs: None) -> None:
+    green.write("calc.py", CALC + SUB)
+    green.write("pyproject.toml", '[project]\nname = "calc"\ndependencies = ["six"]\n')
+    green.write("README.md", "now with subtraction\n")
+    assert green.settle().verdict.accepted
 
 
-def test_source_that_ends_the_process_is_broken_and_no_strike(world: World) -> None:
-    world.green()
-    world.write("calc.py", "import os\n\n\ndef sub(a, b):\n    os._exit(0)\n\n\n" + CALC)
-    done = world.settle()
+def test_source_that_ends_the_process_is_broken_and_no_strike(green: World) -> None:
+    green.write("calc.py", "import os\n\n\ndef sub(a, b):\n    os._exit(0)\n\n\n" + CALC)
+    done = green.settle()
     assert done.verdict.kind is Kind.BROKEN
-    assert world.state.strikes == {}
+    assert green.state.strikes == {}
 
 
 def test_green_without_an_edit_is_broken(world: World) -> None:
@@ -282,8 +274,7 @@ def test_format_is_applied_and_check_is_asked(tmp_path: Path) -> None:
     tool += "    p.write_text(p.read_text().rstrip() + '\\n')\n"
     lint = "import pathlib, sys\nsys.exit('BAD' in pathlib.Path('calc.py').read_text())\n"
     config = f"    format: {sys.executable} tools/fmt\n    check: {sys.executable} tools/lint\n"
-    world = make_world(tmp_path / "repo", config, **{"tools/fmt": tool, "tools/lint": lint})
-    world.green()
+    world = make_green_world(tmp_path / "repo", config, **{"tools/fmt": tool, "tools/lint": lint})
     world.write("calc.py", CALC + SUB + "# BAD\n\n\n")
     done = world.settle()
     assert (done.verdict.kind, done.verdict.reasons) == (
@@ -299,25 +290,28 @@ def test_format_is_applied_and_check_is_asked(tmp_path: Path) -> None:
 def test_a_formatter_that_strays_into_tests_is_put_back(tmp_path: Path) -> None:
     tool = "import pathlib\np = pathlib.Path('tests/test_sub.py')\n"
     tool += "p.write_text(p.read_text() + '# touched\\n')\n"
-    world = make_world(tmp_path / "repo", f"    format: {sys.executable} tools/fmt\n", **{"tools/fmt": tool})
-    world.green()
+    world = make_green_world(
+        tmp_path / "repo", f"    format: {sys.executable} tools/fmt\n", **{"tools/fmt": tool}
+    )
     world.write("calc.py", CALC + SUB)
     assert world.settle().verdict.accepted
     assert world.read("tests/test_sub.py") == TEST_SUB
 
 
-def test_an_edit_outside_the_targets_joins_as_implied(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + "\n\nfrom minus import sub  # noqa: E402\n")
-    world.write("minus.py", "def sub(a, b):\n    return a - b\n")
-    assert world.settle().verdict.accepted
-    implied = [e for e in world.events(EditClaim) if isinstance(e, EditClaim) and e.implied]
+def test_an_edit_outside_the_targets_joins_as_implied(green: World, canned_runs: None) -> None:
+    green.write("calc.py", CALC + "\n\nfrom minus import sub  # noqa: E402\n")
+    green.write("minus.py", "def sub(a, b):\n    return a - b\n")
+    assert green.settle().verdict.accepted
+    implied = [e for e in green.events(EditClaim) if isinstance(e, EditClaim) and e.implied]
     assert [e.edit_target for e in implied] == ["minus.py"]
 
 
-def test_what_a_formatter_did_outside_strict_targets_is_neither_refused_nor_joined(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", "claims: strict\n", **{"ugly.py": "def f( a ):\n  return  a\n"})
-    world.green()
+def test_what_a_formatter_did_outside_strict_targets_is_neither_refused_nor_joined(
+    tmp_path: Path, canned_runs: None
+) -> None:
+    world = make_green_world(
+        tmp_path / "repo", "claims: strict\n", **{"ugly.py": "def f( a ):\n  return  a\n"}
+    )
     world.write("calc.py", CALC + SUB)
     world.write("ugly.py", "def f(a):\n    return a  # as it was\n")
     assert world.settle().verdict.kind is Kind.ACCEPTED
@@ -327,8 +321,7 @@ def test_what_a_formatter_did_outside_strict_targets_is_neither_refused_nor_join
 
 
 def test_an_edit_outside_the_targets_is_refused_where_claims_are_strict(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", "claims: strict\n")
-    world.green()
+    world = make_green_world(tmp_path / "repo", "claims: strict\n")
     world.write("minus.py", "def sub(a, b):\n    return a - b\n")
     denied = settle(world.project)
     assert isinstance(denied, Deny)
@@ -346,7 +339,7 @@ def two_claims(world: World, sub_target: str, mul_target: str) -> None:
     world.claimed(MUL_ID, mul_target)
 
 
-def test_of_several_claims_those_that_stand_alone_are_accepted(world: World) -> None:
+def test_of_several_claims_those_that_stand_alone_are_accepted(world: World, canned_runs: None) -> None:
     two_claims(world, "minus.py", "times.py")
     world.write("minus.py", SUB.lstrip())
     world.write("times.py", "def mul(a, b):\n    return 0\n")
@@ -361,7 +354,7 @@ def test_of_several_claims_those_that_stand_alone_are_accepted(world: World) -> 
     assert world.state.aside[done.aside].test_ids == (MUL_ID,)
 
 
-def test_claims_that_share_a_path_cannot_be_told_apart(world: World) -> None:
+def test_claims_that_share_a_path_cannot_be_told_apart(world: World, canned_runs: None) -> None:
     two_claims(world, "*.py", "times.py")
     world.write("minus.py", SUB.lstrip())
     for answer in (0, 1):
@@ -373,8 +366,9 @@ def test_claims_that_share_a_path_cannot_be_told_apart(world: World) -> None:
 
 def test_what_acceptance_runs_can_be_narrowed_to_a_suite(tmp_path: Path) -> None:
     slow = "def test_slow():\n    assert False\n"
-    world = make_world(tmp_path / "repo", "    suite: [tests/test_add.py]\n", **{"tests/test_slow.py": slow})
-    world.green()
+    world = make_green_world(
+        tmp_path / "repo", "    suite: [tests/test_add.py]\n", **{"tests/test_slow.py": slow}
+    )
     world.write("calc.py", CALC + SUB)
     assert world.settle().verdict.accepted
     ran = {e.test_id for e in world.events(TestRun) if isinstance(e, TestRun)}
@@ -384,7 +378,7 @@ def test_what_acceptance_runs_can_be_narrowed_to_a_suite(tmp_path: Path) -> None
     assert suite.passed == 2
 
 
-def test_the_footer_is_the_same_to_the_byte_for_the_same_facts(tmp_path: Path) -> None:
+def test_the_footer_is_the_same_to_the_byte_for_the_same_facts(tmp_path: Path, canned_runs: None) -> None:
     footers = set()
     for name in ("one", "two"):
         world = make_world(tmp_path / name)
@@ -395,15 +389,14 @@ def test_the_footer_is_the_same_to_the_byte_for_the_same_facts(tmp_path: Path) -
     assert footers == {f"[tdd] accepted: {SUB_ID}; edited calc.py. phase red; next: {following}"}
 
 
-def test_the_next_turn_builds_on_accepted_ground(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    world.settle()
-    world.write("tests/test_mul.py", TEST_MUL)
-    world.claimed(MUL_ID)
-    world.write("calc.py", CALC + SUB + MUL)
-    assert world.settle().accepted == (MUL_ID,)
-    statuses = [e.status for e in world.events(TestRun) if isinstance(e, TestRun) and e.test_id == SUB_ID]
+def test_the_next_turn_builds_on_accepted_ground(green: World, canned_runs: None) -> None:
+    green.write("calc.py", CALC + SUB)
+    green.settle()
+    green.write("tests/test_mul.py", TEST_MUL)
+    green.claimed(MUL_ID)
+    green.write("calc.py", CALC + SUB + MUL)
+    assert green.settle().accepted == (MUL_ID,)
+    statuses = [e.status for e in green.events(TestRun) if isinstance(e, TestRun) and e.test_id == SUB_ID]
     assert statuses[-1] is Status.PASS
 
 

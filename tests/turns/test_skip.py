@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.killing import rehearse
-from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_live_world
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_green_live_world
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Denied, TestsBlocked
@@ -84,8 +84,7 @@ def test_asking_twice_is_asking_once_until_the_test_runs_again(world: World) -> 
 
 
 def test_the_next_turn_goes_on_with_the_skipped_test_in_the_file(tmp_path: Path) -> None:
-    world = make_live_world(tmp_path / "repo")
-    world.green()
+    world = make_green_live_world(tmp_path / "repo")
     world.write("calc.py", CALC + WRONG)
     assert not world.settle().verdict.accepted
     lay_back(world.project, world.state.turn.tree if world.state.turn else "", "stuck")
@@ -158,22 +157,20 @@ def test_no_agent_skips_a_test(world: World) -> None:
     assert world.events(Denied)
 
 
-def test_only_in_red(world: World) -> None:
-    world.green()
-    assert refused(world).rule == "not-in-phase"
+def test_only_in_red(green: World) -> None:
+    assert refused(green).rule == "not-in-phase"
 
 
 def test_only_a_test_that_is_red_now(world: World) -> None:
     assert refused(world, ADD_ID).rule == "no-red"
 
 
-def test_never_a_test_that_was_accepted(world: World) -> None:
-    world.green()
-    world.write("calc.py", CALC + SUB)
-    assert world.settle().verdict.accepted
-    world.write("tests/test_sub.py", TEST_SUB.replace("== 2", "== 3"))
-    world.test(SUB_ID)
-    assert refused(world).rule == "passed-before"
+def test_never_a_test_that_was_accepted(green: World) -> None:
+    green.write("calc.py", CALC + SUB)
+    assert green.settle().verdict.accepted
+    green.write("tests/test_sub.py", TEST_SUB.replace("== 2", "== 3"))
+    green.test(SUB_ID)
+    assert refused(green).rule == "passed-before"
 
 
 def test_never_a_test_that_passed_with_the_whole_suite(world: World) -> None:

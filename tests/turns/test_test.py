@@ -7,7 +7,7 @@ import pytest
 from support.meanwhile import meanwhile
 from support.turns import CALC, MUL, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.cli.testing import report_document, report_lines
-from verdigris.cli.turns.worktree import survey_document, survey_lines
+from verdigris.cli.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.events import Characterized, SuiteRun, TestRun

@@ -57,10 +57,9 @@ def test_a_report_in_red_is_only_recorded(world: World) -> None:
     assert "revise the test at tests/test_add.py:5" in world.test().next
 
 
-def test_a_report_without_edits_just_goes_back_to_red(world: World) -> None:
-    world.green()
-    reported(world, "tests/test_sub.py:5")
-    assert world.state.phase is Phase.RED
+def test_a_report_without_edits_just_goes_back_to_red(green: World) -> None:
+    reported(green, "tests/test_sub.py:5")
+    assert green.state.phase is Phase.RED
 
 
 def test_it_excuses_the_one_test_at_its_line_and_nothing_else_in_the_file(tmp_path: Path) -> None:

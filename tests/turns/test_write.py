@@ -45,10 +45,9 @@ def test_the_first_edit_after_a_single_red_claims_it(world: World) -> None:
     assert world.settle().verdict.accepted
 
 
-def test_a_path_outside_the_targets_joins(world: World) -> None:
-    world.green()
-    assert write(world.project, {"more.py": b"X = 1\n"}, cwd=world.root) == Allow(joins=("more.py",))
-    assert "more.py" in world.state.claims[SUB_ID].targets
+def test_a_path_outside_the_targets_joins(green: World) -> None:
+    assert write(green.project, {"more.py": b"X = 1\n"}, cwd=green.root) == Allow(joins=("more.py",))
+    assert "more.py" in green.state.claims[SUB_ID].targets
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import Changes, SessionFacts, StepFacts, VerdictFacts
 from verdigris.models.protocol import Message, ToolCall, Usage
-from verdigris.views.code_panes import (
+from verdigris.views.code import (
     PermissionAsked,
     SessionView,
     cost_line,
@@ -162,7 +162,7 @@ def test_a_question_shows_all_of_the_command_and_goes_with_the_answer() -> None:
     shown = "".join(texts(list(view.question)))
     assert "x" * 300 in shown
     assert "rm -r build" in shown
-    assert view.answered().question == ()
+    assert view.without_question().question == ()
 
 
 def test_what_was_said_before_a_resume_is_told_shortly() -> None:

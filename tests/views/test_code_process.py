@@ -8,7 +8,7 @@ from multiprocessing import Pipe
 from typing import TYPE_CHECKING, cast
 
 from verdigris.drivers.code.commands import QUIT, CommandAnswer
-from verdigris.views.code_panes import Cancel
+from verdigris.views.code import Cancel
 from verdigris.views.code_process import ScreenLink
 
 if TYPE_CHECKING:

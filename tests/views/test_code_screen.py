@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("textual", reason="the screen needs the extra verdigris[code]")
-
+from support.late_imports import LateModule, needs
 from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import Changes, SessionFacts, StepFacts, VerdictFacts
 from verdigris.models.protocol import Usage
-from verdigris.views import code_widgets
-from verdigris.views.code_panes import Cancel, PermissionAsked, ScreenMessage
-from verdigris.views.code_screen import CodeScreen
-from verdigris.views.code_widgets import Prompt, Question
+from verdigris.views.code import Cancel, PermissionAsked, ScreenMessage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from multiprocessing.connection import Connection
 
     from textual.pilot import Pilot
+
+    from verdigris.views.code_screen import CodeScreen
+
+pytestmark = needs("textual", "the screen needs the extra verdigris[code]")
+screens: Any = LateModule("verdigris.views.code_screen")
+widgets: Any = LateModule("verdigris.views.code_widgets")
 
 BEGAN = w.SessionBegan("0123abcd", "scripted", False, "/home/you/calculator")
 FACTS = SessionFacts(
@@ -45,7 +47,7 @@ IDLE = CommandAnswer(())
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions take a key at once."""
-    monkeypatch.setattr(code_widgets, "QUIET", 0.0)
+    monkeypatch.setattr("verdigris.views.code_widgets.QUIET", 0.0)
 
 
 class Seat:
@@ -57,7 +59,14 @@ class Seat:
     async def tell(self, *messages: ScreenMessage) -> None:
         for message in messages:
             self._session.send(message)
-        await self.pilot.pause(0.05)
+        while self.app._channel.poll():  # on a busy machine the screen may not have read it yet
+            await self.pilot.pause()
+        await self._pause()
+
+    async def _pause(self) -> None:
+        """What is laid out anew shows after a refresh: several, so that a late timer does not matter."""
+        for _ in range(3):
+            await self.pilot.pause(0.02)
 
     def close(self) -> None:
         self._session.close()
@@ -73,9 +82,9 @@ class Seat:
         return not self._session.poll()
 
     async def type(self, text: str, *keys: str) -> None:
-        self.app.query_one(Prompt).insert(text)
+        self.app.query_one(widgets.Prompt).insert(text)
         await self.pilot.press(*keys)
-        await self.pilot.pause(0.05)
+        await self._pause()
 
     @property
     def text(self) -> str:
@@ -84,7 +93,7 @@ class Seat:
 
     @property
     def prompt(self) -> str:
-        return self.app.query_one(Prompt).text
+        return str(self.app.query_one(widgets.Prompt).text)
 
 
 def seated(
@@ -92,7 +101,7 @@ def seated(
 ) -> None:
     async def run() -> None:
         ours, theirs = Pipe()
-        app = CodeScreen(theirs, BEGAN)
+        app = screens.CodeScreen(theirs, BEGAN)
         async with app.run_test(size=size) as pilot:
             seat = Seat(app, pilot, ours)
             await seat.tell(*messages)
@@ -235,7 +244,7 @@ def test_a_question_shows_the_whole_command_and_is_answered_by_a_key(key: str, a
         await seat.pilot.press(key)
         assert await seat.heard() is answer
         assert seat.prompt == "half a thou"
-        assert not seat.app.query_one(Question).display
+        assert not seat.app.query_one(widgets.Question).display
 
     seated(act, IDLE)
 
@@ -275,7 +284,7 @@ def test_a_pane_that_somebody_scrolled_stays_where_it_is_while_nothing_in_it_cha
 
 
 def test_a_key_that_was_meant_for_the_prompt_answers_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_widgets, "QUIET", 60.0)
+    monkeypatch.setattr("verdigris.views.code_widgets.QUIET", 60.0)
 
     async def act(seat: Seat) -> None:
         await seat.type("Build it.", "enter")
@@ -286,7 +295,7 @@ def test_a_key_that_was_meant_for_the_prompt_answers_no_question(monkeypatch: py
         assert "your answer is awaited" in seat.text
         await seat.pilot.press("ctrl+c")
         assert await seat.heard() == Cancel()
-        assert not seat.app.query_one(Question).is_open
+        assert not seat.app.query_one(widgets.Question).is_open
 
     seated(act, IDLE)
 

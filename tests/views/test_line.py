@@ -5,28 +5,28 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verdigris.views.lines import Line, block, count_of, visible, wrap
+from verdigris.views.lines import Line, block, count_of, make_visible, wrap
 
 
 def test_plain_text_stays_as_it_is() -> None:
-    assert visible("tests/test_ä → ● b.py::test[1 2]") == "tests/test_ä → ● b.py::test[1 2]"
+    assert make_visible("tests/test_ä → ● b.py::test[1 2]") == "tests/test_ä → ● b.py::test[1 2]"
 
 
 def test_a_name_with_a_newline_stays_on_its_line() -> None:
-    assert visible("a\nb\tc\\") == r"a\nb\tc" + "\\"
+    assert make_visible("a\nb\tc\\") == r"a\nb\tc" + "\\"
 
 
 def test_escape_sequences_do_not_reach_the_terminal() -> None:
-    assert visible("\x1b[2J\x9b") == r"\x1b[2J\x9b"
+    assert make_visible("\x1b[2J\x9b") == r"\x1b[2J\x9b"
 
 
 def test_bytes_that_are_not_utf8_are_shown_as_bytes() -> None:
-    assert visible(os.fsdecode(b"t\xff.py")) == r"t\xff.py"
+    assert make_visible(os.fsdecode(b"t\xff.py")) == r"t\xff.py"
 
 
 @given(st.text())
 def test_whatever_comes_is_printable_and_can_be_encoded(text: str) -> None:
-    shown = visible(text)
+    shown = make_visible(text)
     assert shown.isprintable()
     shown.encode("utf-8")
 

@@ -9,7 +9,7 @@ from verdigris.core.report import merge_reports
 from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite, run_request
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.python.stubs.forms import last_name
+from verdigris.languages.python.stubs.forms import is_elsewhere, last_name
 from verdigris.languages.python.syntax import added_lines, parse
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
 
 
@@ -48,11 +48,11 @@ def never_run(
         return ()
     reports = tuple(watched) or run_traced(project, claimed, paths, room)
     before, after = (texts_at(project, at, paths) for at in (candidate.start, candidate.tree))
-    idle = uncovered_lines(dict(before), after, _lines(reports))
+    idle = uncovered_lines(dict(before), after, executed_lines(reports))
     if not idle or project.settings.uncovered != "block":
         return tuple(f"no claimed test was seen to run {place}" for place in idle)
     suite = execute_suite(project, TestRequest(trace=paths), layer=room)
-    idle = uncovered_lines(dict(before), after, _lines((*reports, suite)))
+    idle = uncovered_lines(dict(before), after, executed_lines((*reports, suite)))
     return tuple(f"{UNASKED}{place}" for place in idle)
 
 
@@ -71,7 +71,8 @@ def run_traced(
     )
 
 
-def _lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
+def executed_lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
+    """Collects by path the lines that any of the runs was seen to run."""
     found: dict[str, frozenset[int]] = {}
     for report in reports:
         for path, lines in report.lines.items():
@@ -97,7 +98,7 @@ class _StatementLines:
 def uncovered_lines(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> tuple[str, ...]:
-    """As `src/x.py:12-14`. `executed`: by path of each file that was watched, the lines that ran."""
+    """Names places as `src/x.py:12-14`. `executed`: by path of each watched file, the lines that ran."""
     added = added_lines({path: text for path, text in before.items() if text is not None}, after)
     return tuple(
         f"{path}:{first}" if first == last else f"{path}:{first}-{last}"
@@ -135,7 +136,7 @@ def _statements(text: str) -> Iterator[_StatementLines]:
             body = getattr(node, "body", None) or getattr(node, "cases", None)
             head = max(node.lineno, _line(body[0]) - 1) if body else end
             yield _StatementLines(node.lineno, head, end, asked and not _says_it_is_missing(node))
-            asked = asked and not (isinstance(node, ast.If) and _is_elsewhere(node.test))
+            asked = asked and not (isinstance(node, ast.If) and is_elsewhere(node.test))
         stack.extend((child, asked) for child in ast.iter_child_nodes(node))
 
 
@@ -149,8 +150,3 @@ def _says_it_is_missing(node: ast.stmt) -> bool:
             return last_name(raised) == "NotImplementedError"
         case _:
             return False
-
-
-def _is_elsewhere(test: ast.expr) -> bool:
-    """What runs only for a type checker, or where the module is the program."""
-    return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.reds import ended_reds
+from verdigris.core.policy.next_move import ended_reds
 from verdigris.core.report import Place, RunEnd, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace

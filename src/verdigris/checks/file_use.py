@@ -137,7 +137,7 @@ def mentioned_files(
 
 
 def _is_named(name: str, words: bytes) -> bool:
-    """By its whole name, or without its ending where that is all that stands between quotes."""
+    """Looks for the whole name, or for the name without its ending where that alone is in quotes."""
     whole, stem = (
         re.escape(one.encode("utf-8", "surrogateescape")) for one in (name, name.partition(".")[0])
     )

@@ -18,7 +18,7 @@ from verdigris.core.verdict import Kind, Verdict
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.runners.registry import is_in_interpreter
-from verdigris.sandbox.child import apart, environment_of
+from verdigris.sandbox.child import confine_query, environment_of
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tupl
         return ()
     words = (str(interpreter.path), "-I", "-S", "-B", "-c", _CHECK, *caches)
     reads = (*environment_of(interpreter.path), *(Path(path).parent for path in caches))
-    with apart(root, reads=reads) as confine:
+    with confine_query(root, reads=reads) as confine:
         command = Command(words, interpreter.path.parent, os.environ, confine=confine)
         finished = run(command, timeout=_SECONDS)
     told = (line.split() for line in finished.output.splitlines())

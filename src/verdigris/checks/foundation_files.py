@@ -117,7 +117,7 @@ def _package(folder: str, cache_tag: str) -> Iterator[str]:
 
 
 def _caches(folder: str, cache_tag: str, only: str = "") -> Iterator[str]:
-    """Not those that pytest rewrote: a verdict does not read them."""
+    """Lists cached byte code but what pytest rewrote: a verdict does not read that."""
     for name in _names(f"{folder}/__pycache__"):
         if name.startswith(only) and f".{cache_tag}." in name and "-pytest-" not in name:
             yield f"{folder}/__pycache__/{name}"
@@ -176,7 +176,7 @@ def _dependencies(package: str) -> Iterable[str]:
 
 
 def found_package(name: str, package: str, root: str) -> str | None:
-    """In its own folder, or in one above it, up to the worktree's root."""
+    """Looks in its own folder, and in those above it, up to the worktree's root."""
     folder = package
     while True:
         beside = folder if folder.endswith(f"/{_MODULES}") else f"{folder}/{_MODULES}"
@@ -209,7 +209,7 @@ def arrivals(project: Project, since: int) -> frozenset[str]:
 
 
 def _newer_code(top: str, since: int) -> Iterator[str]:
-    """Not in folders of tools' caches, which a verdict does not see."""
+    """Leaves out folders of tools' caches, which a verdict does not see."""
     for folder, folders, files in walk_tree(top):
         folders[:] = [name for name in folders if not name.startswith(".") or name in _KEPT]
         for path in (f"{folder}/{name}" for name in files if name.endswith(_PACKAGE_CODE)):

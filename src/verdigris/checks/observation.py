@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
     from verdigris.core.paths import Change, Entry
     from verdigris.core.state import Red, WorktreeState
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.head_moves import HeadMove
 
@@ -94,9 +94,10 @@ def find_unclaimed(
 
 def is_layout(project: Project, change: Change) -> bool:
     """Whether a formatter may have done it."""
-    from verdigris.languages.registry import is_same_tree
+    from verdigris.languages.registry import is_same_tree, language_for
 
-    if change.old is None or change.new is None:
+    readable = language_for(change.path) is not None or "." not in change.path.rpartition("/")[2]
+    if change.old is None or change.new is None or not readable:
         return False
     before, after = project.workspace.blobs((change.old, change.new))
     return before is not None and after is not None and is_same_tree(change.path, before, after)
@@ -212,7 +213,7 @@ def first_ground(project: Project) -> str:
         return tree
     from verdigris.storage.snapshots import head_moves
 
-    listed = head_moves.listing(project.repo, commit)
+    listed = head_moves.list_commit(project.repo, commit)
     held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
     inside = tuple(f"{submodule}/" for submodule in listed.submodules)
     here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}

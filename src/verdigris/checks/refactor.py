@@ -17,7 +17,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.execution.room.layers import Layer
+from verdigris.execution.room import Layer
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Replaced, answers, apply, differences
@@ -156,7 +156,7 @@ def time_for_mutant(took_ms: int, left: float) -> float:
     return min(left, _ENDLESS * (1 + took_ms / 1000))
 
 
-def survivors(candidate: Candidate, ran: TestReport, *, optimizes: bool = False) -> Survivors:
+def survivors(candidate: Candidate, ran: TestReport, *, optimizes: bool) -> Survivors:
     """`ran`: the suite on the tree.
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
@@ -193,7 +193,7 @@ class _Tried:
 def _try_mutants(
     candidate: Candidate, mutants: Iterable[Mutant], passing: Collection[str], took_ms: int
 ) -> _Tried:
-    """By lot, as far as time goes; those that can refuse come first."""
+    """Tries mutants by lot, as far as time goes; those that can refuse come first."""
     project, tree = candidate.project, candidate.tree
     base = candidate.room or Layer(tree, tree)
     order = list(mutants)

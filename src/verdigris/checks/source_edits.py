@@ -150,7 +150,7 @@ class _ImportTargets:
 def more_than_stubs(
     project: Project, path: str, before: bytes | None, after: bytes, tree: str | None = None
 ) -> StubFinding | None:
-    """As `beyond_stubs`, and what the stubs import; `tree`: where those files are, else as they lie."""
+    """Adds to `beyond_stubs` what the stubs import; `tree`: where those files are, else the worktree."""
     found = beyond_stubs(path, before, after)
     if found is not None:
         return found
@@ -208,7 +208,7 @@ def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
 
 
 def test_text(path: str, data: bytes, read: Read) -> bytes:
-    """In its own lines; nothing where there is none."""
+    """Returns the tests of a file, each in its own lines; nothing where there are none."""
     regions = reader_of(path).test_regions()
     return data if regions is None or only_for_tests(path, read) else regions.only_tests(data)
 
@@ -226,7 +226,7 @@ def test_texts(project: Project, tree: str, paths: Iterable[str]) -> dict[str, s
 
 
 def parts_differ(project: Project, change: Change, old: str, new: str) -> tuple[bool, bool]:
-    """For a file that is partly oracle: whether that part differs, and whether the rest does."""
+    """Says of a file that is partly oracle whether that part differs, and whether the rest does."""
     cls = project.classify(change.path)
     if not is_mixed(change.path, cls):
         return False, True

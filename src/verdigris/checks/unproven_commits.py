@@ -47,7 +47,7 @@ def find_unproven(
     git, now = users_git(project.repo), head(project.repo).commit
     if now is None or now == since:
         return {}
-    changes = head_moves.between(git, since, now)
+    changes = head_moves.changes_between(git, since, now)
     changed = {c.path for c in changes if _matters(project, c.path)}
     asked = sorted(made_here(project, since, changed)) if changed else []
     if not asked:
@@ -111,7 +111,7 @@ def _is_plain(
 
 
 def _is_kept_as(committed: bytes, data: bytes) -> bool:
-    """With other line ends, or as a pointer of large-file storage."""
+    """Whether the commit keeps the file with other line ends, or as a pointer of large-file storage."""
     if committed.replace(b"\r\n", b"\n") == data.replace(b"\r\n", b"\n"):
         return True
     pointer = b"oid sha256:" + hashlib.sha256(data).hexdigest().encode()
@@ -203,7 +203,7 @@ def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
     commit = head(project.repo).commit
     if commit is None:
         return set()
-    held = {entry.path: entry for entry in head_moves.listing(project.repo, commit).files}
+    held = {entry.path: entry for entry in head_moves.list_commit(project.repo, commit).files}
     git = users_git(project.repo)
     found = set()
     for path in paths:
@@ -223,7 +223,7 @@ def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
     git = users_git(project.repo)
     known = () if since is None else (since,)
     listed = git.run("rev-list", f"--max-count={LOOKED_AT}", now, "--not", "--remotes", *known)
-    young = [commit for commit in os.fsdecode(listed).split() if _young(project, commit)]
+    young = [commit for commit in os.fsdecode(listed).split() if _is_young(project, commit)]
     if not young:
         return set()
     if len(young) == LOOKED_AT:
@@ -235,6 +235,6 @@ def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
     return paths.intersection(null_split(names))
 
 
-def _young(project: Project, commit: str) -> bool:
+def _is_young(project: Project, commit: str) -> bool:
     (first,) = project.log.records(limit=1)
     return head_moves.stored_at(project.repo, commit) > first.ts / 1000

@@ -13,14 +13,21 @@ from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
-from verdigris.execution.room.rooms import beside, possible
+from verdigris.execution.rooms import layer_beside, possible
+from verdigris.execution.test_run import on_start_tree
 from verdigris.execution.test_selection import by_stack
-from verdigris.execution.tree_stability import on_start_tree
 from verdigris.languages.findings import SourceChange
 from verdigris.languages.python.imports import list_affected
-from verdigris.languages.registry import by_language, has_grammar, language_for, language_named, reader_of
+from verdigris.languages.registry import (
+    by_language,
+    has_grammar,
+    is_traced,
+    language_for,
+    language_named,
+    reader_of,
+)
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.languages.findings import Concern
     from verdigris.languages.protocol import Language
     from verdigris.storage.project import Project
@@ -54,7 +61,7 @@ def scrutinise(
     candidate: Candidate,
     claimed: Sequence[str],
     *,
-    suite: TestReport | None = None,
+    suite: TestReport | None,
     claims: Iterable[Claim] = (),
     shared: Mapping[str, str] | None = None,
 ) -> VerdictChecks:
@@ -75,7 +82,7 @@ def scrutinise(
             others,
             watchable(edits),
             suite,
-            {_function(claim.native_id): claim.duration_ms for claim in claims},
+            {function_of(claim.native_id): claim.duration_ms for claim in claims},
             {claim.native_id: claim.place for claim in claims},
         )
         alive, watched = _try_assertions(candidate, asked)
@@ -98,15 +105,15 @@ def _sample_affected_tests(
     paths = watchable(candidate.edits)
     if suite is None or not paths:
         return ()
-    known = frozenset(map(_function, claimed))
+    known = frozenset(map(function_of, claimed))
     took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
-    passed = [i for i in took if _function(i) not in known and _traces(split_id(i).path)]
+    passed = [i for i in took if function_of(i) not in known and is_traced(split_id(i).path)]
     before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
-    mine = sum(ms for i, ms in took.items() if _function(i) in known)
+    mine = sum(ms for i, ms in took.items() if function_of(i) in known)
     left = max(_LEAST_MS, mine)
     chosen: list[str] = []
     for function in list_affected(passed, tests, before, after, SystemRandom()):
-        cost = sum(ms for i, ms in took.items() if _function(i) == function)
+        cost = sum(ms for i, ms in took.items() if function_of(i) == function)
         if cost <= left and len(chosen) < _SAMPLE:
             left -= cost
             chosen.append(function)
@@ -162,11 +169,6 @@ def _test_texts(project: Project, tree: str, language: Language) -> dict[str, by
     return {path: data for path, data in found.items() if data is not None}
 
 
-def _traces(path: str) -> bool:
-    language = language_for(path)
-    return language is not None and language.traces
-
-
 def python_tests(project: Project, tree: str) -> dict[str, str]:
     """The texts of the test files."""
     files = (entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py"))
@@ -185,7 +187,7 @@ def _try_assertions(candidate: Candidate, asked: LivenessRequest) -> tuple[Liven
     @contextmanager
     def before() -> Iterator[Layer | None]:
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-            yield None if layer is None else beside(layer, room)
+            yield None if layer is None else layer_beside(layer, room)
 
     changed = [c.path for c in candidate.edits.source]
     graft = project.workspace.graft(tree, start, paths) if paths else tree
@@ -212,7 +214,3 @@ def _try_assertions(candidate: Candidate, asked: LivenessRequest) -> tuple[Liven
         ),
         tuple(watched),
     )
-
-
-def _function(native: str) -> str:
-    return native.removesuffix(split_id(native).case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from verdigris.checks.coverage import executed_lines
 from verdigris.checks.source_edits import test_texts
 from verdigris.core.paths import PathClass
 from verdigris.core.value import field, value
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.languages.findings import Weakening
     from verdigris.languages.python.tests.shared_oracle import Shared
     from verdigris.storage.project import Project
@@ -55,8 +56,8 @@ def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
         rest = find_weakenings(project, ground, tree, (*state.revised, *reported))
         found = tuple(one for one in found if one in rest or one.kind in GONE)
     return Lost(
-        tuple(_describe(one) for one in found if one.kind not in RECORDED),
-        tuple(_describe(one) for one in found if one.kind in RECORDED),
+        tuple(describe_weakening(one) for one in found if one.kind not in RECORDED),
+        tuple(describe_weakening(one) for one in found if one.kind in RECORDED),
     )
 
 
@@ -81,7 +82,7 @@ def _told_by_grammar(
 
 
 def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """With the test files that these import from: what they inherit stands there."""
+    """Adds the test files that these import from: what they inherit stands there."""
     found, new = dict(texts), dict(texts)
     files = [e.path for e in project.workspace.files(tree) if e.path.endswith(".py")]
     while new:
@@ -92,7 +93,10 @@ def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[s
     return found
 
 
-def _describe(one: Weakening) -> str:
+def describe_weakening(one: Weakening) -> str:
+    if one.before and one.before == one.after:
+        now = "reads as before; names in it come from elsewhere"
+        return f"{one.path}:{one.line}: {one.kind}: `{one.before}` {now}"
     was = f" was `{one.before}`" if one.before else ""
     now = f" is `{one.after}`" if one.after else ""
     return f"{one.path}:{one.line}: {one.kind}:{was}{now}"
@@ -172,11 +176,7 @@ def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | N
         for stack, names in stacks.items()
         if language_named(stack.language).traces
     ]
-    ran: dict[str, frozenset[int]] = {}
-    for report in reports:
-        for path, lines in report.lines.items():
-            ran[path] = ran.get(path, frozenset()) | lines
-    return idle_assertions(sources, shared, ran)
+    return idle_assertions(sources, shared, executed_lines(reports))
 
 
 def _sides(project: Project, tree: str) -> tuple[_TreeTexts, _TreeTexts]:

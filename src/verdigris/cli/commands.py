@@ -60,15 +60,13 @@ _EXAMPLES = """\
 
 
 _MODULES = {
-    "turns.reds": ("test", "stub", "claim"),
-    "turns.verdicts": ("settle", "refactor"),
-    "turns.worktree": ("status", "sync"),
-    "turns.set_aside": ("test-bug", "aside", "restore", "displaced"),
-    "turns.person": ("off", "on", "revise", "holdout"),
+    "turn": ("test", "stub", "claim", "settle", "refactor"),
+    "worktree": ("status", "sync"),
+    "when_stuck": ("test-bug", "aside", "restore", "displaced", "off", "on", "revise", "holdout"),
     "init": ("init",),
     "uninit": ("uninit",),
     "inspection": ("doctor", "log"),
-    "manual": ("help", "completion"),
+    "group": ("help", "completion"),
     "agent_calls": ("hook", "shell"),
     "drivers.machine": ("run", "step"),
     "drivers.cycle": ("cycle",),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.report import Status
-from verdigris.views.lines import Line, visible
+from verdigris.views.lines import Line, make_visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -149,11 +150,11 @@ class LiveLine:
     def _update(self, test_id: str) -> None:
         from rich.text import Text
 
-        from verdigris.views.lines import visible
+        from verdigris.views.lines import make_visible
 
         failed = f", {self._failed} not passed" if self._failed else ""
         self._spinner.update(
-            Text(f"{self._done}/{self._total} tests{failed}  {visible(test_id)}", no_wrap=True)
+            Text(f"{self._done}/{self._total} tests{failed}  {make_visible(test_id)}", no_wrap=True)
         )
 
 
@@ -161,6 +162,8 @@ SCHEMA = 1
 DENIED = 3
 
 F = TypeVar("F", bound="Callable[..., Any]")
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 _COLOURS = {"red": 31, "green": 32, "yellow": 33}
 
 
@@ -194,12 +197,12 @@ def show(lines: Iterable[Line], *, err: bool = False) -> None:
     plain = not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("CI")
     for line in lines:
         dot = "" if line.dot is None else "● " if plain else f"\x1b[{_COLOURS[line.dot]}m●\x1b[0m "
-        stream.write(f"{dot}{visible(line.text)}\n")
+        stream.write(f"{dot}{make_visible(line.text)}\n")
     stream.flush()
 
 
 def say(message: str) -> None:
-    sys.stderr.write(f"{visible(message)}\n")
+    sys.stderr.write(f"{make_visible(message)}\n")
     sys.stderr.flush()
 
 
@@ -210,8 +213,42 @@ def show_json(document: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def deny(denial: Deny, *, as_json: bool = False) -> int:
+def report(
+    answer: Answer | Deny,
+    document: Callable[[Answer], Mapping[str, Any]],
+    lines: Callable[[Answer], Iterable[Line]],
+    *,
+    as_json: bool,
+) -> int:
+    """A denial, or the answer as a document or as lines; the exit code."""
+    from verdigris.core.actions import Deny
 
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(document(answer))
+    else:
+        show(lines(answer))
+    return 0
+
+
+def persons_command(verb: str) -> Callable[[Callable[P, int]], Callable[P, int]]:
+    """A command that is refused to an agent, and to everyone while an agent's shell call is open."""
+
+    def guard(command: Callable[P, int]) -> Callable[P, int]:
+        @wraps(command)
+        def guarded(*args: P.args, **said: P.kwargs) -> int:
+            denial = persons_only(verb)
+            return (
+                command(*args, **said) if denial is None else deny(denial, as_json=bool(said.get("as_json")))
+            )
+
+        return guarded
+
+    return guard
+
+
+def deny(denial: Deny, *, as_json: bool = False) -> int:
     if as_json:
         show_json(denial_document(denial))
     else:

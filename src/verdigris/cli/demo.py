@@ -39,11 +39,11 @@ _COLOURS: dict[Tone, str] = {
 """None of the four answers shares a colour with another, nor with the code."""
 _WIDEST = 80
 _PAUSES: dict[str, float] = {
-    "Edit": 0.25,
-    "Denied": 0.4,
-    "Red": 0.4,
+    "EditScene": 0.25,
+    "DeniedScene": 0.4,
+    "RedScene": 0.4,
     "PlainRun": 0.6,
-    "Judged": 0.5,
+    "JudgedScene": 0.5,
     "Moral": 1.2,
 }
 """By kind of scene, in seconds, on a terminal only: to see what is written before the answer comes."""
@@ -114,13 +114,13 @@ class DemoScreen:
 
 def _machine(screen: DemoScreen) -> bool:
     """The other half of the product, on a real kata."""
-    from verdigris.drivers.demo.recordings import build_kata
+    from verdigris.drivers.demo.play import build_kata
 
     return _show_replay(screen, "The machine builds a kata", build_kata)
 
 
 def _cycle(screen: DemoScreen) -> bool:
-    from verdigris.drivers.demo.recordings import build_spec
+    from verdigris.drivers.demo.play import build_spec
 
     return _show_replay(screen, "A spec becomes evidence", build_spec)
 

@@ -149,7 +149,7 @@ def _install(asked: Additions) -> Iterator[Line]:
 
             yield from cycle_lines(client, install_cycle_files(here, client))
     if asked.audits:
-        from verdigris.setup.pre_push import plan_hook, write_hook
+        from verdigris.setup.initialisation import plan_hook, write_hook
 
         hook = plan_hook(here.root)
         write_hook(hook)
@@ -243,10 +243,10 @@ def _describe_plan(scaffold: Scaffold) -> Iterator[str]:
 
 def scaffolded_lines(made: ScaffoldResult, scaffold: Scaffold) -> list[Line]:
     head = "already set up" if made.done.already and not scaffold.files else "set up"
-    return [Line(f"{head}; phase {made.done.phase}"), *map(Line, _following(made, scaffold))]
+    return [Line(f"{head}; phase {made.done.phase}"), *map(Line, _describe_result(made, scaffold))]
 
 
-def _following(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
+def _describe_result(made: ScaffoldResult, scaffold: Scaffold) -> Iterator[str]:
     if made.commit:
         yield f"the first commit is made: {made.commit[:10]}"
     if made.refused:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_json, start
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
-from verdigris.views.lines import Dot, Line, count_of, visible
+from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +33,8 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
     """
     from verdigris.drivers.code.session_start import check_plan
-    from verdigris.drivers.players import check_players
     from verdigris.gates.clients.registry import clients
+    from verdigris.models.casting import check_players
     from verdigris.setup.doctor import examine
 
     with live() if room else nullcontext() as progress:
@@ -56,7 +55,7 @@ def finding_lines(findings: Sequence[DoctorFinding]) -> list[Line]:
     found: list[Line] = []
     for finding in findings:
         found.append(Line(f"{finding.level:<4} {finding.name}: {finding.what}", _FINDING_DOTS[finding.level]))
-        found += [Line(f"         {visible(detail)}") for detail in finding.details]
+        found += [Line(f"         {make_visible(detail)}") for detail in finding.details]
         if finding.fix:
             found.append(Line(f"         fix: {finding.fix}"))
     return found
@@ -95,14 +94,14 @@ def log_command(ctx: click.Context, number: int | None, *, as_json: bool) -> int
 
     _, log = _open_log()
     if as_json:
-        _show_events(_last(log, number))
+        _show_events(_last_records(log, number))
     else:
-        show(lines(_last(log, number or SHOWN)))
+        show(lines(_last_records(log, number or SHOWN)))
     return 0
 
 
 def _open_log() -> tuple[Repository, Log[State]]:
-    """Without the configuration, which a damaged log could not give."""
+    """Opens the log without the configuration, which a damaged log could not give."""
     from verdigris.storage.project import open_log
     from verdigris.storage.repository import find_repository
 
@@ -110,7 +109,7 @@ def _open_log() -> tuple[Repository, Log[State]]:
     return repo, open_log(repo)
 
 
-def _last(log: Log[State], number: int | None) -> Iterator[Record]:
+def _last_records(log: Log[State], number: int | None) -> Iterator[Record]:
     if number is None:
         return log.records()
     return reversed(list(log.records(reverse=True, limit=number)))
@@ -174,7 +173,7 @@ _EVENT_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation"
 def lines(records: Iterable[Record]) -> list[Line]:
     """One line an event, in columns as wide as the widest of what is shown."""
     found = list(records)
-    texts = [(f"{r.seq}", _when(r), r.worktree, r.actor.get("role", ""), r.type) for r in found]
+    texts = [(f"{r.seq}", time_of(r.ts), r.worktree, r.actor.get("role", ""), r.type) for r in found]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     return [_line(record, text, widths) for record, text in zip(found, texts, strict=True)]
 
@@ -187,10 +186,6 @@ def _line(record: Record, text: tuple[str, ...], widths: Sequence[int]) -> Line:
     indent = "" if record.type in _EVENT_DOTS else "  "
     text_of_line = "  ".join((f"{indent}{seq.rjust(widths[0])}", *columns, *facts))
     return Line(text_of_line.rstrip(), _EVENT_DOTS.get(record.type))
-
-
-def _when(record: Record) -> str:
-    return datetime.fromtimestamp(record.ts / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _fact(value: Any) -> str:

@@ -8,10 +8,16 @@ import sys
 
 from verdigris.core.errors import VerdigrisError
 
+TYPE_CHECKING = False  # `typing` takes long to load
+if TYPE_CHECKING:
+    from verdigris.storage.bytecode import CodeFile
+
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
 FEW_CYCLES = 50_000
 """Objects after which cycles among them are looked for: most commands end before it could be worth it."""
+OFTEN = ("test", "claim", "settle", "refactor", "status")
+"""Verbs whose modules are kept in one file each (storage/bytecode.py)."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
 
 
@@ -25,6 +31,8 @@ def run() -> None:
         code = UNREAD
     except KeyboardInterrupt:
         code = INTERRUPTED
+    if (removal := sys.modules.get("verdigris.sandbox.removal")) is not None:
+        removal.remove_behind()
     # Nothing is left to do: taking every module apart again would cost as much as a quick command.
     os._exit(code)
 
@@ -43,6 +51,7 @@ def _run_guarded(argv: list[str]) -> int:
 
         sys.stdout.write(overview())
         return 0
+    modules = _begin_modules(argv[0]) if argv and argv[0] in OFTEN else None
     try:
         return _with_head_start(argv) if argv[:1] == ["test"] else _run_command(argv)
     except VerdigrisError as error:
@@ -50,6 +59,20 @@ def _run_guarded(argv: list[str]) -> int:
         return error.exit_code
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
         return _our_fault(error)
+    finally:
+        if modules is not None:
+            modules.close()
+
+
+def _begin_modules(verb: str) -> CodeFile | None:
+    """Also where rooms are put off: what is called often ends soon."""
+    from verdigris.storage import bytecode
+
+    found = bytecode.begin(verb)
+    from verdigris.sandbox import removal
+
+    removal.allow()
+    return found
 
 
 def _is_local(argv: list[str]) -> bool:
@@ -141,8 +164,8 @@ def _tell_error(argv: list[str], message: str, hint: str | None) -> None:
 
 
 def _say(message: str, hint: str | None) -> None:
-    from verdigris.views.lines import visible
+    from verdigris.views.lines import make_visible
 
-    sys.stderr.write(f"tdd: {visible(message)}\n")
+    sys.stderr.write(f"tdd: {make_visible(message)}\n")
     if hint:
-        sys.stderr.write(f"hint: {visible(hint)}\n")
+        sys.stderr.write(f"hint: {make_visible(hint)}\n")

@@ -18,7 +18,7 @@ from verdigris.core.verdict import first_line, reasons_against_run
 from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import text_of
-from verdigris.views.lines import Dot, Line, block, count_of, visible
+from verdigris.views.lines import Dot, Line, block, count_of, make_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +68,7 @@ def _source_line(opened: Project, place: Place) -> str:
 
 
 def need_lines(needs: Sequence[Need]) -> list[Line]:
-    return [Line(f"  {visible(_describe_need(need))}", "yellow") for need in needs]
+    return [Line(f"  {make_visible(_describe_need(need))}", "yellow") for need in needs]
 
 
 def _describe_need(need: Need) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import PERSON, deny, here, persons_only, project, show
+from verdigris.cli.context import PERSON, here, persons_command, project, show
 from verdigris.core.errors import NotConfigured
 from verdigris.views.lines import Line
 
@@ -61,6 +61,7 @@ def undone_lines(undone: RemovedScaffold) -> list[Line]:
 
 @click.command("uninit")
 @click.option("--force", is_flag=True, help="Remove tdd.yaml although it is not as `tdd init` wrote it.")
+@persons_command("uninit")
 def command(*, force: bool) -> int:
     """Undo `tdd init`: take the gates out of agents' settings, remove tdd.yaml if it is as init wrote it.
 
@@ -71,8 +72,6 @@ def command(*, force: bool) -> int:
     from verdigris.setup.initialisation import uninitialise
     from verdigris.setup.scaffold_files import undo
 
-    if denial := persons_only("uninit"):
-        return deny(denial)
     _remove_leftovers()
     played = _remove_cycle_files()
     taken_out = _taken_out()
@@ -85,7 +84,7 @@ def command(*, force: bool) -> int:
 
 
 def _remove_pre_push() -> list[Line]:
-    from verdigris.setup.pre_push import remove_hook
+    from verdigris.setup.initialisation import remove_hook
     from verdigris.storage.repository import find_repository
 
     removed = remove_hook(find_repository(here()).root)

@@ -46,7 +46,7 @@ def closes_stage(denial: Deny) -> bool:
     return denial.rule in {f"cycle-{stage}" for stage in _WHO}
 
 
-def standing(cycle: Cycle) -> str:
+def describe_standing(cycle: Cycle) -> str:
     return f"the cycle {cycle.id} on {cycle.spec_id} stands in stage {cycle.stage}: it is not finished"
 
 

@@ -24,7 +24,7 @@ from verdigris.core.state import (
     State,
     WorktreeState,
 )
-from verdigris.core.turn_fold import close_turn, fold_reds, fold_turn, without_keys
+from verdigris.core.turn_events import close_turn, fold_reds, fold_turn, without_keys
 from verdigris.core.value import replace
 
 if TYPE_CHECKING:
@@ -214,13 +214,13 @@ def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineStat
         case e.Committed():
             return replace(m, step=None, stopped=None)
         case _ if m.step is not None:
-            step = _open(m.step, event)
+            step = _fold_step(m.step, event)
             return m if step is m.step else replace(m, step=step)
         case _:
             return m
 
 
-def _open(step: OpenStep, event: Event) -> OpenStep:
+def _fold_step(step: OpenStep, event: Event) -> OpenStep:
     """Once accepted, its message stands: what is mended after that is not what it is about.
 
     Where only some claims were accepted, they stay, and the step goes on for the others.

@@ -168,7 +168,7 @@ def is_loaded_singly(path: str) -> bool:
     return (facts_of(path) or _UNKNOWN).loads_singly
 
 
-def declaring(path: str) -> str:
+def declaration_hint(path: str) -> str:
     """How a test of this source comes by the names without which it does not load."""
     facts = facts_of(path) or _UNKNOWN
     if facts.has_stubs:

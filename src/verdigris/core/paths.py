@@ -124,6 +124,8 @@ class Detected:
     """Source roots."""
     tests: tuple[str, ...] = ()
     """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
+    uncollected: tuple[str, ...] = ()
+    """Packages in which the runner looks for no tests: what is called as a test there is source."""
     environments: tuple[str, ...] = ()
     """Folders that hold an interpreter's environment."""
     generated: tuple[str, ...] = ()

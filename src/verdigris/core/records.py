@@ -1,4 +1,4 @@
-"""One line of the log: its fields, its JSON form, and how older versions are read."""
+"""One line of the log: its fields, its JSON form, how older versions are read; and the base of all events."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cache
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Literal,
     Protocol,
     TypeVar,
@@ -22,6 +23,11 @@ from typing import (
 
 from verdigris.core.errors import HarnessError, UserError
 from verdigris.core.value import REQUIRED, Factory, defaults, is_value, replace, value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Upcaster = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 
 S = TypeVar("S")
 
@@ -207,11 +213,6 @@ def _decode(kind: Any, data: Any) -> Any:
     return data
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Upcaster = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
-
 CURRENT = 1
 UPCASTERS: Mapping[int, Upcaster] = {}
 """From each older version to the one after it."""
@@ -243,3 +244,41 @@ class Schema:
 
 
 SCHEMA = Schema(CURRENT, UPCASTERS)
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{char.lower()}" if char.isupper() else char for char in name).removeprefix("_")
+
+
+@value
+class Event:
+    """One fact. Its name in the log is its class name in snake case."""
+
+    kinds: ClassVar[dict[str, type[Event]]] = {}
+
+    def __init_subclass__(cls, **_: object) -> None:
+        Event.kinds[_snake(cls.__name__)] = cls
+
+    @classmethod
+    def kind(cls) -> str:
+        return _snake(cls.__name__)
+
+
+@value
+class Announcement(Event):
+    """An intent: an effect on the tree follows it, and then its outcome, also after a kill."""
+
+
+@value
+class Outcome(Event):
+    """The effect that an announcement stood for is done, or undone."""
+
+
+def encode(event: Event) -> tuple[str, dict[str, Any]]:
+    return event.kind(), to_json(event)
+
+
+def decode(kind: str, data: Mapping[str, Any]) -> Event | None:
+    """None for a type that this version does not know: such an event changes no state."""
+    cls = Event.kinds.get(kind)
+    return None if cls is None else from_json(cls, data)

@@ -145,6 +145,46 @@ class FileUse:
 
 
 @value
+class TestUse:
+    """What one test ran."""
+
+    __test__ = False
+
+    functions: int
+    """The number of the set of functions."""
+    hits: tuple[int, ...] = ()
+    """Numbers of functions with a memory (`lru_cache`), out of which it took something."""
+    fills: tuple[int, ...] = ()
+    """Numbers of those into whose memory it put something."""
+    unsure: bool = False
+    """It did what is not seen: started a process or a thread, or had inputs by chance."""
+
+
+@value
+class RunUses:
+    """What the tests of a run used of the project."""
+
+    places: tuple[tuple[str, int], ...]
+    """Functions, by file and first line."""
+    sets: tuple[tuple[int, ...], ...]
+    """Of numbers of functions."""
+    tests: Mapping[str, TestUse]
+    """By native id."""
+    common: Mapping[str, int]
+    """By path of a file whose tests share it, and under the empty path for all: the number of a set."""
+    files: tuple[str, ...] = ()
+    """Files of the project whose code was run."""
+    read: tuple[str, ...] = ()
+    """Files that were opened otherwise than to load a module."""
+    known: tuple[str, ...] = ()
+    """Files that were opened to load modules, and by the runner for itself."""
+    listed: tuple[str, ...] = ()
+    """Folders whose names were looked through."""
+    problem: str = ""
+    """Why it says too little."""
+
+
+@value
 class TestReport:
     __test__ = False
 
@@ -186,6 +226,8 @@ class TestReport:
     """Protected paths that it wrote or deleted; in an overlay that has no effect."""
     notes: tuple[str, ...] = ()
     """What the room could not give."""
+    uses: RunUses | None = None
+    """Where it was asked for."""
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
@@ -286,7 +328,7 @@ class RoomDifference:
 
 
 def differences(outside: TestReport, inside: TestReport) -> tuple[RoomDifference, ...]:
-    """In the order of the run outside."""
+    """Lists what ends otherwise in the room, in the order of the run outside."""
     first, second = _ends(outside), _ends(inside)
     found = []
     for test_id in {**first, **second}:

@@ -203,7 +203,7 @@ class DriverSettings:
 
     @property
     def prices(self) -> Mapping[str, Prices]:
-        """By role, of those whose model has a price."""
+        """Lists prices by role, of those whose model has one."""
         known = {role: player.served.prices or self.llm.prices for role, player in self.roles.items()}
         return {role: prices for role, prices in known.items() if prices is not None}
 

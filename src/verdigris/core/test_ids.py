@@ -37,13 +37,18 @@ def split_id(test_id: str) -> NativeId:
     return NativeId(path, function, between + case)
 
 
+def function_of(native: str) -> str:
+    """The id of the test that a native id is a case of."""
+    return native.removesuffix(split_id(native).case)
+
+
 def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Native ids that a word means which is none: a bare name, or a dotted one as unittest prints it."""
     return tuple(i for i in known if word in _other_names(i))
 
 
 def _other_names(native: str) -> set[str]:
-    """Without its file; without its case or class; with dots."""
+    """Spells an id without its file, without its case or class, and with dots."""
     test = split_id(native)
     full = f"{test.function}{test.case}"
     stem = test.path.rpartition(".")[0].replace("/", ".")
@@ -65,7 +70,7 @@ def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def shell_words(*names: str) -> str:
-    """As a shell takes them: names of tests hold blanks and signs."""
+    """Quotes words for a shell: names of tests hold blanks and signs."""
     return shlex.join(names)
 
 

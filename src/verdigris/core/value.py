@@ -41,7 +41,7 @@ REQUIRED: Any = object()
 
 
 class Factory:
-    """In place of a default: what makes one for each value. `Field` of `dataclasses` is read alike."""
+    """What makes a default for each value. `Field` of `dataclasses` is read alike."""
 
     __slots__ = ("default_factory",)
 

@@ -1,27 +1,35 @@
-"""Asks a model until its answer is accepted or the attempts are used up; each refusal goes back with why."""
+"""A run with roles: who plays them and what they use; and the attempts of a role, until one is accepted."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from verdigris.core.errors import ContextOverflow
 from verdigris.core.events import StepRefused
 from verdigris.core.value import value
+from verdigris.drivers.budget import Meter
 from verdigris.drivers.edits import Bad, join_reasons
-from verdigris.drivers.happenings import Attempted, Refused
+from verdigris.drivers.happenings import Attempted, Delayed, Noted, Refused, scrub_events
+from verdigris.drivers.step_records import StepLog, StepRecords
+from verdigris.models.casting import cast_roles
 from verdigris.models.roles import conversation
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.context import shrunk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
 
+    from verdigris.core.settings import DriverSettings
     from verdigris.drivers.budget import Metered
-    from verdigris.drivers.happenings import Watcher
-    from verdigris.drivers.step_records import StepLog
+    from verdigris.drivers.edits import Seen
+    from verdigris.drivers.happenings import RunEnded, Watcher
+    from verdigris.models.casting import Casting
     from verdigris.models.providers import Scrubber
+    from verdigris.models.roles import Role, Team
     from verdigris.models.roles.check import EditPlan
     from verdigris.models.roles.context import Material
     from verdigris.models.roles.conversation import Talk
@@ -54,9 +62,16 @@ class Attempts:
     scrub: Scrubber
 
     def make(
-        self, material: Material, task: Task, carry_out: Callable[[EditPlan | RoleStop, int], Done | Bad]
+        self,
+        material: Material,
+        task: Task,
+        carry_out: Callable[[EditPlan | RoleStop, int, Seen], Done | Bad],
+        set_back: Callable[[str], Done | None],
     ) -> Done | Exhausted:
-        """`carry_out`: does what an answer says, given the attempt's number, or says why it cannot be."""
+        """`carry_out`: does what an answer says, given the attempt's number, or says why it cannot be, and
+        lists the runs that this rests on. `set_back`: makes the tree for the next attempt, or says what ends
+        the step instead.
+        """
         talk = conversation.begin(material, task)
         last: tuple[str, ...] = ()
         tried: list[str] = []
@@ -69,20 +84,25 @@ class Attempts:
                 last = got.reasons
                 self.log.attempt(attempt, reasons=last)
             else:
-                done = carry_out(got, attempt)
+                seen: Seen = []
+                done = carry_out(got, attempt, seen)
+                bad = done if isinstance(done, Bad) else Bad("", ())
+                paths, last = tuple(got.changes), bad.reasons
+                self.log.attempt(attempt, paths=paths, reasons=last, output=bad.output, runs=seen)
                 if not isinstance(done, Bad):
                     return done
-                last = done.reasons
+                if (ended := set_back(join_reasons(self.shorten(last)))) is not None:
+                    return ended
                 talk = conversation.say(talk, done.said, join_reasons(last))
             told = self.shorten(last)
             tried.append(join_reasons(told))
             self.project.record(StepRefused(step=task.step, attempt=attempt, reasons=told))
             self.watch(Refused(task.step, task.role.name, attempt, join_reasons(told)))
-        self.log.ended(outcome="blocked", why=join_reasons(last))
+        self.log.record_end(outcome="blocked", why=join_reasons(last))
         return Exhausted(join_reasons(self.shorten(last)), tuple(tried))
 
     def _ask(self, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
-        """With less of the project where the model's context is too small for it."""
+        """Asks again with less of the project where the model's context is too small for it."""
         while True:
             try:
                 return conversation.edit(self.model, talk)
@@ -93,6 +113,59 @@ class Attempts:
                 talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
 
     def shorten(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
-        """As they may be written down."""
+        """Shortens reasons so that they may be written down."""
         some = (why if len(why) <= _LONG else f"{why[: _LONG - 1]}…" for why in reasons[:_REASONS])
         return tuple(map(self.scrub, some))
+
+
+@dataclass(frozen=True)
+class RoleRun:
+    """What a run with roles works with, whichever driver makes it."""
+
+    casting: Casting
+    keeper: StepRecords
+    meter: Meter
+    watch: Watcher
+    """Hears of no key."""
+
+    def attempts(self, project: Project, role: Role, step: int, most: int) -> Attempts:
+        metered = self.meter.meter_model(self.casting.model(role.name, step), step, role)
+        log = StepLog(self.keeper, step, role, metered)
+        return Attempts(project, metered, log, most, self.watch, self.casting.scrub)
+
+    def tell_end(self, ended: RunEnded) -> RunEnded:
+        """Tells the end of a run, with what it used."""
+        for recording in {id(r): r for r in self.casting.recordings.values()}.values():
+            if recording.drift:
+                self.watch(Noted(recording.drift))
+        usage = self.meter.usage
+        found = replace(
+            ended,
+            tokens=self.meter.tokens,
+            cached=usage.cached,
+            uncached=usage.prompt - usage.cached,
+            prefix=round(self.meter.prefix, 4),
+            cost=self.meter.cost,
+        )
+        self.watch(found)
+        return found
+
+
+@contextmanager
+def open_roles(
+    team: Team,
+    settings: DriverSettings,
+    root: Path,
+    watch: Watcher,
+    *,
+    record: Path | None,
+    optional: Collection[str] = (),
+) -> Iterator[RoleRun]:
+    """`optional`: roles that nobody has to play."""
+    casting = cast_roles(
+        team, settings, root=root, record=record, notice=lambda why: watch(Delayed(why)), optional=optional
+    )
+    with casting:
+        told = scrub_events(watch, casting.scrub)
+        meter = Meter(settings.tokens, told, settings.prices)
+        yield RoleRun(casting, StepRecords(root, casting.scrub), meter, told)

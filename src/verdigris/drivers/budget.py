@@ -106,7 +106,7 @@ class Meter:
     def prefix(self) -> float:
         return whole_share(self.shares).share
 
-    def metered(self, model: Model, step: int, role: Role) -> Metered:
+    def meter_model(self, model: Model, step: int, role: Role) -> Metered:
         return Metered(self, model, step, role.name)
 
     def ask_model(self, model: Model, ask: Ask, step: int, role: str) -> tuple[ModelReply, Share]:

@@ -1,27 +1,35 @@
-"""What roles are shown of a project, and how their edits are carried out through the kernel."""
+"""What roles are shown of a project, how their edits go through the kernel, and how the suite stands."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from textwrap import shorten
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from verdigris.checks.observation import ORACLE
 from verdigris.core.actions import Deny
-from verdigris.core.paths import LINK, PathClass
+from verdigris.core.paths import FILE, LINK, PathClass
+from verdigris.core.report import Status
 from verdigris.core.value import value
+from verdigris.drivers.step_records import Verified
 from verdigris.execution.test_run import run_tool
 from verdigris.models.roles import feedback
 from verdigris.models.roles.context import HUGE, Material, as_text
+from verdigris.setup.initialisation import has_tests
 from verdigris.storage.project import text_of, texts_at
 from verdigris.turns.candidate_run import format_edits
 from verdigris.turns.operation import operation
 from verdigris.turns.settle import settle
+from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.core.report import TestReport
+    from verdigris.core.settings import ConcernRule
     from verdigris.core.state import Red
     from verdigris.models.roles.context import Tree
     from verdigris.storage.project import Project
@@ -53,9 +61,7 @@ Seen: TypeAlias = "list[TestReport]"
 def write_changes(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
     """Through the kernel, which decides by path, phase and content."""
     decision = write(project, changes, cwd=project.root)
-    if isinstance(decision, Deny):
-        return Bad(feedback.describe_denial(decision), (f"denied [{decision.rule}]: {decision.reason}",))
-    return None
+    return refuse(decision) if isinstance(decision, Deny) else None
 
 
 def format_changes(project: Project, start: str) -> Bad | None:
@@ -91,15 +97,15 @@ def gist_of(output: str) -> str:
     return f": {shorten((telling or lines)[0], _GIST, placeholder=' …')}" if lines else ""
 
 
-def quoting(project: Project, tree: str | None = None) -> feedback.Quote:
+def make_quote(project: Project, tree: str | None = None) -> feedback.Quote:
     """Lines as they stand in a tree, or in the files."""
 
-    def quoted(path: str, line: int) -> str:
+    def quote(path: str, line: int) -> str:
         text = texts_at(project, tree, [path]).get(path) if tree else text_of(project, path)
         lines = (text or "").splitlines()
         return f" `{lines[line - 1].strip()}`" if 0 < line <= len(lines) else ""
 
-    return quoted
+    return quote
 
 
 def join_reasons(reasons: Iterable[str]) -> str:
@@ -107,22 +113,25 @@ def join_reasons(reasons: Iterable[str]) -> str:
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
-def forbidden(reason: str) -> Bad:
+def forbid(reason: str) -> Bad:
     return Bad(feedback.not_allowed(reason), (reason,))
+
+
+def refuse(denial: Deny) -> Bad:
+    """The kernel's denial, as a role is told it."""
+    return Bad(feedback.describe_denial(denial), (f"denied [{denial.rule}]: {denial.reason}",))
 
 
 def settle_edits(project: Project, seen: Seen) -> Bad | None:
     settlement = settle(project)
     if isinstance(settlement, Deny):
-        return Bad(
-            feedback.describe_denial(settlement), (f"denied [{settlement.rule}]: {settlement.reason}",)
-        )
+        return refuse(settlement)
     seen += [settlement.report] if settlement.report else []
     if settlement.verdict.accepted:
         return None
     verdict, output, state = settlement.verdict, settlement.output, project.state()
     laid = state.aside.get(settlement.aside or "")
-    quote = quoting(project, laid.edited if laid is not None else None)
+    quote = make_quote(project, laid.edited if laid is not None else None)
     withheld = frozenset(state.held_out)
     said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
     why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
@@ -130,13 +139,13 @@ def settle_edits(project: Project, seen: Seen) -> Bad | None:
 
 
 def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
-    """As the role is told them; the same from the log as right after the run."""
+    """Describes reds as the role is told them; the same from the log as right after the run."""
     return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)
 
 
 def quote_reds(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
-    """For those who watch: of each its id, the line that fails, and what it says, a line each."""
-    quote = quoting(project)
+    """Quotes reds for those who watch: of each its id, the line that fails, and what it says, a line each."""
+    quote = make_quote(project)
     found = []
     for red in reds:
         path, _, line = red.place.rpartition(":")
@@ -154,8 +163,8 @@ def describe_tools(project: Project) -> Iterator[str]:
             yield f"It has to pass `{stack.check}`."
 
 
-def gather_material(project: Project, tree: str, brief: str, brief_path: str, budget: int) -> Material:
-    """`tree`: what the role begins with. `brief`: what says what is to be built, as text."""
+def gather_material(project: Project, files: Tree, brief: str, brief_path: str, budget: int) -> Material:
+    """`files`: what the role begins with. `brief`: what says what is to be built, as text."""
     stack = project.settings.stacks[0]
     return Material(
         kata=brief,
@@ -163,7 +172,7 @@ def gather_material(project: Project, tree: str, brief: str, brief_path: str, bu
         language=stack.language,
         runner=stack.runner,
         kata_path=brief_path,
-        files=read_files(project, tree),
+        files=files,
         tools=tuple(describe_tools(project)),
         withheld=frozenset(project.state().held_out),
         budget=budget,
@@ -184,3 +193,97 @@ def read_files(project: Project, tree: str) -> Tree:
         for path, data in project.workspace.read_many(tree, told).items()
     }
     return {**dict.fromkeys((entry.path for entry in entries), None), **texts}
+
+
+Judged: TypeAlias = Verified | Bad
+
+
+class StepRules(Protocol):
+    """What a driver asks of its roles' edits beyond the law; its settings have these values."""
+
+    @property
+    def refactor_files(self) -> int: ...
+
+    @property
+    def refactor_lines(self) -> int: ...
+
+    @property
+    def coverage_guard(self) -> bool: ...
+
+    @property
+    def expected_literals(self) -> ConcernRule: ...
+
+    @property
+    def tests_per_step(self) -> int: ...
+
+
+def with_changes(project: Project, tree: str, changes: Mapping[str, bytes | None]) -> str:
+    """The tree as it would be with these edits; nothing is written."""
+    modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
+    return project.workspace.compose(
+        tree,
+        {
+            path: None if data is None else (modes.get(path, FILE), data)
+            for path, data in changes.items()
+            if data is not None or path in modes
+        },
+    )
+
+
+def oracle_of(project: Project, tree: str) -> str:
+    """One digest of all that decides: tests, specification and switches, by content."""
+    digest = hashlib.sha256()
+    for entry in sorted(project.workspace.files(tree), key=lambda entry: entry.path):
+        if project.classify(entry.path) in ORACLE:
+            digest.update(f"{entry.mode} {entry.blob} {entry.path}\0".encode(errors="surrogateescape"))
+    return f"sha256:{digest.hexdigest()}"
+
+
+_NAMED = 8
+_BAD = frozenset({Status.FAIL, Status.ERROR})
+
+
+@value
+class SuiteStanding:
+    passed: int
+    failing: tuple[str, ...]
+    """Ids; of files that do not load, their paths."""
+
+    @property
+    def green(self) -> bool:
+        return not self.failing
+
+    @property
+    def named(self) -> str:
+        more = f" and {len(self.failing) - _NAMED} more" if len(self.failing) > _NAMED else ""
+        return ", ".join(self.failing[:_NAMED]) + more
+
+    @property
+    def words(self) -> str:
+        """The words in which a role is told it."""
+        if self.failing:
+            return f"These tests fail now: {self.named}. {self.passed} pass."
+        if self.passed > 1:
+            return f"All {self.passed} tests pass."
+        return "The one test there is passes." if self.passed else "There is no test yet."
+
+
+def read_standing(project: Project) -> SuiteStanding:
+    baseline = project.state().baseline
+    data = project.workspace.blob_bytes(baseline.record) if baseline is not None else None
+    if baseline is not None and data is not None and baseline.tree == project.workspace.snapshot():
+        statuses = {name: Status(status) for name, status in json.loads(data).items()}
+        return _count_standing(statuses, ())
+    if not has_tests(project):
+        return SuiteStanding(0, ())
+    tested = run_tests(project, (), cwd=project.root)
+    errors = tested.report.errors if tested.report is not None else ()
+    return _count_standing(
+        {run.native_id: run.status for run in tested.tests}, [error.path for error in errors]
+    )
+
+
+def _count_standing(statuses: dict[str, Status], unloaded: tuple[str, ...] | list[str]) -> SuiteStanding:
+    failing = sorted(name for name, status in statuses.items() if status in _BAD)
+    passed = sum(status is Status.PASS for status in statuses.values())
+    return SuiteStanding(passed, (*failing, *dict.fromkeys(unloaded)))

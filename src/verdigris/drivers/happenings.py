@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.value import value
 
@@ -12,7 +12,12 @@ if TYPE_CHECKING:
 
 
 @value
-class RunBegan:
+class Happening:
+    """Anything that is told."""
+
+
+@value
+class RunBegan(Happening):
     first: int
     last: int
     resumed: bool
@@ -25,7 +30,7 @@ class RunBegan:
 
 
 @value
-class CycleBegan:
+class CycleBegan(Happening):
     cycle: str
     spec: str
     spec_path: str
@@ -39,7 +44,7 @@ class CycleBegan:
 
 
 @value
-class ProgramBegan:
+class ProgramBegan(Happening):
     program: str
     strategy: str
     branch: str
@@ -57,7 +62,7 @@ class ProgramBegan:
 
 
 @value
-class IterationBegan:
+class IterationBegan(Happening):
     program: str
     number: int
     choice: str
@@ -66,7 +71,7 @@ class IterationBegan:
 
 
 @value
-class PhaseBegan:
+class PhaseBegan(Happening):
     """A part of an iteration, also one that no role plays: `commit`, `evaluate`, `accept`."""
 
     program: str
@@ -75,7 +80,7 @@ class PhaseBegan:
 
 
 @value
-class IterationDone:
+class IterationDone(Happening):
     program: str
     number: int
     status: str
@@ -92,21 +97,21 @@ class IterationDone:
 
 
 @value
-class DaemonRests:
+class DaemonRests(Happening):
     until: str
     """As ISO 8601, or earlier where a person stops it."""
     why: str
 
 
 @value
-class DaemonEnded:
+class DaemonEnded(Happening):
     why: str
     runs: int
     """That it made."""
 
 
 @value
-class StepBegan:
+class StepBegan(Happening):
     step: int
     role: str
     player: str
@@ -117,14 +122,14 @@ class StepBegan:
 
 
 @value
-class Attempted:
+class Attempted(Happening):
     step: int
     role: str
     attempt: int
 
 
 @value
-class Asked:
+class Asked(Happening):
     """A model has answered."""
 
     step: int
@@ -143,14 +148,14 @@ class Asked:
 
 
 @value
-class Delayed:
+class Delayed(Happening):
     """A server has to be waited for: over its limit, silent, or gone."""
 
     why: str
 
 
 @value
-class Refused:
+class Refused(Happening):
     step: int
     role: str
     attempt: int
@@ -158,7 +163,7 @@ class Refused:
 
 
 @value
-class StepEnded:
+class StepEnded(Happening):
     step: int
     role: str
     outcome: str
@@ -178,19 +183,19 @@ class StepEnded:
 
 
 @value
-class Noted:
+class Noted(Happening):
     text: str
 
 
 @value
-class Told:
+class Told(Happening):
     """What a verb of the kernel said."""
 
     lines: tuple[str, ...]
 
 
 @value
-class YourTurn:
+class YourTurn(Happening):
     """A person plays this step."""
 
     step: int
@@ -199,7 +204,7 @@ class YourTurn:
 
 
 @value
-class RunEnded:
+class RunEnded(Happening):
     outcome: str
     why: str = ""
     steps: int = 0
@@ -222,7 +227,7 @@ class RunEnded:
 
 
 @value
-class SessionBegan:
+class SessionBegan(Happening):
     """A session of `tdd code`; the first event of its stream."""
 
     session: str
@@ -234,7 +239,7 @@ class SessionBegan:
 
 
 @value
-class ModelSpoke:
+class ModelSpoke(Happening):
     """What a model says beside its calls."""
 
     turn: int
@@ -242,14 +247,14 @@ class ModelSpoke:
 
 
 @value
-class ModelWrote:
+class ModelWrote(Happening):
     """Lines of what a model says, as they come; after a `Delayed` anew. `ModelSpoke` has all of it."""
 
     text: str
 
 
 @value
-class CallMade:
+class CallMade(Happening):
     """A model wants a tool to be called; those of one reply are told before the first is carried out."""
 
     turn: int
@@ -261,7 +266,7 @@ class CallMade:
 
 
 @value
-class CallBegan:
+class CallBegan(Happening):
     """Nothing is in the call's way any more: its arguments can be read, and who has to say yes has."""
 
     turn: int
@@ -269,7 +274,7 @@ class CallBegan:
 
 
 @value
-class ToolCalled:
+class ToolCalled(Happening):
     turn: int
     tool: str
     about: str
@@ -283,12 +288,12 @@ class ToolCalled:
 
 
 @value
-class PlanShown:
+class PlanShown(Happening):
     lines: tuple[str, ...]
 
 
 @value
-class TurnJudged:
+class TurnJudged(Happening):
     turn: int
     verdict: str
     footer: str
@@ -298,7 +303,7 @@ class TurnJudged:
 
 
 @value
-class SessionEnded:
+class SessionEnded(Happening):
     session: str
     outcome: str
     text: str
@@ -317,37 +322,6 @@ class SessionEnded:
     following: str = ""
 
 
-Happening: TypeAlias = (
-    RunBegan
-    | CycleBegan
-    | ProgramBegan
-    | IterationBegan
-    | PhaseBegan
-    | IterationDone
-    | DaemonRests
-    | DaemonEnded
-    | StepBegan
-    | Attempted
-    | Asked
-    | Delayed
-    | Refused
-    | StepEnded
-    | Noted
-    | Told
-    | YourTurn
-    | RunEnded
-    | SessionBegan
-    | ModelSpoke
-    | ModelWrote
-    | CallMade
-    | CallBegan
-    | ToolCalled
-    | PlanShown
-    | TurnJudged
-    | SessionEnded
-)
-
-
 class Watcher(Protocol):
     def __call__(self, happening: Happening, /) -> None: ...
 
@@ -355,7 +329,7 @@ class Watcher(Protocol):
 def scrub_events(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
     """No key reaches a screen or a pipe, whoever repeats it."""
 
-    def told(happening: Happening) -> None:
+    def tell(happening: Happening) -> None:
         texts: dict[str, Any] = {}
         for f in fields(happening):
             match getattr(happening, f.name):
@@ -365,8 +339,4 @@ def scrub_events(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
                     texts[f.name] = tuple(map(scrub, several))
         watch(replace(happening, **texts))
 
-    return told
-
-
-def ignore_event(_: Happening) -> None:
-    """Where nobody watches."""
+    return tell

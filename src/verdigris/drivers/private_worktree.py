@@ -19,6 +19,7 @@ from verdigris.execution.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
+from verdigris.storage.repository import find_repository, head, linked_worktrees, resolve
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def place(home: Repository, driver: str, name: str) -> Path:
-    """In the user's cache: not in the tree, where tools would find its files twice, nor in git's folder."""
+    """Lies in the user's cache: tools would find its files twice in the tree, and git's folder is git's."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     common = str(home.common_dir)
     folder = home.common_dir.parent.name if home.common_dir.name == ".git" else home.common_dir.name
@@ -48,10 +49,7 @@ def place(home: Repository, driver: str, name: str) -> Path:
 
 def _find_elsewhere(home: Repository, inside: Path) -> Path | None:
     """Where a worktree was made by somebody whose cache lies elsewhere, such as a scheduled job."""
-    said = git(home.root, "worktree", "list", "--porcelain", "-z").out
-    known = (
-        Path(line.removeprefix("worktree ")) for line in said.split("\0") if line.startswith("worktree ")
-    )
+    known = linked_worktrees(home)
     return next((one for one in known if one.parts[-4:] == inside.parts and is_made(one)), None)
 
 
@@ -75,7 +73,7 @@ def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> 
             else "set XDG_CACHE_HOME to a folder that can be written",
         ) from error
     git(home.root, "worktree", "prune")
-    known = git(home.root, "rev-parse", "--verify", "--quiet", ref(branch)).ok
+    known = resolve(home, ref(branch))
     words = (str(root), branch) if known else ("-b", branch, str(root), start)
     said = git(home.root, "worktree", "add", "--quiet", *words)
     if not said.ok:
@@ -87,7 +85,7 @@ def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> 
 
 def current_branch(root: Path) -> str:
     """Empty where HEAD is detached."""
-    return git(root, "symbolic-ref", "--short", "--quiet", "HEAD").out.strip()
+    return head(find_repository(root)).branch or ""
 
 
 def ref(branch: str) -> str:
@@ -103,7 +101,7 @@ def ancestor(root: Path, old: str, new: str) -> bool:
 
 
 def open_private(home: Project, root: Path, client: str, share: Iterable[str]) -> Project:
-    """With the user's environments and held-out tests. `share`: ignored paths that it needs too."""
+    """Opens it with the user's environments and held-out tests. `share`: ignored paths that it needs too."""
     project = open_project(root, Actor(client=client))
     link_shared(home.root, root, project.settings.stacks, share)
     with operation(project) as state:
@@ -132,7 +130,9 @@ def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterab
             here.parent.mkdir(parents=True, exist_ok=True)
             here.symlink_to(there)
         except OSError as error:
-            raise StorageError(f"{here} cannot be linked: {error.strerror}") from error
+            raise StorageError(
+                f"{here} cannot be linked: {error.strerror}", hint="make its folder writable, then try again"
+            ) from error
         linked.append(path)
     return tuple(linked)
 

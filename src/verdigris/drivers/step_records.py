@@ -29,7 +29,7 @@ SUBJECT = 72
 MOST_CONCERNS = 5
 
 
-def _run(report: TestReport) -> dict[str, Any]:
+def _run_document(report: TestReport) -> dict[str, Any]:
     return {
         "command": report.command,
         "ended": report.ended.value,
@@ -69,10 +69,10 @@ class StepLog:
     ) -> None:
         """One without reasons went through; `output` is a tool's, the runs are the test tool's."""
         told = {"paths": list(paths), "reasons": list(reasons), "output": output}
-        self._attempts.append({"attempt": number, **told, "runs": [_run(report) for report in runs]})
+        self._attempts.append({"attempt": number, **told, "runs": [_run_document(report) for report in runs]})
         self.write()
 
-    def ended(self, **facts: Any) -> None:
+    def record_end(self, **facts: Any) -> None:
         self._end = facts
         self.write()
 
@@ -180,7 +180,7 @@ def _headline(proposal: Proposal) -> str:
 
 
 def style_subject(subject: str) -> str:
-    """As conventional commits have it: no capital that is only a sentence's, and no full stop."""
+    """Writes a subject as conventional commits do: no capital that is only a sentence's, and no full stop."""
     line = flat(subject)
     line = line[:-1] if line.endswith(".") and not line.endswith("..") else line
     first = line.partition(" ")[0]

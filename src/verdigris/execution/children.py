@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _STANDARD = 3
 _NOT_EXECUTED = 127
 _ASKED = b"?"
-_IGNORED_BY_PYTHON = (_signal.SIGPIPE, _signal.SIGXFSZ)
+_CATCHABLE = frozenset(_signal.valid_signals()) - {_signal.SIGKILL, _signal.SIGSTOP}
 _DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
@@ -46,8 +46,8 @@ class Child:
         assert code is not None  # noqa: S101 - it was waited for
         return code
 
-    def ended(self) -> bool:
-        """Without reaping, so that its number stays the group's until the group is gone."""
+    def has_ended(self) -> bool:
+        """Does not reap it, so that its number stays the group's until the group is gone."""
         if self.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -71,7 +71,7 @@ def spawn(
     prepare: Callable[[Callable[[], None]], None],
     ids: Mapping[str, str],
 ) -> Child:
-    """In a session of its own, with an empty input and one pipe for all output; raises what kept it from it.
+    """Starts it in a session of its own, with an empty input and one pipe for all output; raises what failed.
 
     `kept` is the one other descriptor that the program is given. `prepare` is called in the child before it,
     with what it may call to have `ids` written into its maps, which only a process outside of it can do.
@@ -142,8 +142,7 @@ def _become(
         os.dup2(output, 2)
         os.chdir(cwd)
         prepare(voice.ask)
-        for number in _IGNORED_BY_PYTHON:
-            _signal.signal(number, _signal.SIG_DFL)
+        _take_back_signals()
         _close_all_but({voice.tell, kept})
         if kept is not None:
             os.set_inheritable(kept, True)
@@ -152,6 +151,14 @@ def _become(
         os.write(voice.tell, str(getattr(error, "errno", None) or errno.EINVAL).encode())
     finally:
         os._exit(_NOT_EXECUTED)
+
+
+def _take_back_signals() -> None:
+    """What is ignored or blocked stays so over `exec`; our interpreter ignores some, `nohup` and `&` more."""
+    for number in _CATCHABLE:
+        if _signal.getsignal(number) is not _signal.SIG_DFL:
+            _signal.signal(number, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
 
 
 def _close_all_but(kept: set[int | None]) -> None:
@@ -180,7 +187,7 @@ class Started:
         self.child = child
         self.ours = ours
 
-    def arrived(self) -> bool:
+    def has_arrived(self) -> bool:
         """Whether it is where it shall be."""
         return True
 
@@ -218,7 +225,7 @@ def start(
     kept = None if theirs is None else theirs.fileno()
     ids = confine.ids if isinstance(confine, Confining) else {}
     try:
-        return Started(spawn(argv, cwd, environment, kept, _preparing(confine), ids), ours)
+        return Started(spawn(argv, cwd, environment, kept, _prepare_by(confine), ids), ours)
     except BaseException:
         if ours is not None:
             ours.close()
@@ -228,7 +235,7 @@ def start(
             theirs.close()
 
 
-def _preparing(confine: Callable[[], None] | None) -> Callable[[Callable[[], None]], None]:
+def _prepare_by(confine: Callable[[], None] | None) -> Callable[[Callable[[], None]], None]:
     parent = os.getpid()
 
     def prepare(mapped: Callable[[], None]) -> None:

@@ -69,7 +69,7 @@ def find_interpreter(
     if configured is not None:
         return _use_configured(stack_root / configured, probe)
     for path, how in _candidates(stack_root, worktree_root, env):
-        seen = probe.seen(path)
+        seen = probe.look_at(path)
         if seen is not None:
             return Interpreter(path, how, seen.places)
     raise ToolMissing(
@@ -79,7 +79,7 @@ def find_interpreter(
 
 
 def _use_configured(path: Path, probe: _InterpreterQuery) -> Interpreter:
-    seen = probe.seen(path)
+    seen = probe.look_at(path)
     if seen is not None:
         return Interpreter(path, "configured", seen.places)
     reason = "does not execute as Python 3.8 or newer" if path.exists() else "does not exist"
@@ -119,7 +119,7 @@ class _InterpreterQuery:
     env: Mapping[str, str]
     cache: Path | None
 
-    def seen(self, path: Path) -> _InterpreterFacts | None:
+    def look_at(self, path: Path) -> _InterpreterFacts | None:
         """None when there is no Python that executes."""
         key = _identity(path)
         if key is None:
@@ -135,11 +135,11 @@ class _InterpreterQuery:
 
     def _executes(self, path: Path) -> str | None:
         argv = (str(path), "-I", "-c", _PROBE)
-        from verdigris.sandbox.child import NOTE, apart, environment_of
+        from verdigris.sandbox.child import NOTE, confine_query, environment_of
 
         note = self.cache.with_name(NOTE) if self.cache else None
         try:
-            with apart(self.root, note, reads=environment_of(path)) as confine:
+            with confine_query(self.root, note, reads=environment_of(path)) as confine:
                 finished = run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)
         except ToolMissing:
             return None
@@ -153,7 +153,7 @@ class _InterpreterQuery:
         return {k: v for k, v in known.items() if isinstance(v, str)} if isinstance(known, dict) else {}
 
     def _write(self, known: dict[str, str]) -> None:
-        """Only saves time: a disk that refuses it is no reason to stop."""
+        """This only saves time, so a disk that refuses it is no reason to stop."""
         if self.cache is None:
             return
         fresh = self.cache.with_name(f"{self.cache.name}.{os.getpid()}")
@@ -165,7 +165,7 @@ class _InterpreterQuery:
 
 
 def _places(told: str) -> InterpreterPlaces | None:
-    """From the last line: start-up files may print what they like before it."""
+    """Reads the last line: start-up files may print what they like before it."""
     try:
         return from_json(InterpreterPlaces, json.loads(told.strip().splitlines()[-1]))
     except (IndexError, ValueError, TypeError, AttributeError):

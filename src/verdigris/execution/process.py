@@ -153,10 +153,10 @@ def _start(command: Command) -> Started:
     try:
         return start(command.argv, str(command.cwd), command.env, command.channel_env, command.confine)
     except OSError as error:
-        raise _missing(command, error) from error
+        raise _missing_program(command, error) from error
 
 
-def _missing(command: Command, error: OSError) -> ToolMissing:
+def _missing_program(command: Command, error: OSError) -> ToolMissing:
     if not command.cwd.is_dir():
         return ToolMissing(
             f"the folder {command.cwd} to run in is gone",
@@ -170,7 +170,7 @@ def _missing(command: Command, error: OSError) -> ToolMissing:
 
 @mutable
 class _RunningProcess:
-    """With a process that runs: its greeting, its output, its channel."""
+    """What belongs to a process that runs: its greeting, its output, its channel."""
 
     started: Started
     hello: bytes
@@ -203,7 +203,7 @@ class _RunningProcess:
             )
 
     def _read_while_running(self, deadline: float) -> bool:
-        while not self.started.child.ended():
+        while not self.started.child.has_ended():
             left = deadline - time.monotonic()
             if left <= 0:
                 return False

@@ -7,25 +7,25 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris import sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status
 from verdigris.core.value import replace, value
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.rooms import insist, notes_of, room, terms_of
-from verdigris.execution.test_call import answer_of
+from verdigris.execution.room import Room
+from verdigris.execution.rooms import insist, notes_of, room, terms_of
+from verdigris.execution.test_selection import answer_of
 from verdigris.runners.pytest_report import read_line
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
+from verdigris.sandbox.child import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.execution.children import Started
-    from verdigris.execution.test_call import TestCall
+    from verdigris.execution.test_selection import TestCall
     from verdigris.runners.protocol import Progress, RunnerCall
     from verdigris.sandbox.folders import Folders
     from verdigris.storage.project import Project
@@ -88,10 +88,10 @@ def call_interpreter(call: TestCall) -> TestReport:
         return _bare(job)
     if call.feedback and interpreter.places and not request.runs:
         job = replace(job, packages=interpreter.places.packages, feedback=True)
-    return _early(job) or _warm(job) or _in_a_room(job)
+    return _run_early(job) or _warm(job) or _in_a_room(job)
 
 
-def _early(job: _PythonCall) -> TestReport | None:
+def _run_early(job: _PythonCall) -> TestReport | None:
     """Runs in the process that had a head start, unless it began with the wrong modules.
 
     Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
@@ -133,7 +133,7 @@ def _in_a_room(job: _PythonCall) -> TestReport:
 
 
 def _bare(job: _PythonCall) -> TestReport:
-    made = Room(terms_of(job.project).unconfined(), job.argv)
+    made = Room(terms_of(job.project).unconfined_terms(), job.argv)
     with closing(made):
         made.env = dict(os.environ)
         report = _carried_out(job, made)
@@ -153,7 +153,7 @@ def _carried_out(job: _PythonCall, made: Room, started: Started | None = None) -
     lines: list[bytes] = []
     on_line = _watch_lines(lines, nonce, job.call.progress)
     finished = run(command, timeout=job.call.timeout, on_line=on_line, started=started)
-    why = sandbox.refusal(finished.exit_code, finished.output) if made.confine and not lines else None
+    why = refusal(finished.exit_code, finished.output) if made.confine and not lines else None
     if why is not None:
         return why
     if started is not None and started.lost:
@@ -166,7 +166,7 @@ def _carried_out(job: _PythonCall, made: Room, started: Started | None = None) -
         return "it had begun with modules that the project has itself"
     if not job.call.request.command:
         headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
-    opened = made.opened()
+    opened = made.opened_files()
     return replace(
         job.runner.report(job.call.request, (replace(answer_of(call, finished), lines=tuple(lines)),)),
         sandbox=made.sandbox,
@@ -198,7 +198,7 @@ def _last_message(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str,
     """The last message of a kind; it is among the last lines, or it is the last."""
     for line in reversed(lines[-LATE:]):
         message = read_line(line, nonce)
-        if message is not None and message.get("kind") == kind:
+        if message.get("kind") == kind:
             return message
     return None
 

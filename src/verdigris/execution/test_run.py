@@ -5,10 +5,14 @@ Each is run by a configured command, by the user's interpreter, or by another te
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.protection import above
 from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.events import Proved, Proving
 from verdigris.core.languages import has_tests_in_source, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import merge_reports, suite_of
@@ -16,26 +20,31 @@ from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import Tool
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.rooms import forget, hide_held_out, on_view, room
-from verdigris.execution.test_call import TestCall
-from verdigris.execution.test_selection import by_stack, stack_of
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import forget, hide_held_out, on_view, possible, room
+from verdigris.execution.test_selection import TestCall, by_stack, stack_of
+from verdigris.languages.registry import is_mixed
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter
-from verdigris.sandbox import refusal
+from verdigris.sandbox.child import refusal
+from verdigris.storage import stat_cache
+from verdigris.storage.intents import finishes
+from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
+from verdigris.storage.snapshots.index import shared_inodes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.execution.process import Finished
-    from verdigris.execution.room.layers import Layer
-    from verdigris.execution.room.room import Room
+    from verdigris.execution.room import Room
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
+    from verdigris.storage.snapshots.restoration import Displaced
 
 
 def run_request(
@@ -47,12 +56,12 @@ def run_request(
     progress: Progress | None = None,
     bare: bool = False,
 ) -> TestReport:
-    """In a room, on the tree of `layer` where one is given; `bare`: as the user would run it, to compare."""
+    """Runs in a room, on the tree of `layer` if given; `bare`: as the user would run it, to compare."""
     layer = layer if bare else hide_held_out(project, on_view(project, layer))
-    return _run(TestCall(project, stack, request, layer, progress, bare))
+    return _run_call(TestCall(project, stack, request, layer, progress, bare))
 
 
-def _run(call: TestCall) -> TestReport:
+def _run_call(call: TestCall) -> TestReport:
     if call.stack.test_command_for:
         return _run_by_command(call)
     command = call.request.command
@@ -79,7 +88,7 @@ def _run_by_command(call: TestCall) -> TestReport:
     parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
     found = []
     for words, names in parts.items():
-        report = _run(replace(plain, request=replace(call.request, names=names, command=words or ())))
+        report = _run_call(replace(plain, request=replace(call.request, names=names, command=words or ())))
         found.append(_without_commands(call.stack, report) if words is None else report)
     return merge_reports(found)
 
@@ -116,7 +125,7 @@ def execute(
 ) -> TestReport:
     """The ids and paths that the request names; whole stacks where it names none."""
     reports = (
-        _own(
+        _without_inner_stacks(
             project,
             stack,
             run_request(project, stack, replace(request, names=names), layer=layer, progress=progress),
@@ -140,7 +149,9 @@ def execute_suite(
 
     def run_part(stack: Stack, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> TestReport:
         asked = replace(request, names=names, extra=marks)
-        return _own(project, stack, run_request(project, stack, asked, layer=layer, progress=progress))
+        return _without_inner_stacks(
+            project, stack, run_request(project, stack, asked, layer=layer, progress=progress)
+        )
 
     reports: list[TestReport] = []
     for stack in project.settings.stacks:
@@ -155,7 +166,7 @@ def execute_suite(
 
 
 def time_limit(project: Project, state: WorktreeState) -> float:
-    """For a verdict's runs: by what the suite took before, where that is known."""
+    """Limits a verdict's runs by what the suite took before, where that is known."""
     configured = project.settings.timeout
     return float(configured) if state.baseline is None else state.baseline.limit(configured)
 
@@ -164,7 +175,9 @@ def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
     """The ids that exist, without running any."""
     stacks = project.settings.stacks
     reports = (
-        _own(project, stack, run_request(project, stack, TestRequest(collect_only=True), layer=layer))
+        _without_inner_stacks(
+            project, stack, run_request(project, stack, TestRequest(collect_only=True), layer=layer)
+        )
         for stack in stacks
     )
     return frozenset(merge_reports(reports).collected)
@@ -175,8 +188,8 @@ def _choose_stacks(project: Project, natives: Sequence[str]) -> dict[Stack, tupl
     return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
 
 
-def _own(project: Project, stack: Stack, report: TestReport) -> TestReport:
-    """Without the tests of a stack inside this one, which a runner that looks into every folder finds too."""
+def _without_inner_stacks(project: Project, stack: Stack, report: TestReport) -> TestReport:
+    """Leaves out tests of a stack inside this one, which a runner that looks into every folder finds too."""
     stacks = project.settings.stacks
     if not any(s.language == stack.language and s != stack for s in stacks):
         return report
@@ -235,3 +248,65 @@ def run_shell_in(made: Room, project: Project, words: Sequence[str], cwd: Path, 
             hint="run the command again; if it fails again, `tdd doctor`",
         )
     return finished
+
+
+def stat_tree(project: Project, tree: str) -> list[stat_cache.Row]:
+    """How all looks that a verdict rests on: source, tests, and the folders that tests are looked for in."""
+    if not alive(str(project.repo.private)):
+        return []
+    paths = [e.path for e in project.workspace.files(tree)]
+    classes = {path: project.classify(path) for path in paths}
+    judged = [path for path, cls in classes.items() if cls is not PathClass.OTHER or is_mixed(path, cls)]
+    tests = (path for path in judged if classes[path] is PathClass.TEST)
+    folders = {"", *(folder for path in tests for folder in above(path))}
+    root = os.fsencode(project.root)
+    return [stat_cache.stamp(root, os.fsencode(path)) for path in (*judged, *sorted(folders))]
+
+
+def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, ...]:
+    """What was touched since, or could be without a trace."""
+    if not before:
+        return ()
+    touched = dict.fromkeys(stat_cache.differs(os.fsencode(project.root), before))
+    hidden = shared_inodes(project.repo.private)
+    touched |= dict.fromkeys(path for path, _, inode, *_ in before if inode in hidden)
+    return tuple(os.fsdecode(path) or "." for path in touched)
+
+
+@contextmanager
+def on_start_tree(
+    project: Project, *, start: str, edited: str, paths: Sequence[str]
+) -> Iterator[Layer | None]:
+    """`paths` are as in `start` for the run that is given the layer; None where they lie in the worktree."""
+    if not paths:
+        yield None
+    elif possible(project).ok:
+        yield Layer(project.workspace.graft(edited, start, paths), edited)
+    else:
+        with _in_place(project, start, edited, paths):
+            yield None
+
+
+@contextmanager
+def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -> Iterator[None]:
+    from verdigris.storage.snapshots.restoration import list_displaced
+
+    project.record(Proving(paths=tuple(paths), edited=edited, start=start), sync=True)
+    away: tuple[Displaced, ...] = ()
+    try:
+        away = project.workspace.lay(start, paths, expect=edited)
+        yield
+    finally:
+        back = project.workspace.lay(edited, paths, expect=start)
+        project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)
+
+
+@finishes(Proving)
+def finish_proving(project: Project, intent: Proving) -> str:
+    from verdigris.storage.snapshots.restoration import list_displaced
+
+    # First all the way out: that call may have displaced bytes, and knows its own half-written files.
+    away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
+    back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
+    project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)
+    return "brought the turn's edits back"

@@ -1,4 +1,4 @@
-"""Resolves the words after `tdd test` to test ids, each in the stack that runs it."""
+"""Resolves the words after `tdd test` to ids, each in its stack; and a call for tests, as a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from verdigris.core.errors import UnknownTest, UserError
 from verdigris.core.languages import has_tests_in_source, language_of, suffixes_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
-from verdigris.core.test_ids import MARK, named_tests, nearest, split_id
+from verdigris.core.test_ids import MARK, function_of, named_tests, nearest, split_id
+from verdigris.core.value import replace, value
+from verdigris.runners.protocol import RunnerAnswer
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import text_of
 
@@ -20,7 +22,56 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
+    from verdigris.execution.process import Finished
+    from verdigris.execution.room import Layer
+    from verdigris.runners.protocol import Progress, RunnerCall, TestRequest
     from verdigris.storage.project import Project
+
+
+@value
+class TestCall:
+    __test__ = False
+
+    project: Project
+    stack: Stack
+    request: TestRequest
+    layer: Layer | None = None
+    """The tree that the room shows; None: the worktree's own."""
+    progress: Progress | None = None
+    bare: bool = False
+    """As the user would run it, without a room, to compare."""
+
+    @property
+    def timeout(self) -> float:
+        return self.request.timeout or self.project.settings.timeout
+
+    @property
+    def feedback(self) -> bool:
+        """No verdict, on the tree as it is: a process that has loaded things before may make it."""
+        plain = not (self.layer or self.bare or self.request.trace) and self.request.sources is None
+        return self.project.settings.warm and plain
+
+    def place_request(self, report_folder: str) -> TestRequest:
+        """The request with all that a runner must know of the place."""
+        return replace(
+            self.request,
+            worktree=str(self.project.root),
+            stack_root="" if self.stack.root == "." else self.stack.root,
+            report_folder=report_folder,
+            extra=(*self.stack.test_command, *self.request.extra),
+        )
+
+
+def answer_of(call: RunnerCall, finished: Finished) -> RunnerAnswer:
+    """What every runner reads its report from; lines of a channel and report files are added to it."""
+    return RunnerAnswer(
+        call=call,
+        exit_code=finished.exit_code,
+        timed_out=finished.timed_out,
+        duration_ms=finished.duration_ms,
+        output=finished.output,
+    )
+
 
 _GO_BELOW = "/..."
 """Go's way to say a folder with all below it, which every folder means here."""
@@ -29,13 +80,13 @@ _SLUG = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
     """Native ids and paths relative to the worktree's root."""
-    return tuple(_native(project, word.replace(" > ", " › "), cwd) for word in words)
+    return tuple(_native_id(project, word.replace(" > ", " › "), cwd) for word in words)
 
 
-def _native(project: Project, word: str, cwd: Path) -> str:
+def _native_id(project: Project, word: str, cwd: Path) -> str:
     word = word.removesuffix(_GO_BELOW)
     path = split_id(word).path
-    found = _existing(project, path, cwd)
+    found = _existing_path(project, path, cwd)
     if found is not None:
         return found + word[len(path) :]
     if native := _from_bare_name(project, word):
@@ -47,7 +98,7 @@ def _native(project: Project, word: str, cwd: Path) -> str:
     )
 
 
-def _existing(project: Project, path: str, cwd: Path) -> str | None:
+def _existing_path(project: Project, path: str, cwd: Path) -> str | None:
     """Relative to where the user stands, else to the worktree's root, as ids are printed."""
     for base in (cwd, project.root):
         if (base / path).exists():
@@ -62,7 +113,7 @@ def _from_bare_name(project: Project, word: str) -> str | None:
     """Looks among the tests that were seen last: a look-up does not wait for a collection."""
     state = project.state()
     known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
-    functions = {i.removesuffix(split_id(i).case) if word not in i else i for i in named_tests(word, known)}
+    functions = {function_of(i) if word not in i else i for i in named_tests(word, known)}
     if len(functions) > 1:
         raise UnknownTest(
             f"{word!r} is the name of {len(functions)} tests.", hint=" or ".join(sorted(functions)[:3])
@@ -115,7 +166,7 @@ def by_stack(stacks: Sequence[Stack], natives: Sequence[str]) -> dict[Stack, tup
     for native in natives:
         path = split_id(native).path
         if language_of(path) is None and path == native:
-            for stack, name in _below(stacks, path):
+            for stack, name in _stacks_below(stacks, path):
                 chosen.setdefault(stack, []).append(name)
         else:
             chosen.setdefault(stack_of(stacks, path), []).append(native)
@@ -131,7 +182,7 @@ def stack_of(stacks: Sequence[Stack], path: str) -> Stack:
     return max(speaking or holding, key=lambda stack: len(stack.root))
 
 
-def _below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
+def _stacks_below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
     """The stacks inside a folder, whole, and of those that hold it the innermost."""
     inside = [s for s in stacks if s.root != folder and (folder == "." or s.root.startswith(f"{folder}/"))]
     yield from ((stack, stack.root) for stack in inside)

@@ -119,7 +119,7 @@ def _refuse_while_open(project: Project) -> None:
 
 
 def _remove(root: Path, path: str) -> None:
-    """With the folders that are empty by that."""
+    """Removes the files, and the folders that this empties."""
     (root / path).unlink(missing_ok=True)
     with suppress(OSError):
         for folder in (root / path).relative_to(root).parents:

@@ -1,20 +1,262 @@
-"""The gate in front of a coding agent: one hook call in, its dialect out, whatever happens."""
+"""The gate in front of a coding agent: one hook call in, its dialect out, whatever happens.
+
+Before a tool call it passes, asks the person, or denies. After one it puts protected paths back.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from verdigris.core.actions import Allow, Deny
+from verdigris.core.cycle import next_step
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.events import ToolAllowed
+from verdigris.core.paths import PathClass
+from verdigris.core.state import Phase
+from verdigris.core.turn_events import denial_event
 from verdigris.core.value import replace
-from verdigris.gates.calls import PASS, HookAnswer, HookCall, Moment, Reply
+from verdigris.gates.calls import (
+    NO_PRIVILEGES,
+    PASS,
+    SIGNS,
+    HookAnswer,
+    HookCall,
+    Manner,
+    Moment,
+    Reply,
+    home,
+    is_control,
+    is_switch,
+    readings,
+)
+from verdigris.storage.open_calls import alive, note_caller
+from verdigris.storage.paths import canonical, class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from verdigris.gates.clients.registry import Client
     from verdigris.storage.project import Project
+    from verdigris.turns.write import Rewrite
+
+
+def before(project: Project, call: HookCall) -> Reply:
+    match call.manner:
+        case Manner.WRITES:
+            return _writes(project, call)
+        case Manner.READS:
+            return _reads(project, call)
+        case Manner.SHELL:
+            return _shell(project, call)
+        case Manner.OWN:
+            return _judge_own_prompt(project, call)
+        case Manner.FOREIGN:
+            return _foreign(project, call)
+
+
+def _writes(project: Project, call: HookCall) -> Reply:
+    if call.writes is None:
+        return _no(project, call, _unreadable(call))
+    return _decide_writes(project, call, call.writes)
+
+
+def _unreadable(call: HookCall) -> Deny:
+    return Deny("unreadable-call", f"this {call.tool} call does not say what it writes.", "name one file")
+
+
+def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrite | None]) -> Reply:
+    """Every reading of every spelling, each in the worktree where it lies."""
+    from verdigris.turns.write import decide_writes
+
+    cwd = _cwd(project, call)
+    places: defaultdict[Path, dict[str, Rewrite | None]] = defaultdict(dict)
+    homes: dict[Path, Project] = {}
+    for spelling, rewrite in writes.items():
+        names = readings(spelling)
+        if not names:
+            return _no(project, call, _unreadable(call))
+        for name in names:
+            where = home(project, name, cwd)
+            if is_switch(where, name, cwd, call.guarded):
+                return _no(project, call, _switch(name))
+            homes[where.root] = where
+            places[where.root][name] = rewrite
+    texts = []
+    for root, named in places.items():
+        match decide_writes(homes[root], named, cwd=cwd):
+            case Deny() as no:
+                return _denial(no)
+            case Allow() as yes:
+                texts += [_describe_claim(red.test_id) for red in yes.claims]
+    return Reply(text="\n".join(texts))
+
+
+def _switch(name: str) -> Deny:
+    return Deny(
+        "switch", f"{name} turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
+    )
+
+
+def _describe_claim(test_id: str) -> str:
+    return (
+        f"[tdd] this edit claims {test_id}: the phase is green, tests are frozen until the verdict. "
+        "next: make it pass, then `tdd settle`"
+    )
+
+
+def _reads(project: Project, call: HookCall) -> Reply:
+    cwd = _cwd(project, call)
+    for text in call.strings or ():
+        if any(is_control(project, name, cwd) for name in readings(text)):
+            denial = Deny(
+                "control",
+                f"{text} holds what Verdigris recorded, so no agent may touch it.",
+                "`tdd status`, `tdd log` say what is in it",
+            )
+            return _no(project, call, denial)
+    return PASS
+
+
+def _shell(project: Project, call: HookCall) -> Reply:
+    from verdigris.turns.tripwire.calls import before_call
+
+    private = str(project.repo.private)
+    tripped = before_call(project, agent_alive=alive(private))
+    if call.confined or not call.confinable:
+        note_caller(private, call.session, call.command, call.actor.context if call.subagent else "")
+        return Reply(text=tripped.text)
+    denial = Deny(
+        "unconfined-shell",
+        "shell commands of this session do not run in the sandbox yet.",
+        "try again in a moment: the client reads its settings anew; if that does not help, a person runs "
+        f"`tdd init --agent {call.actor.client}` and starts the client again",
+    )
+    return _no(project, call, denial)
+
+
+def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
+    """A prompt that the agent leaves for itself must not speak as a person."""
+    from verdigris.gates.prompts import is_a_persons
+
+    if any(is_a_persons(text) for text in call.strings or ()):
+        denial = Deny(
+            "persons-verb", "only a person may give that command.", "ask them to type it as their prompt"
+        )
+        return _no(project, call, denial)
+    return PASS
+
+
+def _foreign(project: Project, call: HookCall) -> Reply:
+    from verdigris.turns.tripwire.calls import before_call
+
+    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    state = project.state()
+    if call.strings is None:
+        return _no(project, call, _unreadable(call))
+    known = call.source in state.tools or state.phase is Phase.OFF
+    if not known and not call.attended:
+        return _no(project, call, _unknown(call))
+    named = _protected_names(project, call, call.strings)
+    reply = _decide_writes(project, call, dict.fromkeys(named)) if named else PASS
+    if reply.kind == "deny" or known:
+        return reply if reply.text else Reply(text=tripped.text)
+    return Reply(
+        "ask", f"{call.source} is no tool that Verdigris knows; a yes is remembered for {call.source}."
+    )
+
+
+def _unknown(call: HookCall) -> Deny:
+    return Deny(
+        "unknown-tool",
+        f"{call.tool} is a tool that Verdigris does not know, and no person is here to allow it.",
+        "use the file tools or Bash; a person may allow it once in an attended session",
+    )
+
+
+def _protected_names(project: Project, call: HookCall, strings: Iterable[str]) -> list[str]:
+    cwd = _cwd(project, call)
+    return [
+        name
+        for text in strings
+        for spelling in mentioned_paths(text)
+        for name in readings(spelling)
+        if is_switch(project, name, cwd, call.guarded) or _class(project, name, cwd) is not PathClass.OTHER
+    ]
+
+
+def _class(project: Project, name: str, cwd: Path) -> PathClass:
+    """A folder is of the class of whatever would come to lie in it."""
+    where = home(project, name, cwd)
+    folder = (cwd / name).is_dir()
+    return class_of(where.root, f"{name}/x" if folder else name, where.classes, cwd=cwd)[0]
+
+
+def _cwd(project: Project, call: HookCall) -> Path:
+    return Path(call.cwd) if call.cwd.startswith("/") and "\0" not in call.cwd else project.root
+
+
+def _no(project: Project, call: HookCall, denial: Deny) -> Reply:
+    project.record(denial_event(denial, call.tool))
+    return _denial(denial)
+
+
+def _denial(denial: Deny) -> Reply:
+    return Reply("deny", "\n".join(denial.lines()))
+
+
+_PATCH = re.compile(
+    r"^(?:\*\*\* (?:(?:Add|Update|Delete) File|Move to): |(?:---|\+\+\+) (?:[ab]/)?|rename (?:from|to) )"
+    r"(.+?)(?:\t.*)?\r?$",
+    re.MULTILINE,
+)
+
+
+def mentioned_paths(text: str) -> tuple[str, ...]:
+    return (text, *_PATCH.findall(text)) if "\n" in text else (text,)
+
+
+def after(project: Project, call: HookCall) -> Reply:
+    from verdigris.turns.tripwire.calls import after_call  # not needed by a denial before the call
+
+    living = alive(str(project.repo.private))
+    tripped = after_call(project, agent_alive=living, wrote=_could_write(project, call))
+    if call.moment is Moment.AFTER and call.manner is Manner.FOREIGN:
+        _remember(project, call)
+    if tripped.text:
+        return Reply(text=tripped.text)
+    return Reply(text="\n".join(f"[tdd] {_explain(project, sign)}" for sign in call.stopped))
+
+
+def _explain(project: Project, sign: str) -> str:
+    """What stopped a command, by what is closed now."""
+    state = project.state()
+    if state.open_cycle is None or state.phase not in {Phase.PLAN, Phase.HELD} or sign == NO_PRIVILEGES:
+        return SIGNS[sign]
+    return f"stage {state.open_cycle.stage} keeps that path as it is. next: {next_step(state.open_cycle)}"
+
+
+def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
+    """What the tool could write; other changes are a person's. None where nobody knows what it writes."""
+    match call.manner:
+        case Manner.READS | Manner.OWN:
+            return ()
+        case Manner.WRITES if call.writes is not None:
+            names = [name for spelling in call.writes for name in readings(spelling)]
+            found = (canonical(project.root, name, cwd=Path(call.cwd or project.root)) for name in names)
+            return tuple(place.path for place in found if place.path is not None)
+        case _:
+            return None
+
+
+def _remember(project: Project, call: HookCall) -> None:
+    """It came this far, so a person was asked and said yes."""
+    state = project.state()
+    if call.source not in state.tools and state.phase is not Phase.OFF:
+        project.record(ToolAllowed(source=call.source))
 
 
 def answer(
@@ -68,12 +310,8 @@ def _start(client: Client, call: HookCall, environment: Mapping[str, str]) -> Pa
 def _reply(client: Client, project: Project, call: HookCall) -> Reply:
     match call.moment:
         case Moment.BEFORE:
-            from verdigris.gates.tool_use import before
-
             return before(project, call)
         case Moment.AFTER | Moment.FAILED:
-            from verdigris.gates.tool_use import after
-
             return after(project, call)
         case Moment.STOP | Moment.SUBAGENT_STOP:
             from verdigris.gates.stops import stop, subagent_stop

@@ -12,7 +12,7 @@ from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
-    from verdigris.turns.claim_check import following
+    from verdigris.turns.claim_check import following_move
 
     state = project.state()
-    return f"{done}; phase {state.phase}; next: {following(project, state)}"
+    return f"{done}; phase {state.phase}; next: {following_move(project, state)}"
 
 
 def _usage(verb: str) -> UserError:
@@ -162,25 +162,25 @@ def start(project: Project, call: HookCall) -> Reply:
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
     left = _left_open(state)
-    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, standing(project)]
+    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, describe_standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 
 def subagent_start(project: Project, call: HookCall) -> Reply:
     """Tells a subagent the laws: what its session was told at the start does not reach it."""
-    return Reply(text=f"{_laws(project.state())}\n{standing(project, session=call.session)}")
+    return Reply(text=f"{_laws(project.state())}\n{describe_standing(project, session=call.session)}")
 
 
 def _laws(state: WorktreeState) -> str:
     return LAWS if state.open_cycle is None else LAWS_OF_A_CYCLE
 
 
-def standing(project: Project, session: str = "") -> str:
+def describe_standing(project: Project, session: str = "") -> str:
     """The same bytes for the same state and tree; `session`: the one that a subagent belongs to."""
     state = project.state()
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
-    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following(project, state, session=session)}"
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following_move(project, state, session=session)}"
 
 
 def _left_open(state: WorktreeState) -> list[str]:
@@ -193,7 +193,7 @@ def prompt(project: Project, call: HookCall) -> Reply:
     """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
     words = words_of(call.prompt)
     if words is None:
-        return Reply(text=standing(project))
+        return Reply(text=describe_standing(project))
     if call.nested:
         return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
     if not call.confinable and open_call(str(project.repo.private)) is not None:

@@ -9,14 +9,14 @@ from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import standing
+from verdigris.core.cycle import describe_standing
 from verdigris.core.errors import UserError
 from verdigris.core.events import LeftOpen, SentBack
 from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire import recall
@@ -121,7 +121,7 @@ def _left_open(project: Project, call: HookCall, state: WorktreeState) -> Reply:
     what = tuple(describe_unfinished(project, state))
     if not what:
         return PASS
-    text = "\n".join(("Left at this stop:", *what, f"next: {following(project, state)}"))
+    text = "\n".join(("Left at this stop:", *what, f"next: {following_move(project, state)}"))
     waits = state.open_cycle is not None and state.open_cycle.stopped
     if what == state.left_open or waits:
         return Reply(note=text)
@@ -135,7 +135,7 @@ def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]
     """What a stop would leave open here, a line each."""
     cycle = state.open_cycle
     if cycle is not None and (cycle.stopped or state.phase is not Phase.GREEN):
-        yield f"{standing(cycle)} ({cycle.stopped})" if cycle.stopped else standing(cycle)
+        yield f"{describe_standing(cycle)} ({cycle.stopped})" if cycle.stopped else describe_standing(cycle)
     match state.phase:
         case Phase.GREEN if state.turn is not None and state.turn.suspended:
             claimed = ", ".join(state.claims)

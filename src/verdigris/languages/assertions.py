@@ -120,13 +120,13 @@ class PlainFact:
     case: str = ""
 
     def calls(self) -> set[str]:
-        return {word.text for word in self._spoken() if word.called}
+        return {word.text for word in self._words() if word.called}
 
-    def _spoken(self) -> Words:
+    def _words(self) -> Words:
         return (*self.check.subject, *self.check.expected)
 
     def names(self) -> set[str]:
-        return {word.text for word in self._spoken() if word.name}
+        return {word.text for word in self._words() if word.name}
 
     def against(self, other: PlainFact) -> AssertionChange:
         was, is_ = self.check, other.check

@@ -12,7 +12,8 @@ from verdigris.core.paths import CACHES, Classes, Detected, PathClass, compile_g
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from xml.etree.ElementTree import Element
 
     from verdigris.core.paths import Where
     from verdigris.core.settings import Settings, Stack
@@ -32,6 +33,8 @@ class Usual:
     """Installed packages, caches and what a build makes, from the stack's root: nobody's to protect."""
     not_source: str
     """Of the language's files, from the stack's root: what is beside the source."""
+    test_names: str = ""
+    """Tests by their name alone, in whatever folder the runner looks for them."""
 
 
 def at_root(*names: str) -> str:
@@ -58,7 +61,7 @@ client starts outside of any sandbox.
 Clients read their settings from the folder they are started in, so those count at any depth."""
 
 
-def transient() -> str:
+def transient_pattern() -> str:
     """What tools write beside the tests while they run: never a file that a language could import."""
     code = "|".join(map(re.escape, known_suffixes()))
     return rf"(?!.*(?:{code})\Z)" + anywhere(*map(re.escape, CACHES))
@@ -101,7 +104,7 @@ def compile_classes(
     settings: Settings, detected: Mapping[Where, Detected], usual: Callable[[Stack], Usual]
 ) -> Classes:
     """`usual`: the conventions of a stack's language."""
-    unprotected = [transient(), _OURS]
+    unprotected = [transient_pattern(), _OURS]
     tests = [usual(stack).runner for stack in settings.stacks]
     tests += map(compile_glob, settings.oracle_include)
     source = []
@@ -115,7 +118,7 @@ def compile_classes(
             prefix + regex for regex in (*map(compile_glob, found.environments), places.transient)
         ]
         unprotected += [prefix + compile_glob(glob) for glob in (*stack.generated, *found.generated)]
-        tests += [prefix + regex for regex in (places.tests, *map(compile_glob, (*stack.test, *found.tests)))]
+        tests += [prefix + regex for regex in _tests(stack, found, places)]
         source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
@@ -125,6 +128,16 @@ def compile_classes(
         (PathClass.SOURCE, _any(source)),
     )
     return Classes(tuple((cls, regex) for cls, regex in rules if regex))
+
+
+def _tests(stack: Stack, found: Detected, places: Usual) -> list[str]:
+    regexes = [places.tests, *map(compile_glob, (*stack.test, *found.tests))]
+    if not places.test_names:
+        return regexes
+    # A suite of the user's own names other places than the runner's configuration does.
+    own_suite = any(not words.startswith("-") for words in stack.suite)
+    skipped = "" if own_suite else "|".join(map(compile_glob, found.uncollected))
+    return [*regexes, f"(?!{skipped}){places.test_names}" if skipped else places.test_names]
 
 
 def _source(stack: Stack, found: Detected, places: Usual) -> list[str]:
@@ -157,3 +170,108 @@ def _prefix(root: str) -> str:
 
 def _any(regexes: Iterable[str]) -> str:
     return "|".join(dict.fromkeys(regexes))
+
+
+_ASIDE = any_of(r"\.", SIDE)
+_JVM = Usual(
+    tests=any_of(
+        r"(?:.*/)?src/(?:test|it|[^/]*[Tt]est[^/]*)/.*\Z",
+        outside("src/main", r"(?:.*/)?[^/]*(?:Tests?|TestCase|IT|Spec)\.(?:java|kts?|scala|groovy)\Z"),
+    ),
+    runner=anywhere(
+        r"(?:build|settings)\.gradle(?:\.kts)?",
+        r"gradle\.properties",
+        r"gradle/wrapper",
+        r"gradlew(?:\.bat)?",
+        r"mvnw(?:\.cmd)?",
+        r"\.mvn",
+        r"junit-platform\.properties",
+        r"testng[^/]*\.xml",
+    ),
+    transient=outside("src", anywhere("target", "build", "out", r"\.gradle")),
+    not_source=_ASIDE,
+)
+_PHP = Usual(
+    tests=any_of(anywhere("[Tt]ests?"), r"(?:.*/)?[^/]*(?:Test|Cest)\.php\Z"),
+    runner=anywhere(r"phpunit[^/]*\.xml[^/]*", r"behat\.ya?ml", r"codeception\.yml"),
+    transient=at_root("vendor", r"\.phpunit\.[^/]*"),
+    not_source=_ASIDE,
+)
+_RUBY = Usual(
+    tests=any_of(at_root("spec", "test", "features"), r"(?:.*/)?[^/]*_(?:spec|test)\.rb\Z"),
+    runner=anywhere(r"\.rspec[^/]*", r"\.simplecov", r"cucumber\.yml"),
+    transient=at_root("vendor", "coverage", "tmp", "log"),
+    not_source=any_of(_ASIDE, "bin/"),
+)
+_ANY = Usual(
+    tests=any_of(
+        anywhere("[Tt]ests?", "spec", r"[^/]*\.(?:Unit|Integration)?Tests?"),
+        r"(?:.*/)?[^/]*(?:Tests?|Spec|_tests?|_spec)\.\w+\Z",
+    ),
+    runner=anywhere(r"[^/]*\.runsettings", r"xunit\.runner\.json"),
+    transient=outside("src|[Ss]ources", anywhere("bin", "obj", "deps", r"_build", r"\.build")),
+    not_source=_ASIDE,
+)
+_BY_LANGUAGE = {**dict.fromkeys(("java", "kotlin", "scala", "groovy"), _JVM), "php": _PHP, "ruby": _RUBY}
+
+
+def places(language: str) -> Usual:
+    return _BY_LANGUAGE.get(language, _ANY)
+
+
+def runner_keys(name: str, text: str) -> bytes:
+    """What the test tool reads in a build file; nothing where the file's name is not known here."""
+    match name:
+        case "pom.xml":
+            return pom(text)
+        case "composer.json":
+            return composer(text)
+        case _:
+            return b""
+
+
+_WHOLE = frozenset({"build", "profiles", "parent"})
+_PROPERTY = re.compile("test|surefire|failsafe|junit|argline|skip", re.IGNORECASE)
+_LISTS = frozenset({"dependencies", "dependencyManagement"})
+
+
+def composer(text: str) -> bytes:
+    document: Any = json.loads(text)
+    found = {key: at(document, key) for key in ("require-dev", "autoload-dev")}
+    return canonical({**found, "scripts": test_scripts(document)})
+
+
+def pom(text: str) -> bytes:
+    """The build, what properties say of tests, and libraries of test scope; others come and go."""
+    from xml.etree import ElementTree as ET
+
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - expat bounds what entities grow to
+    except ET.ParseError as error:
+        raise ValueError(str(error)) from None
+    return json.dumps(found).encode() if (found := list(_parts(root))) else b""
+
+
+def _parts(root: Element) -> Iterator[Any]:
+    for child in root:
+        name = _name(child)
+        if name in _WHOLE:
+            yield _plain(child)
+        elif name == "properties":
+            yield from (_plain(each) for each in child if _PROPERTY.search(_name(each)))
+        elif name in _LISTS:
+            yield from (_plain(each) for each in child.iter() if _is_for_tests(each))
+
+
+def _is_for_tests(element: Element) -> bool:
+    scopes = (child.text for child in element if _name(child) == "scope")
+    return _name(element) == "dependency" and any((scope or "").strip() == "test" for scope in scopes)
+
+
+def _plain(element: Element) -> list[Any]:
+    return [_name(element), (element.text or "").strip(), [_plain(child) for child in element]]
+
+
+def _name(element: Element) -> str:
+    """Returns the element's name without its namespace."""
+    return str(element.tag).rpartition("}")[2]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
         @property
         def stems(self) -> Mapping[str, Sequence[str]]:
-            """By path up to the first dot of its name."""
+            """Groups paths by what stands before the first dot of the name."""
 
 
 @value

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def walk_tree(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As `os.walk`, a folder before what is in it; who takes names out of the folders keeps them unseen."""
+    """Walks as `os.walk` does, top down; a caller who takes names out of the folders skips them."""
     waiting = [top]
     while waiting:
         here = waiting.pop()
@@ -38,7 +38,7 @@ def walk_tree(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def make_folders(path: str) -> None:
-    """As `os.makedirs` where the folder may exist already."""
+    """Makes folders as `os.makedirs` does where the folder may exist already."""
     missing: list[str] = []
     while path and not os.path.isdir(path):  # noqa: PTH112
         missing.append(path)
@@ -84,7 +84,7 @@ def folders(root: Path) -> tuple[Folder, ...]:
 
 
 def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As os.walk, without hidden folders and installed packages."""
+    """Walks as `os.walk` does, without hidden folders and installed packages."""
     for folder, inner, files in walk_tree(os.fspath(root)):
         here = os.path.relpath(folder, root)
         level = 0 if here == "." else here.count("/") + 1
@@ -94,7 +94,7 @@ def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str],
         yield here, inner, files
 
 
-def outermost(places: Iterable[str]) -> list[str]:
+def outermost_of(places: Iterable[str]) -> list[str]:
     """The folders that lie in none of the others."""
     found: list[str] = []
     for place in sorted(places, key=lambda place: (place != ".", place)):
@@ -107,7 +107,7 @@ def is_below(place: str, outer: str) -> bool:
     return outer in {".", place} or place.startswith(outer + "/")
 
 
-def holding(known: Iterable[Folder], names: Collection[str]) -> list[str]:
+def folders_with(known: Iterable[Folder], names: Collection[str]) -> list[str]:
     """The folders that hold a file of one of these names."""
     return [folder.path for folder in known if folder.files & frozenset(names)]
 

@@ -92,16 +92,7 @@ def _without(
     return kept
 
 
-_T = TypeVar("_T")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
-
-
-class Lot(Protocol):
-    """Where chance comes from."""
-
-    def choice(self, seq: Sequence[_T], /) -> _T: ...
-
-    def randrange(self, stop: int, /) -> int: ...
 
 
 @value
@@ -129,7 +120,7 @@ def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
     return data
 
 
-def other_value(found: object, lot: Lot) -> object:
+def other_value(found: object, lot: Chance) -> object:
     """Another value of the same kind, near the given one."""
     match found:
         case int() | float():
@@ -140,8 +131,8 @@ def other_value(found: object, lot: Lot) -> object:
             return found
 
 
-def _other_texts(text: str, lot: Lot) -> Iterator[str]:
-    at = lot.randrange(len(text)) if text else 0
+def _other_texts(text: str, lot: Chance) -> Iterator[str]:
+    at = lot.randint(0, len(text) - 1) if text else 0
     yield f"{text}{text[:1] or 'x'}"
     yield text[:at] + text[at + 1 :]
     yield text.swapcase()

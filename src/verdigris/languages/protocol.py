@@ -1,7 +1,8 @@
 """`Language`: all that Verdigris asks of a programming language. A new one is a folder with a subclass.
 
-Every method has a default, which is what holds for a language that nothing here reads. A method imports what
-it needs when it is called, so that a command loads only the languages, and the parts of them, that it meets.
+Every method has a default, which is what holds for a language that nothing here reads. A method loads what
+it needs when it is called (`lazy_modules`), so that a command loads only the languages, and the parts of
+them, that it meets.
 """
 
 # A default has the arguments of what takes its place:
@@ -9,7 +10,8 @@ it needs when it is called, so that a command loads only the languages, and the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.paths import Detected
 from verdigris.core.value import value
@@ -19,8 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
+    from verdigris.core import test_ids
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
+    from verdigris.core.reuse import ModuleDelta, ModuleWords
+    from verdigris.languages import assertions, conventions, findings
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
@@ -43,10 +48,30 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.literals import Chance, Replaced
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
-    from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.stubs import Stub, WorktreeFiles
+
+
+class LazyModule:
+    """A module that is loaded when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
+
+
+def lazy_modules(package: str, names: str) -> tuple[Any, ...]:
+    """`names`: with blanks between them."""
+    return tuple(LazyModule(f"{package}.{name}") for name in names.split())
+
+
+if not TYPE_CHECKING:
+    assertions, conventions, findings = lazy_modules("verdigris.languages", "assertions conventions findings")
+    (test_ids,) = lazy_modules("verdigris.core", "test_ids")
 
 
 @value
@@ -96,15 +121,11 @@ class Language:
 
     def conventions(self, runner: str) -> Usual:
         """The usual places of a stack that this runner tests."""
-        from verdigris.languages.others import places
-
-        return places(self.name)
+        return conventions.places(self.name)
 
     def runner_keys(self, name: str, text: str) -> bytes:
         """Canonical bytes of what the runner reads in a manifest; ValueError where it cannot be parsed."""
-        from verdigris.languages.others import runner_keys
-
-        return runner_keys(name, text)
+        return conventions.runner_keys(name, text)
 
     def layout(self, home: Path) -> Detected:
         """Where a stack keeps its source and its tests, as far as names alone do not tell."""
@@ -136,7 +157,7 @@ class Language:
         return False
 
     def without_tests(self, data: bytes) -> bytes:
-        """In its own lines and columns."""
+        """Takes tests out; what is left stays in its own lines and columns."""
         return data
 
     def gave_up(self, failure: Failure) -> bool:
@@ -144,7 +165,7 @@ class Language:
         return False
 
     def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
-        """By name, the file of source that defines a function."""
+        """Maps the name of each function to the file of source that defines it."""
         return {}
 
     def subject_of(
@@ -169,9 +190,7 @@ class Language:
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
         """What an id has after its slug; None where the mark belongs to another test."""
-        from verdigris.core.test_ids import split_id
-
-        native = split_id(result.native_id)
+        native = test_ids.split_id(result.native_id)
         return native.case if native.function == mark.test else None
 
     def native_id(self, path: str, mark: IdMark, case: str) -> str:
@@ -179,7 +198,7 @@ class Language:
         return f"{path}::{mark.test}{case}"
 
     def written_id(self, path: str, mark: IdMark) -> str | None:
-        """As the text alone tells it: of a table without cases; None where it is computed."""
+        """Reads the id as the text alone tells it, of a table without cases; None where it is computed."""
         return self.native_id(path, mark, "")
 
     def makes(self, written: str, reported: str) -> bool:
@@ -190,16 +209,18 @@ class Language:
         """Whether the reported test holds the written one, and fails with it."""
         return False
 
+    def name_parts(self, native: str) -> tuple[str, ...]:
+        """The names of what is around a test, outermost first, and its own."""
+        return tuple(native.partition("::")[2].split("::"))
+
     # -- stubs -----------------------------------------------------------------------------------------------
 
     def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
         """Where a change of source is more than stubs, and why."""
-        from verdigris.languages.findings import StubFinding
-
         if before is not None and self.same_tree(path, before, after):
             return None
         ending = path.rpartition(".")[2]
-        return StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
+        return findings.StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
         """Whether comments and layout are all that differs; False where nobody can tell."""
@@ -209,12 +230,14 @@ class Language:
         """The stub that would have done instead of an edit; empty where none is known."""
         return ""
 
-    def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         """What a test file needs to load, by its text alone; may raise SyntaxError or RecursionError."""
         return ()
 
-    def declare_missing(self, before: bytes, other: bytes) -> bytes | None:
-        """A text with stubs of what another version of it declares; None where this language cannot say."""
+    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
+        """What a later version of a text declares, with stubs for what is new; None where this language
+        cannot say. With `old_work` what was there does what it did, else whatever changed is a stub.
+        """
         return None
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
@@ -248,9 +271,7 @@ class Language:
 
     def read_test_file(self, path: str, text: str) -> TestFile:
         """Assertions, tests and skips; SyntaxError where it does not parse."""
-        from verdigris.languages.assertions import TestFile
-
-        return TestFile()
+        return assertions.TestFile()
 
     def stands(self, text: str, function: str) -> bool:
         """Whether a test of this qualified name is written there, where no grammar tells."""
@@ -270,10 +291,8 @@ class Language:
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         """`known`: names that runs reported; in a file that nothing here reads they are all there is."""
-        from verdigris.languages.findings import WrittenTest
-
         end = len(text.splitlines()) or 1
-        return (WrittenTest(name, 1, end) for name in sorted(known))
+        return (findings.WrittenTest(name, 1, end) for name in sorted(known))
 
     def parses(self, path: str, text: str) -> bool:
         """True where nobody can tell."""
@@ -298,12 +317,10 @@ class Language:
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Small changes of what a refactor changed."""
-        from verdigris.languages.findings import Mutated
-
-        return Mutated()
+        return findings.Mutated()
 
     def other_inputs(
-        self, path: str, data: bytes, lot: Lot, tried: Collection[int] = ()
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
         """One literal that each test gives to the code, as another one.
 
@@ -324,6 +341,20 @@ class Language:
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
         """The project's files that a text imports, in its order."""
         return iter(())
+
+    # -- which results hold after a change -------------------------------------------------------------------
+
+    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
+        """How two texts of a module differ for those who use it; None where nobody can tell."""
+        return None
+
+    def module_words(self, text: str) -> ModuleWords | None:
+        """Which words each function says; None where nobody can tell."""
+        return None
+
+    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
+        """The function that each line belongs to, empty for none; None where nobody can tell."""
+        return None
 
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
@@ -364,9 +395,7 @@ class Language:
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
         """Which held-out files are laid into the tree together; `data`: those that are no code of it."""
-        from verdigris.languages.findings import Parcel
-
-        return [Parcel(tuple(held), tuple(held))]
+        return [findings.Parcel(tuple(held), tuple(held))]
 
     def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
         """Held-out texts as they are laid into the tree, with what they need to empty themselves.

@@ -80,7 +80,7 @@ def language_for(path: str) -> Language | None:
 
 
 def reader_of(path: str) -> Language:
-    """As `language_for`; a file without a known ending, such as a script, is read as the default language."""
+    """Answers as `language_for`; a file without a known ending, such as a script, has the default one."""
     return language_for(path) or _language(DEFAULT_LANGUAGE)
 
 
@@ -108,6 +108,12 @@ def by_language(paths: Iterable[str]) -> dict[Language, list[str]]:
 def usual(stack: Stack) -> Usual:
     """The usual places of a stack."""
     return language_named(stack.language).conventions(stack.runner)
+
+
+def is_traced(path: str) -> bool:
+    """Whether runs of the file can be traced line by line."""
+    language = language_for(path)
+    return language is not None and language.traces
 
 
 def has_grammar(path: str) -> bool:

@@ -63,7 +63,7 @@ def title_of(text: str) -> str:
     return (found[1] or found[2]).strip() if found else ""
 
 
-def project_name(*wishes: str, taken: frozenset[str] = frozenset()) -> str:
+def project_name(*wishes: str, taken: frozenset[str]) -> str:
     """Makes a name from the first usable wish: small letters, digits, hyphens; good in every language.
 
     `taken` are names that a language keeps for itself.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from verdigris.core.settings import Stack
@@ -159,8 +159,23 @@ def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
     return tuple(found.values())
 
 
-class Files(Protocol):
-    """As they lie in the worktree."""
+def untold_notes(one: Wanted, known: Collection[str] = ()) -> Iterator[str]:
+    """What of a function, or of a class's functions, the test did not tell; `known`: what exists already."""
+    for each in (one, *one.members):
+        if each.kind != "function" or each.name in known or f"{one.name}.{each.name}" in known:
+            continue
+        if unknown := [parameter.name for parameter in each.signature.parameters if not parameter.type]:
+            yield f"the type of {', '.join(unknown)} in {each.name}"
+        if UNTOLD in each.signature.result and not each.of_type:
+            yield f"what {each.name} returns"
+
+
+def data_of(path: str, files: WorktreeFiles) -> bytes:
+    return files.text(path).encode("utf-8", "surrogateescape")
+
+
+class WorktreeFiles(Protocol):
+    """The files as they lie in the worktree."""
 
     @property
     def paths(self) -> frozenset[str]: ...

@@ -51,13 +51,13 @@ def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collect
 
 
 def _name(native: str) -> str:
-    """Without its file."""
+    """Returns the id without its file."""
     return native[len(split_id(native).path) + 2 :]
 
 
 @value
 class TestReader:
-    """For `languages.python.assertions.kept`."""
+    """What `languages.python.tests.assertions` asks of a reader of tests."""
 
     __test__ = False
 
@@ -141,7 +141,7 @@ class Duplicate:
 
 
 def marks(path: str, text: str) -> tuple[IdMark, ...]:
-    """In the order of the text; a language that is not read has none."""
+    """Lists marks in the order of the text; a language that is not read has none."""
     language = language_for(path)
     return () if MARK not in text or language is None else language.marks(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.models.providers import Endpoint
     from verdigris.models.request import Feature
@@ -198,18 +199,21 @@ class Patience:
     longest: float = 30.0
     obeyed: float = 120.0
     """The longest wait that a server may ask for; one that wants more is not tried again."""
+    jitter: Callable[[], float] = random.random
+    """From 0 to 1: it keeps many callers apart."""
 
-    def delay(self, tried: int, after: float | None, jitter: float) -> float | None:
-        """Seconds before the next try, or None to give up; `jitter` from 0 to 1 keeps many callers apart."""
+    def delay(self, tried: int, after: float | None) -> float | None:
+        """Seconds before the next try, or None to give up."""
         if tried >= self.tries:
             return None
+        jitter = self.jitter()
         usual = min(self.longest, self.first * 2.0 ** (tried - 1)) * (0.5 + jitter / 2)
         if after is None:
             return usual
         return None if after > self.obeyed else max(after, min(usual, 1.0) * jitter)
 
 
-def retry_after(headers: Mapping[str, str], said: str = "", now: datetime | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str], said: str, now: datetime | None = None) -> float | None:
     """Seconds, from either form of the header, or from what the server says."""
     if (told := _read_retry_after(headers, now)) is not None:
         return told

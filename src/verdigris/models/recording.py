@@ -94,7 +94,9 @@ def read_recording(path: Path) -> Mapping[str, tuple[Exchange, ...]]:
             del taken[document["number"] - 1 :]
             taken.append(Exchange(_read_asked(document["asked"]), _read_reply(document["reply"])))
         except (KeyError, TypeError) as error:
-            raise UserError(f"line {number} of the recording {path} cannot be read: {error!r}") from None
+            raise UserError(
+                f"line {number} of the recording {path} cannot be read: {error!r}", hint=hint
+            ) from None
     return {place: tuple(taken) for place, taken in places.items()}
 
 
@@ -177,7 +179,7 @@ class Replay:
 
 
 def first_difference(then: AskDigest, now: AskDigest) -> str:
-    """In words; empty where the asks are the same."""
+    """Names the first difference in words; empty where the asks are the same."""
     for number, (old, new) in enumerate(zip(then.messages, now.messages, strict=False), start=1):
         if old != new:
             return f"message {number} ({new[0]}) differs"

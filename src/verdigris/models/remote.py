@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import time
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NoReturn, Self, assert_never
@@ -24,14 +23,13 @@ if TYPE_CHECKING:
 
 
 class RemoteModel(AbstractContextManager["RemoteModel"]):
-    def __init__(  # noqa: PLR0913 - each by its name
+    def __init__(
         self,
         endpoint: Endpoint,
         *,
         environ: Mapping[str, str] | None = None,
         patience: Patience = Patience(),  # noqa: B008 - frozen
         sleep: Callable[[float], object] = time.sleep,
-        jitter: Callable[[], float] = random.random,
         notice: Callable[[str], object] = lambda _: None,
         hear: Callable[[str], object] | None = None,
     ) -> None:
@@ -40,7 +38,7 @@ class RemoteModel(AbstractContextManager["RemoteModel"]):
         self.counter = Counter()
         self._environ = os.environ if environ is None else environ
         self._patience = patience
-        self._sleep, self._jitter, self._notice = sleep, jitter, notice
+        self._sleep, self._notice = sleep, notice
         self._scrub = Scrubber((*key_variables(), endpoint.api_key_env), self._environ)
         self._hear = None if hear is None else lambda text: hear(self._scrub(text))
         self._abilities: dict[bool, Abilities] = {}
@@ -67,7 +65,7 @@ class RemoteModel(AbstractContextManager["RemoteModel"]):
         while isinstance(heard := self._once(ask, key), ModelFailure):
             if heard.feature is not None:
                 continue
-            delay = self._patience.delay(tried, heard.after, self._jitter())
+            delay = self._patience.delay(tried, heard.after)
             if heard.meaning is not Meaning.AGAIN or delay is None:
                 self._give_up(heard, tried)
             tried += 1

@@ -40,7 +40,7 @@ class _BadValue(ValueError):
 
 
 def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[str, Any] | BadArguments:
-    """By the tool's schema; null stands for an argument that is not there."""
+    """Reads arguments by the tool's schema; null stands for an argument that is not there."""
     nothing = not call.arguments.strip() and not tool.parameters.get("required")
     found = {} if nothing else _parse(call.arguments)
     if isinstance(found, str):  # some servers write the object as a text once more
@@ -88,7 +88,7 @@ def _fault(given: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         return f"it needs {', '.join(missing)}"
     for name, each in given.items():
         if not _fits(each, properties[name]):
-            return f"{name} has to be {_meaning(properties[name])}"
+            return f"{name} has to be {_describe_type(properties[name])}"
     return ""
 
 
@@ -114,7 +114,7 @@ def _is_list(given: Any) -> TypeGuard[list[Any]]:
     return isinstance(given, list)
 
 
-def _meaning(schema: Mapping[str, Any]) -> str:
+def _describe_type(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
     if schema.get("type") == "array" and schema["items"].get("type") == "object":
@@ -129,7 +129,7 @@ def _usage(tool: ToolSpec) -> str:
 
 
 def sendable_calls(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
-    """As they can be sent back: each with an id of its own, and with arguments that any server reads.
+    """Makes calls that can be sent back: each has an id of its own, and arguments that any server reads.
 
     What was wrong with arguments stands in the call's answer.
     """

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, RunEnd, TestReport
 from verdigris.core.value import value
-from verdigris.runners.libtest_output import Binary, Heard, hear
+from verdigris.runners.libtest_output import Binary, read_binary
 from verdigris.runners.protocol import (
+    TAIL,
     RunnerAnswer,
     RunnerCall,
     TestRequest,
@@ -20,6 +21,7 @@ from verdigris.runners.protocol import (
     is_asked,
     read_record,
     relative,
+    split_arguments,
     worst,
 )
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 
 
 WRAPPER = Path(__file__).parent / "reporter" / "libtest_wrapper.py"
-_TAIL = 4_000
 _ALWAYS = ("--no-fail-fast", "--offline", "--message-format=json")
 _NO_LIBRARY = "no library targets found"
 
@@ -56,21 +57,13 @@ class CargoRunner:
 
     def build_call(self, request: TestRequest) -> RunnerCall:
         """Compiles what `commands` would run as tests, and starts none of it."""
-        options, _ = _split_arguments(request.extra)
+        options, _ = split_arguments(request.extra, "--")
         argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)
         return RunnerCall(argv=argv, cwd=request.folder, command=_shown_command("--no-run", options, []))
 
     def _tests(self, request: TestRequest, names: list[str]) -> RunnerCall:
-        options, own = _split_arguments(request.extra)
+        options, own = split_arguments(request.extra, "--")
         wrapped = json.dumps([self.python, "-I", "-S", str(WRAPPER)])
-        settings = {
-            "folder": request.report_folder,
-            "worktree": request.worktree,
-            "list": request.collect_only,
-            "withheld": request.withheld,
-            "options": own,
-            "limit": request.limit,
-        }
         argv = (
             *(self.cargo, "test", "--tests", *_ALWAYS),
             *("--config", f'target."cfg(all())".runner={wrapped}'),
@@ -82,13 +75,13 @@ class CargoRunner:
             argv=argv,
             cwd=request.folder,
             command=_shown_command("--tests", options, [*own, *(["--exact", *plain] if plain else [])]),
-            env={SETTINGS: json.dumps(settings)},
+            env={SETTINGS: json.dumps({**request.for_wrapper(), "options": own})},
         )
 
     def _docs(self, request: TestRequest, names: list[str]) -> RunnerCall:
         """Rustdoc splits arguments at blanks: tests are chosen by file here, and by id in the report."""
-        options, own = _split_arguments(request.extra)
-        files = dict.fromkeys(_within(name.partition("::")[0], request.stack_root) for name in names)
+        options, own = split_arguments(request.extra, "--")
+        files = dict.fromkeys(request.in_stack(name.partition("::")[0]) for name in names)
         filters = [] if any(" " in file or file == "." for file in files) else [*files]
         after = [*own, *(["--list"] if request.collect_only else []), *filters]
         return RunnerCall(
@@ -111,7 +104,7 @@ class CargoRunner:
             collected=tuple(dict.fromkeys(i for part in parts for i in part.collected)),
             others=tuple(dict.fromkeys(i for part in parts for i in part.others)),
             errors=tuple(dict.fromkeys(error for part in parts for error in part.errors)),
-            tail="\n".join(part.tail for part in parts)[-_TAIL:],
+            tail="\n".join(part.tail for part in parts)[-TAIL:],
             strays=sum(part.strays for part in parts),
         )
 
@@ -130,7 +123,8 @@ def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     binaries = list(_binaries(answer.reports))
     ended = ended_by(answer, started=bool(binaries or build.errors))
     heard = [
-        hear(b, request.worktree, RunEnd.EARLY_EXIT if ended is RunEnd.FINISHED else ended) for b in binaries
+        read_binary(b, request.worktree, RunEnd.EARLY_EXIT if ended is RunEnd.FINISHED else ended)
+        for b in binaries
     ]
     if ended is RunEnd.FINISHED and not all(part.whole for part in heard):
         ended = RunEnd.EARLY_EXIT
@@ -138,17 +132,6 @@ def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     if not errors and len(build.binaries) > len(binaries) and ended is RunEnd.FINISHED:
         message = "a test binary ran without our wrapper: does .cargo/config.toml name a runner of its own?"
         ended, errors = RunEnd.NO_START, (CollectError("", "NoReport", message),)
-    return _part(answer, ended, heard, binaries, errors, build.text)
-
-
-def _part(
-    answer: RunnerAnswer,
-    ended: RunEnd,
-    heard: list[Heard],
-    binaries: list[Binary],
-    errors: tuple[CollectError, ...],
-    text: str,
-) -> TestReport:
     return TestReport(
         command=answer.call.command,
         ended=ended,
@@ -158,7 +141,7 @@ def _part(
         collected=tuple(b.ids[name] for b in binaries for name in b.chosen),
         others=tuple(b.ids[name] for b in binaries for name in b.ids if name not in b.chosen),
         errors=errors,
-        tail=text[-_TAIL:],
+        tail=build.text[-TAIL:],
         strays=sum(part.strays for part in heard),
     )
 
@@ -181,7 +164,7 @@ def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
         collected=tuple(asked or (result.id for result in results)),
         others=(*others, *(i for i in listed if i not in asked)),
         errors=build.errors,
-        tail=build.text[-_TAIL:],
+        tail=build.text[-TAIL:],
     )
 
 
@@ -210,18 +193,6 @@ def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:
 def _may_hold_docs(name: str) -> bool:
     """Only a library is documented."""
     return "::" not in name and not {"tests", "benches", "examples"} & set(name.split("/"))
-
-
-def _split_arguments(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Cargo's own arguments, and those for the test binaries."""
-    if "--" not in extra:
-        return [*extra], []
-    at = extra.index("--")
-    return [*extra[:at]], [*extra[at + 1 :]]
-
-
-def _within(path: str, stack_root: str) -> str:
-    return posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
 
 
 def _shown_command(kind: str, options: list[str], after: list[str]) -> str:
@@ -262,13 +233,7 @@ def read_build(output: bytes, worktree: str, stack_root: str) -> Build:
 
 def _lines(output: bytes) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for line in output.decode("utf-8", "replace").split("\n"):
-        message = None
-        if line.startswith('{"'):
-            try:
-                message = json.loads(line)
-            except ValueError:
-                message = None
-        yield line, message if isinstance(message, dict) else {}
+        yield line, read_record(line) if line.startswith('{"') else {}
 
 
 def _error(told: Mapping[str, Any], package: str, worktree: str, stack_root: str) -> CollectError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, Failure, Place
-from verdigris.runners.protocol import relative
+from verdigris.runners.protocol import read_record, relative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +61,7 @@ class Events:
 def read_events(output: bytes) -> Events:
     events = Events()
     for line in output.decode("utf-8", "replace").split("\n"):
-        event = _event(line)
+        event = read_record(line) if line.startswith("{") else {}
         match event:
             case {"Action": "build-output", "ImportPath": str(path), "Output": str(text)}:
                 events.builds.setdefault(path, []).append(text)
@@ -73,16 +72,6 @@ def read_events(output: bytes) -> Events:
             case _ if line:
                 events.plain.append(line)
     return events
-
-
-def _event(line: str) -> Mapping[str, Any]:
-    if not line.startswith("{"):
-        return {}
-    try:
-        event = json.loads(line)
-    except ValueError:
-        return {}
-    return event if isinstance(event, dict) else {}
 
 
 def _take(package: GoPackage, action: str, event: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.report import Failure, RunEnd, RunPhase, Status, TestReport, TestResult
+from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
 from verdigris.runners.go_events import (
     Events,
@@ -23,6 +23,7 @@ from verdigris.runners.go_events import (
 from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
+    TAIL,
     TWICE,
     RunnerAnswer,
     RunnerCall,
@@ -30,7 +31,8 @@ from verdigris.runners.protocol import (
     ended_by,
     is_asked,
     read_record,
-    stopped_failure,
+    split_arguments,
+    stopped_result,
     tail,
     unfinished_failure,
     untrusted_result,
@@ -52,18 +54,9 @@ class GoRunner:
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         """One call for all packages: the wrapper selects in each, since `-run` is the same for all."""
-        settings = {
-            "folder": request.report_folder,
-            "worktree": request.worktree,
-            "list": request.collect_only,
-            "withheld": request.withheld,
-            "limit": request.limit,
-        }
         wrapped = " ".join(map(_quote, [self.python, "-I", "-S", str(WRAPPER)]))
-        options, own = _split_arguments(request.extra)
-        packages = list(dict.fromkeys(_package(name, request.stack_root) for name in request.names)) or [
-            "./..."
-        ]
+        options, own = split_arguments(request.extra, "-args")
+        packages = list(dict.fromkeys(_package(name, request) for name in request.names)) or ["./..."]
         after = [*own, *([MARK, *request.names] if request.names else [])]
         argv = (
             *(self.go, "test", "-json", "-fullpath", "-exec", wrapped, *options, "-count=1", *packages),
@@ -73,12 +66,12 @@ class GoRunner:
         run = [] if "" in tests or not tests else ["-run", pattern([*tests])]
         command = shlex.join(["go", "test", *options, *run, *packages, *(["-args", *own] if own else [])])
         cwd = request.folder
-        env = {SETTINGS: json.dumps(settings), "GOPROXY": "off"}
+        env = {SETTINGS: json.dumps(request.for_wrapper()), "GOPROXY": "off"}
         return (RunnerCall(argv=argv, cwd=cwd, command=command, env=env),)
 
     def build_call(self, request: TestRequest) -> RunnerCall:
         """Compiles and vets what a call for all would run, and starts `true` instead of it."""
-        options, _ = _split_arguments(request.extra)
+        options, _ = split_arguments(request.extra, "-args")
         return RunnerCall(
             argv=(self.go, "test", "-exec", "true", *options, "-count=1", "./..."),
             cwd=request.folder,
@@ -161,7 +154,8 @@ class _PackageRun:
                 continue
             void = sum(name in stop["void"] for stop in self.stops)
             if stop := self._stop_of(name):
-                yield self._result_of_stop(test_id, stop, told)
+                frames = self._frames_of_stop(stop)
+                yield stopped_result(test_id, stop["seconds"], frames, output=told.output[-OUTPUT:])
             elif told.starts > 1 + void or len(told.ends) > 1 + void or not told.starts:
                 yield untrusted_result(test_id, TWICE)
             elif not told.is_confirmed(name):
@@ -181,14 +175,8 @@ class _PackageRun:
         """A test is stopped with the part of it that does not end."""
         return next((stop for stop in self.stops if f"{stop['test']}/".startswith(f"{name}/")), None)
 
-    def _result_of_stop(self, test_id: str, stop: Mapping[str, Any], told: GoTestOutput) -> TestResult:
-        frames = frames_of_test(stop["stack"], stop["test"], self.request.worktree, self.record["folder"])
-        failure = stopped_failure(stop["seconds"], frames)
-        milliseconds = round(stop["seconds"] * 1000)
-        output = told.output[-OUTPUT:]
-        return TestResult(
-            test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure, output
-        )
+    def _frames_of_stop(self, stop: Mapping[str, Any]) -> tuple[Place, ...]:
+        return frames_of_test(stop["stack"], stop["test"], self.request.worktree, self.record["folder"])
 
     def _result(self, test_id: str, name: str, told: GoTestOutput) -> TestResult:
         status = {"pass": Status.PASS, "skip": Status.SKIP}.get(told.ends[-1], Status.FAIL)
@@ -246,27 +234,19 @@ def _printed_output(events: Events) -> str:
         package.output + "".join(t.output for t in package.tests.values())
         for package in events.packages.values()
     ]
-    return "".join([*texts, *(line + "\n" for line in events.plain)])[-4_000:]
+    return "".join([*texts, *(line + "\n" for line in events.plain)])[-TAIL:]
 
 
-def _package(name: str, stack_root: str) -> str:
+def _package(name: str, request: TestRequest) -> str:
     path, test, _ = name.partition(".go::")
-    within = posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
+    within = request.in_stack(path)
     if test or name.endswith(".go"):
         return f"./{posixpath.dirname(within)}"
     return "./..." if within == "." else f"./{within}/..."
 
 
-def _split_arguments(extra: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Go's own arguments, and those for the test binary."""
-    if "-args" not in extra:
-        return [*extra], []
-    at = extra.index("-args")
-    return [*extra[:at]], [*extra[at + 1 :]]
-
-
 def _quote(argument: str) -> str:
-    """For go, which knows quotes but no escapes."""
+    """Quotes for go, which knows quotes but no escapes."""
     if not re.search(r"[\s'\"]", argument):
         return argument
     return f'"{argument}"' if "'" in argument else f"'{argument}'"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 import shlex
 from collections import Counter
@@ -85,16 +84,8 @@ class JUnitRunner:
         executed = argv
         if self.tool.reports:
             folder = request.report_folder
-            executed = (
-                "sh",
-                "-c",
-                _CARRY,
-                "sh",
-                folder,
-                str(len(self.tool.reports)),
-                *self.tool.reports,
-                *argv,
-            )
+            globs = self.tool.reports
+            executed = ("sh", "-c", _CARRY, "sh", folder, str(len(globs)), *globs, *argv)
         return (RunnerCall(argv=executed, cwd=request.folder, command=shlex.join(argv)),)
 
     def _fill_command(self, request: TestRequest) -> Iterator[str]:
@@ -104,7 +95,7 @@ class JUnitRunner:
         escape = re.escape if tool.escape else str
         values = {
             "ids": [tool.item.format(**{k: escape(v) for k, v in _fields(*p).items()}) for p in parts],
-            "paths": list(dict.fromkeys(_within(path, request.stack_root) for path, _, _ in parts)),
+            "paths": list(dict.fromkeys(request.in_stack(path) for path, _, _ in parts)),
             "names": [name for _, _, name in parts],
         }
         for argument in template:
@@ -240,10 +231,6 @@ def _fields(path: str, classname: str, name: str) -> dict[str, str]:
 
 def _words_without_names(command: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in command if not re.search(r"\{(ids|paths|names)\}", one))
-
-
-def _within(path: str, stack_root: str) -> str:
-    return posixpath.relpath(f"/{path}", posixpath.join("/", stack_root))
 
 
 def _milliseconds(seconds: str) -> int:

@@ -163,7 +163,7 @@ def _place(file: str, line: int, path: str, worktree: str) -> Place | None:
 def _java_frames(
     stack: list[tuple[str, str, str]], path: str, classname: str, source: str
 ) -> Iterator[Place]:
-    """From the test's own frame down; a class counts as the project's by its first two package names."""
+    """Lists frames from the test's own down; a class is the project's by its first two package names."""
     outer = classname.partition("$")[0]
     ours = ".".join(outer.split(".")[:2][: outer.count(".")])
     places: list[Place] = []

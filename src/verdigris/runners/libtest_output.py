@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,15 @@ from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,
     TWICE,
+    read_record,
     relative,
-    stopped_failure,
+    stopped_result,
     unfinished_failure,
     untrusted_result,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 _FAILED = 101
@@ -57,52 +57,53 @@ class Binary:
 
 
 @value
-class Heard:
+class BinaryResults:
     results: tuple[TestResult, ...] = ()
     whole: bool = True
     """Every chosen test was reported."""
     strays: int = 0
 
 
-def hear(binary: Binary, worktree: str, ended: RunEnd) -> Heard:
+def read_binary(binary: Binary, worktree: str, ended: RunEnd) -> BinaryResults:
     """`ended` is for the tests whose end was not seen."""
     if binary.out is None:
-        return Heard()
+        return BinaryResults()
     stopped = tuple(_stopped_result(binary, name, worktree) for name in binary.stops)
     left = replace(binary, chosen=tuple(name for name in binary.chosen if name not in binary.stops))
     if not left.chosen:
-        return Heard(stopped)
-    heard = _hear_alone(left, ended) if binary.alone else _hear_events(left, worktree, ended)
+        return BinaryResults(stopped)
+    heard = _read_alone(left, ended) if binary.alone else _read_events(left, worktree, ended)
     return replace(heard, results=(*stopped, *heard.results))
 
 
 def _stopped_result(binary: Binary, name: str, worktree: str) -> TestResult:
-    test_id = binary.ids[name]
     seconds, told = binary.stops[name]
     called = re.compile(rf"(?:::| ){re.escape(name)}(?:::{{{{closure}}}})?$", re.MULTILINE)
     stack = next((thread for thread in told.split("thread\n") if called.search(thread)), "")
-    failure = stopped_failure(seconds, _project_frames(binary, name, stack, worktree))
-    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, round(seconds * 1000), failure)
+    return stopped_result(binary.ids[name], seconds, _project_frames(binary, name, stack, worktree))
 
 
-def _hear_alone(binary: Binary, ended: RunEnd) -> Heard:
+def _read_alone(binary: Binary, ended: RunEnd) -> BinaryResults:
     [test_id] = binary.ids.values()
     output = (binary.out or b"").decode("utf-8", "replace")[-OUTPUT:]
     if binary.code is None or binary.code < 0:
-        return Heard((untrusted_result(test_id, unfinished_failure(ended), output=output),), whole=False)
+        return BinaryResults(
+            (untrusted_result(test_id, unfinished_failure(ended), output=output),), whole=False
+        )
     failure = (
         Failure("exit", assertion=False, message=f"it exited with {binary.code}") if binary.code else None
     )
     status = Status.FAIL if failure else Status.PASS
-    return Heard((TestResult(test_id, test_id, "native", status, RunPhase.CALL, 0, failure, output),))
+    return BinaryResults((TestResult(test_id, test_id, "native", status, RunPhase.CALL, 0, failure, output),))
 
 
-def _hear_events(binary: Binary, worktree: str, ended: RunEnd) -> Heard:
+def _read_events(binary: Binary, worktree: str, ended: RunEnd) -> BinaryResults:
     started: Counter[str] = Counter()
     over: dict[str, list[Mapping[str, Any]]] = {}
     suites: list[Mapping[str, Any]] = []
     strays = 0
-    for event in _events(binary.out or b""):
+    for line in filter(None, (binary.out or b"").decode("utf-8", "replace").split("\n")):
+        event = read_record(line)
         match event:
             case {"type": "suite"}:
                 suites.append(event)
@@ -127,16 +128,7 @@ def _hear_events(binary: Binary, worktree: str, ended: RunEnd) -> Heard:
     whole = len(over) == len(binary.chosen)
     if whole and not _agrees(binary, suites, results):
         results = [_doubt(result) for result in results]
-    return Heard(tuple(results), whole, strays)
-
-
-def _events(out: bytes) -> Iterator[Mapping[str, Any]]:
-    for line in filter(None, out.decode("utf-8", "replace").split("\n")):
-        try:
-            event = json.loads(line)
-        except ValueError:
-            event = None
-        yield event if isinstance(event, dict) else {}
+    return BinaryResults(tuple(results), whole, strays)
 
 
 def _agrees(binary: Binary, suites: Sequence[Mapping[str, Any]], results: Sequence[TestResult]) -> bool:

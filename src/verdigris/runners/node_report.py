@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import (
     CollectError,
-    Failure,
     Place,
     RunEnd,
     RunPhase,
@@ -28,6 +27,7 @@ from verdigris.runners.protocol import (
     read_record,
     relative,
     stopped_failure,
+    stopped_result,
     tail,
     unfinished_failure,
     untrusted_result,
@@ -61,7 +61,7 @@ class StoppedRun:
 
 
 @dataclass(slots=True)
-class _ReportedRun:
+class _NodeRun:
     """What the report of one call says."""
 
     request: TestRequest
@@ -121,8 +121,8 @@ def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport
 _WORSE = (RunEnd.FINISHED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.DIED, RunEnd.TIMEOUT)
 
 
-def _read(request: TestRequest, answer: RunnerAnswer) -> _ReportedRun:
-    run = _ReportedRun(request, (posixpath.normpath(request.worktree),))
+def _read(request: TestRequest, answer: RunnerAnswer) -> _NodeRun:
+    run = _NodeRun(request, (posixpath.normpath(request.worktree),))
     name = posixpath.relpath(answer.call.env[REPORT], request.report_folder)
     lines = answer.reports.get(name, b"").split(b"\n")
     for number, line in enumerate(lines):
@@ -135,22 +135,20 @@ def _read(request: TestRequest, answer: RunnerAnswer) -> _ReportedRun:
         run.stop = _read_stop(run, told)
         if _stopped_test(run) is None:
             path = run.stop.frames[0].path if run.stop.frames else ""
-            run.errors.append(CollectError(path, "Timeout", _failure_of_stop(run.stop).message))
+            run.errors.append(
+                CollectError(path, "Timeout", stopped_failure(run.stop.seconds, run.stop.frames).message)
+            )
     return run
 
 
-def _read_stop(run: _ReportedRun, told: Mapping[str, Any]) -> StoppedRun:
+def _read_stop(run: _NodeRun, told: Mapping[str, Any]) -> StoppedRun:
     places = [Place(run.locate(path), int(line)) for path, line in told["frames"]]
     own = (place for place in places if not place.path.startswith("/") and not _PACKAGE.search(place.path))
     return StoppedRun(float(told["seconds"]), tuple(own), tuple(told["names"] or ()))
 
 
-def _failure_of_stop(stop: StoppedRun) -> Failure:
-    return stopped_failure(stop.seconds, stop.frames)
-
-
-def _stopped_test(run: _ReportedRun) -> _Test | None:
-    """By what the tool knew of it, else the only one that can be meant."""
+def _stopped_test(run: _NodeRun) -> _Test | None:
+    """Finds it by what the tool knew, else the only one that can be meant."""
     stop = run.stop
     if stop is None:
         return None
@@ -159,12 +157,12 @@ def _stopped_test(run: _ReportedRun) -> _Test | None:
     if stop.names:
         named = [test for test in left if test[1] == stop.names and within in {None, test[0]}]
         return named[0] if named else (within, stop.names) if within else None
-    begun = [*_open(run)]
+    begun = [*_find_unfinished(run)]
     asked = [(path, name) for path, names in by_path(run.request.names).items() for name in names]
     return begun[0] if len(begun) == 1 else asked[0] if len(asked) == 1 else None
 
 
-def _take(run: _ReportedRun, number: int, message: Mapping[str, Any]) -> None:
+def _take(run: _NodeRun, number: int, message: Mapping[str, Any]) -> None:
     kind = message["kind"]
     if message["n"] != number or run.ended or run.started is (kind == "start"):
         raise ValueError(kind)
@@ -181,7 +179,7 @@ def _take(run: _ReportedRun, number: int, message: Mapping[str, Any]) -> None:
             _take_file(run, kind, path, message)
 
 
-def _take_test(run: _ReportedRun, kind: str, test: _Test, message: Mapping[str, Any]) -> None:
+def _take_test(run: _NodeRun, kind: str, test: _Test, message: Mapping[str, Any]) -> None:
     match kind:
         case "started":
             run.begun[test] = None
@@ -191,7 +189,7 @@ def _take_test(run: _ReportedRun, kind: str, test: _Test, message: Mapping[str, 
             run.told.setdefault(test, []).append(_result(run, test, message))
 
 
-def _take_file(run: _ReportedRun, kind: str, path: str, message: Mapping[str, Any]) -> None:
+def _take_file(run: _NodeRun, kind: str, path: str, message: Mapping[str, Any]) -> None:
     match kind:
         case "listed":
             run.listed.append(path)
@@ -221,7 +219,7 @@ def _seen_root(request: TestRequest, cwd: str) -> tuple[str, ...]:
     return (cwd.removesuffix(f"/{below}"),) if cwd.endswith(f"/{below}") else ()
 
 
-def _result(run: _ReportedRun, test: _Test, message: Mapping[str, Any]) -> TestResult | None:
+def _result(run: _NodeRun, test: _Test, message: Mapping[str, Any]) -> TestResult | None:
     path, names = test
     state, errors = message["state"], message.get("errors") or []
     if state == "none":
@@ -261,13 +259,13 @@ def _read_note(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]
     ) or ""
 
 
-def _results(run: _ReportedRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
-    """In the order of collection; None for what never began."""
+def _results(run: _NodeRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
+    """Lists results in the order of collection; None for what never began."""
     found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
-    for test in _open(run) or _cut_off(run, ended):
+    for test in _find_unfinished(run) or _cut_off(run, ended):
         found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
     if run.stop is not None and (stopped := _stopped_test(run)) is not None:
-        found[stopped] = _result_of_stop(node_id(*stopped), run.stop)
+        found[stopped] = stopped_result(node_id(*stopped), run.stop.seconds, run.stop.frames)
     for test, told in run.told.items():
         results = [result for result in told if result is not None]
         if run.due and len(told) > max(1, run.due[test]):
@@ -279,24 +277,18 @@ def _results(run: _ReportedRun, ended: RunEnd) -> Mapping[_Test, TestResult | No
     return found
 
 
-def _result_of_stop(test_id: str, stop: StoppedRun) -> TestResult:
-    milliseconds = round(stop.seconds * 1000)
-    failure = _failure_of_stop(stop)
-    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure)
-
-
-def _open(run: _ReportedRun) -> Iterable[_Test]:
+def _find_unfinished(run: _NodeRun) -> Iterable[_Test]:
     """Begun and not ended. What other tests are inside of is a suite, which node does not always say."""
     known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
     return [test for test in run.begun if test not in run.told and test not in known]
 
 
-def _cut_off(run: _ReportedRun, ended: RunEnd) -> Iterable[_Test]:
+def _cut_off(run: _NodeRun, ended: RunEnd) -> Iterable[_Test]:
     """Finds a test that never yields: vitest cannot tell that it began; our watcher can, if it stopped it."""
     return () if ended is RunEnd.FINISHED or run.stop else [test for test in run.due if test not in run.told]
 
 
-def _end_of(run: _ReportedRun, answer: RunnerAnswer) -> RunEnd:
+def _end_of(run: _NodeRun, answer: RunnerAnswer) -> RunEnd:
     if answer.timed_out:
         return RunEnd.TIMEOUT
     if answer.exit_code is None:
@@ -310,10 +302,10 @@ def _end_of(run: _ReportedRun, answer: RunnerAnswer) -> RunEnd:
     lost = any(None in told for told in run.told.values()) or any(test not in run.told for test in run.due)
     if run.ended:
         return RunEnd.EARLY_EXIT if run.early or lost else RunEnd.FINISHED
-    return RunEnd.EARLY_EXIT if answer.exit_code == 0 or lost or _open(run) else RunEnd.DIED
+    return RunEnd.EARLY_EXIT if answer.exit_code == 0 or lost or _find_unfinished(run) else RunEnd.DIED
 
 
-def _errors(run: _ReportedRun, answer: RunnerAnswer) -> Iterable[CollectError]:
+def _errors(run: _NodeRun, answer: RunnerAnswer) -> Iterable[CollectError]:
     yield from run.errors
     results = [result for told in run.told.values() for result in told]
     clean = run.ended and results and not run.errors and not run.early

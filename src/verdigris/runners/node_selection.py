@@ -190,10 +190,12 @@ def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = Fals
         or _NOT_PARSED.search(message or text)
     ):
         kind = "SyntaxError"
-    return CollectError(path, kind, _telling(text) or message or _head(plain(error.get("stack") or "")))
+    return CollectError(
+        path, kind, _with_error_first(text) or message or _head(plain(error.get("stack") or ""))
+    )
 
 
-def _telling(text: str) -> str:
+def _with_error_first(text: str) -> str:
     """Node prints where it noticed before what it noticed: the error's own line comes first here."""
     found = _RAISED.search(text) if _NOTICED.match(text) else None
     return f"{found[0]}\n{text}" if found else text
@@ -217,7 +219,7 @@ def _head(stack: str) -> str:
 
 
 def _frames(stack: str, located: Located, test: Place | None) -> tuple[Place, ...]:
-    """From the test's own frame down; the tools' own frames are left out."""
+    """Lists frames from the test's own down; the tools' own frames are left out."""
     found = []
     for line in reversed(stack.split("\n")):
         frame = _FRAME.match(line)

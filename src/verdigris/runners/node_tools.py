@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.runners import node_report
 from verdigris.runners.node_selection import batches, by_path, escape, full_path
 from verdigris.runners.protocol import RunnerCall
@@ -31,6 +31,8 @@ _VITEST_OPTIONS = (
     "--coverage.enabled=false",
     "--passWithNoTests=false",
 )
+_NO_SPARE_WORKERS = {"VITEST_MIN_FORKS": "0", "VITEST_MIN_THREADS": "0"}
+"""Vitest 3 starts a process for the file after the last one, which is a quarter of a short run."""
 _JEST_OPTIONS = (
     "--ci",
     f"--reporters={_REPORTERS / 'jest_reporter.cjs'}",
@@ -59,7 +61,8 @@ class Vitest:
         named = _name_pattern(batch)
         paths = (full_path(request, path) for path in batch.paths)
         argv = (self.node, self.script, "run", *request.extra, *_VITEST_OPTIONS, *named, *paths)
-        return _call(request, argv, ("vitest", "run", *request.extra, *named, *batch.paths))
+        called = _call(request, argv, ("vitest", "run", *request.extra, *named, *batch.paths))
+        return replace(called, env={**_NO_SPARE_WORKERS, **called.env})
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         return node_report.parse(request, answers)

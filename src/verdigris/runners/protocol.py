@@ -76,6 +76,8 @@ class TestRequest:
     """Seconds for the whole run; None: as configured."""
     limit: float | None = None
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
+    uses: bool = False
+    """Tell what each test runs of the project's functions."""
     learn: bool = False
     """Tell what was loaded of the environment, for a process that loads it beforehand."""
     private: tuple[str, ...] | None = None
@@ -88,9 +90,23 @@ class TestRequest:
         """The stack's, absolute."""
         return posixpath.normpath(posixpath.join(self.worktree, self.stack_root))
 
+    def in_stack(self, path: str) -> str:
+        """The path relative to the stack's folder."""
+        return posixpath.relpath(f"/{path}", posixpath.join("/", self.stack_root))
+
+    def for_wrapper(self) -> dict[str, Any]:
+        """What our wrapper around a test binary is told."""
+        return {
+            "folder": self.report_folder,
+            "worktree": self.worktree,
+            "list": self.collect_only,
+            "withheld": self.withheld,
+            "limit": self.limit,
+        }
+
 
 @value
-class Channel:
+class ReportChannel:
     """A descriptor that the tool is given to report on, apart from what it prints."""
 
     env: str
@@ -113,7 +129,7 @@ class RunnerCall:
     """As a person would type it."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment of the run."""
-    channel: Channel | None = None
+    channel: ReportChannel | None = None
 
 
 @value
@@ -159,10 +175,11 @@ class Toolset:
     """The script of an installed package that the program runs, absolute."""
 
 
-_TAIL = 4_000
+TAIL = 4_000
+"""Characters of what a tool printed that a report keeps."""
 OUTPUT = 20_000
 """Characters of a test's own output that a result keeps."""
-_RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
+RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
 
 TWICE = Failure("ReportedTwice", assertion=False, message="it was reported twice: one of them is forged")
 CONTRADICTION = Failure(
@@ -171,7 +188,7 @@ CONTRADICTION = Failure(
 
 
 def relative(path: str, worktree: str, folder: str = "") -> str:
-    """As Place.path: below the worktree with `/`, else absolute. `folder` is where a relative path starts."""
+    """Writes a `Place.path`: below the worktree with `/`, else absolute; `folder`: where `path` starts."""
     full = posixpath.normpath(posixpath.join(worktree, folder, path))
     top = posixpath.normpath(worktree)
     return posixpath.relpath(full, top) if full.startswith(top + "/") else full
@@ -184,8 +201,14 @@ def is_asked(test_id: str, path: str, names: Sequence[str]) -> bool:
     )
 
 
-def read_record(data: bytes) -> Mapping[str, Any]:
-    """What a wrapper wrote about one test binary; nothing where it was stopped while it wrote."""
+def split_arguments(extra: Sequence[str], mark: str) -> tuple[list[str], list[str]]:
+    """The tool's own arguments, and those after the mark, which are for the test binaries."""
+    at = extra.index(mark) if mark in extra else len(extra)
+    return [*extra[:at]], [*extra[at + 1 :]]
+
+
+def read_record(data: bytes | str) -> Mapping[str, Any]:
+    """A JSON object; empty where there is none, or where who wrote it was stopped meanwhile."""
     try:
         record = json.loads(data)
     except ValueError:
@@ -215,14 +238,21 @@ def stopped_failure(seconds: float, frames: tuple[Place, ...]) -> Failure:
     return Failure("Timeout", assertion=False, message=message, place=place, frames=frames)
 
 
+def stopped_result(
+    test_id: str, seconds: float, frames: tuple[Place, ...], *, output: str = ""
+) -> TestResult:
+    failure, milliseconds = stopped_failure(seconds, frames), round(seconds * 1000)
+    return TestResult(test_id, test_id, "native", Status.FAIL, RunPhase.CALL, milliseconds, failure, output)
+
+
 def untrusted_result(test_id: str, failure: Failure, *, output: str = "") -> TestResult:
     return TestResult(test_id, test_id, "native", Status.ERROR, RunPhase.CALL, 0, failure, output)
 
 
 def worst(results: Iterable[TestResult]) -> TestResult:
     """The worst result of one test that several binaries hold."""
-    return max(results, key=lambda result: _RANK[result.status])
+    return max(results, key=lambda result: RANK[result.status])
 
 
 def tail(answers: Iterable[RunnerAnswer]) -> str:
-    return b"".join(answer.output for answer in answers)[-_TAIL:].decode("utf-8", "replace")
+    return b"".join(answer.output for answer in answers)[-TAIL:].decode("utf-8", "replace")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +13,21 @@ from verdigris.core.report import (
     Property,
     RunEnd,
     RunPhase,
+    RunUses,
     Status,
     TestReport,
     TestResult,
+    TestUse,
     VariantOutcome,
 )
 from verdigris.core.value import field, mutable
+from verdigris.runners.protocol import RANK, TAIL, TWICE, read_record, unfinished_failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.runners.protocol import RunnerAnswer
 
-_TAIL = 4_000
 _INTERRUPTED = 2
 _USAGE_ERROR = 4
 
@@ -45,7 +46,42 @@ class _ReportedTest:
 
 
 @mutable
-class _ReportedRun:
+class _ReportedUses:
+    """What is known so far of what tests used."""
+
+    places: list[tuple[str, int]] = field(default_factory=list)
+    sets: list[tuple[int, ...]] = field(default_factory=list)
+    tests: dict[str, TestUse] = field(default_factory=dict)
+    whole: RunUses | None = None
+
+    def take(self, kind: str, message: Mapping[str, Any]) -> None:
+        match kind:
+            case "use-places":
+                self.places += [(path, line) for path, line in message["places"]]
+            case "use-sets":
+                self.sets += map(tuple, message["sets"])
+            case "use-tests":
+                self.tests |= {
+                    i: TestUse(number, tuple(hits), tuple(fills), unsure)
+                    for i, number, hits, fills, unsure in message["tests"]
+                }
+            case "use-files":
+                names = ("files", "read", "known", "listed")
+                told = {name: tuple(message[name]) for name in names}
+                self.whole = RunUses(
+                    tuple(self.places),
+                    tuple(self.sets),
+                    self.tests,
+                    message["common"],
+                    problem=message["problem"],
+                    **told,
+                )
+            case unknown:
+                raise ValueError(unknown)
+
+
+@mutable
+class _PytestRun:
     """What is known of the run so far."""
 
     start: Mapping[str, Any] | None = None
@@ -62,6 +98,7 @@ class _ReportedRun:
     files: dict[FileUse, None] = field(default_factory=dict)
     below: dict[str, None] = field(default_factory=dict)
     installed: list[str] = field(default_factory=list)
+    uses: _ReportedUses = field(default_factory=_ReportedUses)
 
     starts: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
@@ -76,25 +113,19 @@ class _ReportedRun:
         return [i for i in self.collected or () if i not in self.tests or not self.tests[i].complete]
 
 
-def read_line(line: bytes, nonce: str) -> Mapping[str, Any] | None:
-    """The message of one line of the channel; None when the reporter did not write it."""
+def read_line(line: bytes, nonce: str) -> Mapping[str, Any]:
+    """The message of one line of the channel; empty when the reporter did not write it."""
     own = nonce.encode("ascii") + b" "
-    if not line.startswith(own):
-        return None
-    try:
-        message = json.loads(line[len(own) :])
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
+    return read_record(line[len(own) :]) if line.startswith(own) else {}
 
 
 def parse(answer: RunnerAnswer) -> TestReport:
     nonce = "" if answer.call.channel is None else answer.call.channel.nonce
     exit_code = answer.exit_code
-    run = _ReportedRun()
+    run = _PytestRun()
     for line in filter(None, answer.lines):
         try:
-            _take(run, read_line(line, nonce) or {})
+            _take(run, read_line(line, nonce))
         except (AttributeError, KeyError, TypeError, ValueError):
             run.strays += 1
     ended = _end_of(run, exit_code, timed_out=answer.timed_out)
@@ -108,7 +139,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
         collected=tuple(run.collected or ()),
         others=tuple(run.others),
         errors=tuple(run.errors.values()),
-        tail=answer.output[-_TAIL:].decode("utf-8", "replace"),
+        tail=answer.output[-TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(seen) for path, seen in run.lines.items()},
         strays=run.strays,
         variants=tuple(run.variants.values()),
@@ -117,10 +148,11 @@ def parse(answer: RunnerAnswer) -> TestReport:
         files=tuple(run.files),
         below=tuple(run.below),
         installed=tuple(run.installed),
+        uses=run.uses.whole,
     )
 
 
-def _take(run: _ReportedRun, message: Mapping[str, Any]) -> None:
+def _take(run: _PytestRun, message: Mapping[str, Any]) -> None:
     match message["kind"]:
         case "start":
             run.start = message
@@ -140,7 +172,7 @@ def _take(run: _ReportedRun, message: Mapping[str, Any]) -> None:
             _take_finding(run, message)
 
 
-def _take_finding(run: _ReportedRun, message: Mapping[str, Any]) -> None:
+def _take_finding(run: _PytestRun, message: Mapping[str, Any]) -> None:
     match message["kind"]:
         case "no-pytest":
             run.errors[""] = CollectError("", "NoPytest", message["message"])
@@ -160,11 +192,11 @@ def _take_finding(run: _ReportedRun, message: Mapping[str, Any]) -> None:
             run.outside.update(message["outside"])
         case "variant":
             _take_variant(run, message["index"], message)
-        case unknown:
-            raise ValueError(unknown)
+        case kind:
+            run.uses.take(kind, message)
 
 
-def _take_variant(run: _ReportedRun, index: int, message: Mapping[str, Any]) -> None:
+def _take_variant(run: _PytestRun, index: int, message: Mapping[str, Any]) -> None:
     if index in run.variants:
         run.variants[index] = VariantOutcome(index, why="it was reported twice")
         raise ValueError(index)
@@ -176,9 +208,6 @@ def _take_variant(run: _ReportedRun, index: int, message: Mapping[str, Any]) -> 
     )
 
 
-_RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
-
-
 def _take_phase(test: _ReportedTest, message: Mapping[str, Any]) -> None:
     if message["outcome"] == "rerun":
         test.ms, test.facts, test.status, test.note = 0.0, {}, Status.PASS, ""
@@ -188,7 +217,7 @@ def _take_phase(test: _ReportedTest, message: Mapping[str, Any]) -> None:
     test.ms += message["ms"]
     test.complete = _is_last(message)
     # What failed in its call often cannot be torn down either: the first failure tells more.
-    outranked = _RANK[status] > _RANK[test.status] and test.status is not Status.FAIL
+    outranked = RANK[status] > RANK[test.status] and test.status is not Status.FAIL
     if outranked or (phase is RunPhase.CALL and status is test.status is Status.PASS):
         test.status, test.phase, test.note, test.facts = status, phase, note, dict(message)
     elif status is Status.PASS and not test.complete:
@@ -216,14 +245,10 @@ def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
             return failed, "xpass" if strict else ""
 
 
-_TWICE = Failure("ReportedTwice", assertion=False, message="it was reported twice: one of them is forged")
-
-
 def _result(test_id: str, test: _ReportedTest, ended: RunEnd, *, twice: bool) -> TestResult:
-    failure = _TWICE if twice else _failure(test.facts)
+    failure = TWICE if twice else _failure(test.facts)
     if not test.complete:
-        kind = "Timeout" if ended is RunEnd.TIMEOUT else "Crash"
-        failure = failure or Failure(kind, assertion=False, message=f"the run ended in this test ({ended})")
+        failure = failure or unfinished_failure(ended)
     return TestResult(
         id=test_id,
         native_id=test_id,
@@ -261,7 +286,7 @@ def _failure(facts: Mapping[str, Any]) -> Failure | None:
     )
 
 
-def _end_of(run: _ReportedRun, exit_code: int | None, *, timed_out: bool) -> RunEnd:
+def _end_of(run: _PytestRun, exit_code: int | None, *, timed_out: bool) -> RunEnd:
     if timed_out:
         return RunEnd.TIMEOUT
     if exit_code is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.runners.protocol import Channel, RunnerCall
+from verdigris.runners.protocol import ReportChannel, RunnerCall
 from verdigris.runners.pytest_report import parse
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PythonRunner:
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         selection = (_within(name, request.stack_root) for name in request.names)
         arguments = self.tool.arguments(request)
-        channel = Channel(CHANNEL, _hello(request, arguments), request.nonce, arguments)
+        channel = ReportChannel(CHANNEL, _hello(request, arguments), request.nonce, arguments)
         return (
             RunnerCall(
                 argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
@@ -75,6 +75,8 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
         settings |= {"fresh": True, "sources": list(request.sources)}
     if request.limit is not None:
         settings["limit"] = request.limit
+    if request.uses:
+        settings["uses"] = True
     if request.learn:
         settings["learn"] = True
     if request.withheld and request.private is not None:
@@ -95,7 +97,7 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
 
 
 def greeting(settings: dict[str, object]) -> bytes:
-    """With its length first, as what follows is read by another hand."""
+    """Writes its length first, as what follows is read by another hand."""
     told = json.dumps(settings).encode("ascii")
     return b"%08x" % len(told) + told
 
@@ -109,7 +111,7 @@ def _paths(request: TestRequest) -> tuple[str, ...]:
 
 
 def _within(entry: str, stack_root: str) -> str:
-    """From relative to the worktree to relative to the stack's root."""
+    """Makes an entry that is relative to the worktree relative to the stack's root."""
     test = split_id(entry)
     path = posixpath.relpath(f"/{test.path}", posixpath.join("/", stack_root))
     return path + entry[len(test.path) :]

@@ -120,7 +120,7 @@ Words = tuple[str, ...]
 
 
 def fitting_command(stack: Stack, name: str) -> Words | None:
-    """For an id or a path, both from the worktree's root; None: the runner's own command."""
+    """Finds the command for an id or a path from the worktree's root; None: the runner's own command."""
     path = split_id(name).path
     return next(
         (words for pattern, words in stack.test_command_for if _fits(stack, pattern, name, path)), None

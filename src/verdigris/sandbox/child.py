@@ -12,13 +12,11 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from verdigris import sandbox
 from verdigris.core.errors import ToolMissing
-from verdigris.sandbox.confinement import Confinement, check_confinement
+from verdigris.sandbox.confinement import Confinement, check_confinement, points_below
 from verdigris.sandbox.entry import STEPS, enter, temporary
 from verdigris.sandbox.folders import Folders, clear
-from verdigris.sandbox.mounts import points_below
-from verdigris.sandbox.syscalls import IDS, Way, same, ways
+from verdigris.sandbox.syscalls import IDS, Way, identity_map, ways
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -112,8 +110,8 @@ def try_way(way: Way, place: str) -> tuple[Ability, ...]:
         said = _attempt_steps(way, folder, "loopback")
         if said[-1] != _DONE and said[-2:-1] == ["network"]:
             refused = said[-1]
-            return _read(_attempt_steps(way, folder, "host"), folder, refused)
-        return _read(said, folder)
+            return _read_abilities(_attempt_steps(way, folder, "host"), folder, refused)
+        return _read_abilities(said, folder)
     finally:
         clear(folder)
         os.rmdir(folder)
@@ -149,7 +147,7 @@ def _confine_and_write(way: Way, folder: str, network: Network, writing: int) ->
         os._exit(0)
 
 
-def _read(said: Sequence[str], folder: str, network: str = "") -> tuple[Ability, ...]:
+def _read_abilities(said: Sequence[str], folder: str, network: str = "") -> tuple[Ability, ...]:
     *reached, end = said
     why = dict.fromkeys(STEPS, "not tried")
     why |= dict.fromkeys(reached, "")
@@ -170,7 +168,7 @@ REFUSAL = b"verdigris: not confined, so not run: "
 
 
 def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
-    """For `Popen(preexec_fn=…)`, which also closes every descriptor that the child is not given.
+    """Returns what `Popen(preexec_fn=…)` takes; it also closes every descriptor that the child is not given.
 
     `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
     """
@@ -210,7 +208,7 @@ class Confining:
     def __init__(self, confinement: Confinement, way: Way) -> None:
         self.confinement = confinement
         self.way = way
-        self.ids = {name: same(name) for name in IDS} if way == "mapped" else {}
+        self.ids = {name: identity_map(name) for name in IDS} if way == "mapped" else {}
         """What one outside may write into which map; see `enter`."""
 
     def __call__(self, mapped: Callable[[], None] | None = None) -> None:
@@ -225,7 +223,7 @@ class Confining:
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
-def remembered(note: str) -> Availability:
+def recall_availability(note: str) -> Availability:
     """Reads the file `note` about this very system and user, else tries; only success is noted."""
     system = _system()
     try:
@@ -260,7 +258,7 @@ def _system() -> str:
 
 
 def _write(note: str, text: str) -> None:
-    """Only saves time: a disk that refuses it is no matter."""
+    """This only saves time, so a disk that refuses it is no matter."""
     fresh = f"{note}.{os.getpid()}"
     with suppress(OSError):
         with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -273,20 +271,20 @@ NOTE = "sandbox"
 
 
 @contextmanager
-def apart(
+def confine_query(
     root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
 ) -> Iterator[Callable[[], None] | None]:
-    """For `Popen(preexec_fn=…)`; None where the system allows no sandbox: then no agent is confined, either.
+    """Returns what `Popen(preexec_fn=…)` takes; None where the system allows no sandbox, also for agents.
 
     `reads` is found though it lies in a temporary folder, `hides` is not.
     """
-    found = sandbox.available() if note is None else sandbox.remembered(str(note))
+    found = available() if note is None else recall_availability(str(note))
     if found.way is None:
         yield None
         return
     folders = Folders(found.place)
     try:
-        confinement = sandbox.Confinement(
+        confinement = Confinement(
             str(root),
             folders.upper,
             folders.work,
@@ -294,7 +292,7 @@ def apart(
             needed=tuple(str(path) for path in reads if path.exists()),
             network="none" if found.network else "host",
         )
-        yield sandbox.preexec(confinement, found.way)
+        yield preexec(confinement, found.way)
     finally:
         folders.discard()
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 import errno
 import os
 
-from verdigris.sandbox.confinement import Besides, Confinement, enter_network, inside
-from verdigris.sandbox.mounts import (
+from verdigris.sandbox.confinement import (
+    Besides,
+    Confinement,
     bind,
+    enter_network,
+    is_inside,
     mount_overlay,
     mount_tmpfs,
     open_path,
@@ -55,7 +58,7 @@ _ANYONE = 0o1777
 
 
 def temporary() -> str:
-    """As `tempfile` would say, which takes as long to load as all of this."""
+    """Answers as `tempfile` would, which takes as long to load as all of this."""
     asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
     usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
     return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
@@ -78,13 +81,13 @@ def make_private(confinement: Confinement, *, user_namespace: bool) -> list[str]
 
 
 def _holds(folder: str, confinement: Confinement) -> bool:
-    return any(inside(path, folder) for path in (confinement.root, *confinement.needed))
+    return any(is_inside(path, folder) for path in (confinement.root, *confinement.needed))
 
 
 def _temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
     """Empty; or, where the run reads something in it, what is there with nothing written through."""
     below = open_path(folder)
-    needed = {path: open_path(path) for path in confinement.needed if inside(path, folder)}
+    needed = {path: open_path(path) for path in confinement.needed if is_inside(path, folder)}
     mount_tmpfs(folder, _ANYONE)
     if _holds(folder, confinement):
         try:
@@ -189,7 +192,7 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
 
     writable = make_private(confinement, user_namespace=user_namespace)
     devices, shared = make_devices()
-    around = tuple(path for path in confinement.masked if inside(root, path))
+    around = tuple(path for path in confinement.masked if is_inside(root, path))
     _mask(around)
     os.makedirs(root, exist_ok=True)
     if confinement.live:

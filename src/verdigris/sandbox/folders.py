@@ -9,13 +9,8 @@ from __future__ import annotations
 import fcntl
 import os
 
-from verdigris.sandbox.entry import temporary
-
-TYPE_CHECKING = False  # `typing` takes long to load
-
-if TYPE_CHECKING:
-    from verdigris.sandbox.confinement import Confinement
-
+from verdigris.sandbox import removal
+from verdigris.sandbox.entry import TEMPORARY, temporary
 
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -39,16 +34,6 @@ def opened_anyway(name: str, parent: int | None = None) -> int:
 _DEEP = 100
 _ROUNDS = 20
 """A process left over from the run may go on writing."""
-
-
-def discard(confinement: Confinement) -> None:
-    """`upper` and `work` themselves too; ones that are gone already are as good."""
-    for folder in (confinement.upper, confinement.work):
-        try:
-            clear(folder)
-            os.rmdir(folder)
-        except FileNotFoundError:
-            continue
 
 
 def clear(folder: str) -> None:
@@ -87,6 +72,7 @@ def _remove(name: str, parent: int, top: int, depth: int) -> None:
 PREFIX = "tdd-room."
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PARTS = ("upper", "work", "layer", "control")
+_UNSEEN = tuple(f"{folder}/" for folder in TEMPORARY)
 _SHARED, _OWN = "own", ("home", "tmp", "cache")
 
 
@@ -118,14 +104,16 @@ class Folders:
         os.mkdir(f"{made}/work")
         return f"{made}/upper", f"{made}/work"
 
-    def discard(self) -> None:
-        """What a process left over from the run still fills stays, to be swept when that has ended."""
-        for folder, lock in self._held.items():
-            _remove_if_possible(folder)
-            os.close(lock)
-        for place in {os.path.dirname(folder) for folder in self._held}:  # noqa: PTH120
-            sweep(place)
-        self._held.clear()
+    def discard(self, *, in_time: bool = False) -> None:
+        """What a process left over from the run still fills stays, to be swept when that has ended.
+
+        `in_time`: they may wait for the command's end. Not where a later run could read them: none sees a
+        temporary folder of the machine's.
+        """
+        held, self._held = self._held, {}
+        unseen = all(folder.startswith(_UNSEEN) for folder in held)
+        if not (in_time and unseen and removal.put_off(held, _remove_rooms)):
+            _remove_rooms(held)
 
     def _make_folder(self, place: str) -> str:
         """Ours as long as we live: whoever gets the lock may clear the folder away."""
@@ -138,6 +126,15 @@ class Folders:
                 return folder
             if lock is not None:
                 os.close(lock)
+
+
+def _remove_rooms(held: dict[str, int]) -> None:
+    """`held`: their locks, by folder."""
+    for folder, lock in held.items():
+        _remove_if_possible(folder)
+        os.close(lock)
+    for place in {os.path.dirname(folder) for folder in held}:  # noqa: PTH120
+        sweep(place)
 
 
 def sweep(place: str) -> None:

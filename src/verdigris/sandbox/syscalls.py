@@ -87,8 +87,8 @@ def attach_mount(copied: int, path: str) -> None:
     _call("syscall", _SYS_MOVE_MOUNT, *at, path=path)
 
 
-def prctl(option: int, first: int = 0, second: int = 0) -> None:
-    _call("prctl", option, _CWord(first), _CWord(second), _CWord(0), _CWord(0))
+def prctl(option: int, argument: int) -> None:
+    _call("prctl", option, _CWord(argument), _CWord(0), _CWord(0), _CWord(0))
 
 
 def set_capabilities(kept: int) -> None:
@@ -105,6 +105,10 @@ def inotify(flags: int) -> int:
 def watch_folder(events: int, folder: str, mask: int) -> int:
     """The number that stands for the folder in its events."""
     return _call_for_value("inotify_add_watch", events, os.fsencode(folder), mask, path=folder)
+
+
+def unwatch_folder(events: int, number: int) -> None:
+    _call("inotify_rm_watch", events, number)
 
 
 def _numbers(*numbers: int) -> bytes:
@@ -148,7 +152,7 @@ def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
 
 
 def drop_all_but(keep: frozenset[int]) -> None:
-    """For good: `no_new_privs`, and out of the set that any later program could get them from."""
+    """Drops them for good: `no_new_privs`, and out of the set that a later program could get them from."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in count():
         if capability in keep:
@@ -211,7 +215,7 @@ class Mapper:
         """`below` is a descriptor of the user namespace in which ours is made, where it is not this one."""
         self.below = below
         subject = os.getpid()
-        maps = {name: same(name) for name in IDS}
+        maps = {name: identity_map(name) for name in IDS}
         wait, self.go = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
@@ -220,7 +224,7 @@ class Mapper:
         os.close(wait)
 
     def enter(self) -> None:
-        """With this process into a user namespace, with mounts that nobody in it can undo."""
+        """Takes this process into a user namespace, with mounts that nobody in it can undo."""
         try:
             if self.below is None:
                 unshare(CLONE_NEWUSER | CLONE_NEWNS)
@@ -236,7 +240,7 @@ class Mapper:
             raise OSError(number, f"its ids could not be set: {os.strerror(number)}")
 
 
-def same(name: str) -> str:
+def identity_map(name: str) -> str:
     """Every id that we have, as itself; we may be in a namespace already that lacks some."""
     with open(f"/proc/self/{name}", encoding="ascii") as mapped:
         extents = [line.split() for line in mapped]

@@ -33,7 +33,7 @@ def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tu
     """
     changed = set(_changed_paths(confinement))
     for path in confinement.removed:
-        changed.difference_update(_missing(confinement, path))
+        changed.difference_update(_missing_files(confinement, path))
     counting = {path for path in changed if _counts(path, classify)}
     for decoy, _ in confinement.decoys:
         counting.update(_KERNELS_OWN + file for file in _written_below(decoy))
@@ -74,15 +74,15 @@ def _changed_paths(confinement: Confinement) -> Iterator[str]:
 
 
 def _changed_at(confinement: Confinement, path: str) -> Iterator[str]:
-    written, below = f"{confinement.upper}/{path}", _below(confinement, path)
+    written, below = f"{confinement.upper}/{path}", _found_before(confinement, path)
     if _is_folder(written):
         if _opaque(written) or not _is_folder(below):
-            yield from _missing(confinement, path)
+            yield from _missing_files(confinement, path)
     elif _whiteout(written) or _is_folder(below):
-        yield from _missing(confinement, path)
+        yield from _missing_files(confinement, path)
         if not _whiteout(written):
             yield path
-    elif not _same(written, below):
+    elif not _is_same(written, below):
         yield path
 
 
@@ -94,13 +94,13 @@ def _names(upper: str, prefix: str) -> list[str]:
         os.close(folder)
 
 
-def _below(confinement: Confinement, path: str) -> str:
+def _found_before(confinement: Confinement, path: str) -> str:
     """What the run found at a path before it wrote there."""
     found = (f"{layer}/{path}" for layer in confinement.laid)
     return next((name for name in found if os.path.lexists(name)), f"{confinement.root}/{path}")
 
 
-def _missing(confinement: Confinement, path: str) -> Iterator[str]:
+def _missing_files(confinement: Confinement, path: str) -> Iterator[str]:
     """The files at or below a path that the run found, and that are there no more."""
     for layer in (*confinement.laid, confinement.root):
         for file in _files(layer, path):
@@ -134,7 +134,7 @@ def _opaque(folder: str) -> bool:
     return bool(set(_OPAQUE) & set(os.listxattr(folder, follow_symlinks=False)))
 
 
-def _same(written: str, below: str) -> bool:
+def _is_same(written: str, below: str) -> bool:
     import filecmp
 
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import UserError
 from verdigris.core.languages import JUNIT, family_of, known_languages
 from verdigris.core.settings import JUnit, Stack
-from verdigris.languages.folders import FoundStacks, folders, holding, outermost, text_in
+from verdigris.languages.folders import FoundStacks, folders, folders_with, outermost_of, text_in
 from verdigris.languages.registry import all_languages, language_named, load_third_parties, readers
 from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 
@@ -80,7 +80,7 @@ _UNSET = {
 
 def find_junit_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks = (*_maven(root, known), *_phpunit(root, known), *_rspec(root, known))
-    marks = {name: outermost(holding(known, [name])) for name in _UNSET}
+    marks = {name: outermost_of(folders_with(known, [name])) for name in _UNSET}
     notes = [
         f"{at}/{name} is of {_UNSET[name]}, for which nothing is preset; {_DOCS}".removeprefix("./")
         for name, places in marks.items()
@@ -97,7 +97,7 @@ def find_junit_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
 
 
 def _maven(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    for place in outermost(holding(known, ["pom.xml"])):
+    for place in outermost_of(folders_with(known, ["pom.xml"])):
         home = root / place
         kotlin = (home / "src/main/kotlin").is_dir() or (home / "src/test/kotlin").is_dir()
         wrapped = (home / "mvnw").is_file()
@@ -116,9 +116,11 @@ def _maven(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
 
 
 def _phpunit(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    marked = holding(known, ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"])
-    marked += [at for at in holding(known, ["composer.json"]) if "phpunit/phpunit" in _composer(root, at)]
-    for place in outermost(set(marked)):
+    marked = folders_with(known, ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"])
+    marked += [
+        at for at in folders_with(known, ["composer.json"]) if "phpunit/phpunit" in _composer(root, at)
+    ]
+    for place in outermost_of(set(marked)):
         local = "phpunit/phpunit" in _composer(root, place)
         command = ("vendor/bin/phpunit", *PHPUNIT.command[1:]) if local else ()
         yield Stack(root=place, language="php", runner=JUNIT, junit=JUnit(preset="phpunit", command=command))
@@ -129,9 +131,9 @@ def _composer(root: Path, place: str) -> str:
 
 
 def _rspec(root: Path, known: Sequence[Folder]) -> Iterator[Stack]:
-    marked = holding(known, [".rspec"])
-    marked += [at for at in holding(known, ["Gemfile"]) if _gem(root, at)]
-    for place in outermost(set(marked)):
+    marked = folders_with(known, [".rspec"])
+    marked += [at for at in folders_with(known, ["Gemfile"]) if _gem(root, at)]
+    for place in outermost_of(set(marked)):
         command = ("bundle", "exec", *RSPEC.command) if _gem(root, place) else ()
         yield Stack(root=place, language="ruby", runner=JUNIT, junit=JUnit(preset="rspec", command=command))
 

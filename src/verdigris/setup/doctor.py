@@ -63,7 +63,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     settings, finding = _configuration(repo, None if broken else log)
     yield finding
     for stack in settings.stacks:
-        yield from check_stack(repo.root, stack, None)
+        yield from check_stack(repo.root, stack)
     yield from _warm(repo)
     if finding.level != "fail" and broken is None:
         project = _project(repo, log, actor, settings)
@@ -146,7 +146,7 @@ def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, 
 
 
 def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings) -> Project | None:
-    """With the settings as they stand in the file, so that a fix can be tried before it is recorded."""
+    """Opens it with the settings of the file, so that a fix can be tried before it is recorded."""
     recorded = log.state().configuration
     if recorded is None:
         return None

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from verdigris import sandbox
 from verdigris.core.confinement.needs import needs, write_keys
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.report import RunEnd, differences, merge_reports, only, suite_of
@@ -18,11 +17,12 @@ from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import execute, run_request
 from verdigris.execution.tools.call import find_tool
-from verdigris.execution.tools.lookup import installing
+from verdigris.execution.tools.lookup import install_command
 from verdigris.languages.node.project import fits, version
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, kind_of
-from verdigris.sandbox.child import apart, environment_of
+from verdigris.sandbox import child
+from verdigris.sandbox.child import confine_query, environment_of
 from verdigris.storage.git import program
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def installed_plugins(project: Project) -> frozenset[str] | None:
         home = project.root / stack.root
         try:
             python = find_interpreter(home, project.root, stack.python, os.environ)
-            with apart(project.root, reads=environment_of(python.path)) as confine:
+            with confine_query(project.root, reads=environment_of(python.path)) as confine:
                 asked = Command(
                     (str(python.path), "-c", _ASK_PLUGINS), home, dict(os.environ), confine=confine
                 )
@@ -121,11 +121,11 @@ def _run_unstable_again(project: Project, outside: TestReport, inside: TestRepor
 def _judge_difference(project: Project, outside: TestReport, inside: TestReport) -> DoctorFinding:
     if outside.ended is not RunEnd.FINISHED:
         what = f"the suite does not finish outside the room ({outside.ended})"
-        return DoctorFinding("room", "warn", what, f"`{outside.command}` shows why", _last(outside))
+        return DoctorFinding("room", "warn", what, f"`{outside.command}` shows why", _last_lines(outside))
     differing = differences(outside, inside)
     if not differing and inside.ended is RunEnd.FINISHED:
         return DoctorFinding(
-            "room", "ok", f"in the room as outside it: {_ending(len(outside.results))} the same"
+            "room", "ok", f"in the room as outside it: {_count_ends(len(outside.results))} the same"
         )
     lacking = needs(
         only(inside, differing), os.environ, project.settings, installed=installed_plugins(project)
@@ -136,7 +136,7 @@ def _judge_difference(project: Project, outside: TestReport, inside: TestReport)
     )
     if inside.ended is not RunEnd.FINISHED:
         what = f"the suite finishes outside the room, and not in it ({inside.ended})"
-        return DoctorFinding("room", "warn", what, fix, _last(inside))
+        return DoctorFinding("room", "warn", what, fix, _last_lines(inside))
     what = f"tests that end differently in the room: {len(differing)} of {len(outside.results)}"
     return DoctorFinding("room", "warn", what, fix, _list_differences(differing))
 
@@ -151,11 +151,11 @@ def _list_differences(differing: tuple[RoomDifference, ...]) -> tuple[str, ...]:
     return (*lines, *([f"… and {left} more"] if left else []))
 
 
-def _last(report: TestReport) -> tuple[str, ...]:
+def _last_lines(report: TestReport) -> tuple[str, ...]:
     return tuple(report.tail.strip().splitlines()[-MOST:])
 
 
-def _ending(number: int) -> str:
+def _count_ends(number: int) -> str:
     return "1 test ends" if number == 1 else f"{number} tests end"
 
 
@@ -163,7 +163,7 @@ _ALLOW = "allow unprivileged user namespaces (sysctl, AppArmor, the container's 
 
 
 def check_sandbox() -> DoctorFinding:
-    found = sandbox.available()
+    found = child.available()
     if not found.ok:
         return DoctorFinding(
             "sandbox",
@@ -220,15 +220,15 @@ def check_git(here: Path) -> DoctorFinding:
     return DoctorFinding("git", "ok", text)
 
 
-def check_stack(root: Path, stack: Stack, cache: Path | None) -> Iterator[DoctorFinding]:
+def check_stack(root: Path, stack: Stack) -> Iterator[DoctorFinding]:
     if not is_in_interpreter(stack.runner):
         yield from check_tool(root, stack)
         return
     name = "interpreter" if stack.root in {".", ""} else f"interpreter of {stack.root}"
     home = root / stack.root
     try:
-        found = find_interpreter(home, root, stack.python, os.environ, cache)
-        with apart(root, reads=environment_of(found.path)) as confine:
+        found = find_interpreter(home, root, stack.python, os.environ, None)
+        with confine_query(root, reads=environment_of(found.path)) as confine:
             asked = Command((str(found.path), "-c", _ASK_PYTEST), home, dict(os.environ), confine=confine)
             done = run(asked, timeout=SECONDS)
     except VerdigrisError as error:
@@ -296,7 +296,7 @@ def _tool_answer(root: Path, stack: Stack, tools: Toolset) -> str:
     """The first line that says a number; empty where the program does not run."""
     program = tools.programs[0]
     argv = (program, _ASKED.get(Path(program).name, "--version"))
-    with apart(root, reads=[Path(one).parent for one in tools.programs]) as confine:
+    with confine_query(root, reads=[Path(one).parent for one in tools.programs]) as confine:
         asked = Command(argv, root / stack.root, {**os.environ, **tools.env}, confine=confine)
         done = run(asked, timeout=TOOL_SECONDS)
     lines = _STYLE.sub("", done.output.decode("utf-8", "replace")).splitlines()
@@ -322,7 +322,7 @@ def _package(name: str, runner: str, script: Path, node: str, home: Path, root: 
         said = json.loads(described.read_bytes())
         found, wanted = str(said["version"]), str(said.get("engines", {}).get("node", ""))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return failure(name, f"{described} cannot be read", f"`{installing(home, root)}`")
+        return failure(name, f"{described} cannot be read", f"`{install_command(home, root)}`")
     if version(found) < OLDEST[runner]:
         newest = ".".join(map(str, OLDEST[runner]))
         return failure(name, f"{found} is too old", f"install {runner} {newest} or newer")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
@@ -18,10 +20,11 @@ from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
+from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from verdigris.core.records import Actor
     from verdigris.core.state import State, WorktreeState
     from verdigris.storage.log import Log
+
 
 _NO_TESTS = (
     "conftest.py",
@@ -132,7 +136,7 @@ def _record(plan: InitPlan, log: Log[State], actor: Actor) -> Project:
 
 def _describe_result(project: Project, *, already: bool) -> Initialised:
     state = project.state()
-    return Initialised(state.phase, following(project, state), has_tests(project), already)
+    return Initialised(state.phase, following_move(project, state), has_tests(project), already)
 
 
 def has_tests(project: Project) -> bool:
@@ -175,7 +179,7 @@ def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["remov
     except FileNotFoundError:
         return "missing"
     except OSError as error:
-        raise _unwritable(error) from error
+        raise _unwritable(path, error) from error
     return "removed"
 
 
@@ -200,10 +204,94 @@ def _write(path: Path, content: str) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink()
-        raise _unwritable(error) from error
+        raise _unwritable(path, error) from error
 
 
-def _unwritable(error: OSError) -> StorageError:
+NAME = "pre-push"
+EARLIER = "pre-push.before-tdd"
+"""What was the hook before ours; it is asked first."""
+_MARK = "# Written by `tdd init --pre-push`"
+_HOOK = """\
+#!/bin/sh
+{mark}; `tdd uninit` takes it away. `git push --no-verify` pushes without it.
+# It audits what is about to be pushed. The hook that was here before is beside it, and is asked first.
+refs=$(cat)
+earlier="$(dirname "$0")/{earlier}"
+if [ -x "$earlier" ]; then
+  printf '%s\\n' "$refs" | "$earlier" "$@" || exit $?
+fi
+if ! [ -x {python} ]; then
+  echo "tdd: {python} is gone, so this push is not audited." >&2
+  echo "hint: \\`tdd init --pre-push\\` writes the hook anew" >&2
+  exit 0
+fi
+printf '%s\\n' "$refs" | {python} -m verdigris audit pre-push "$@"
+"""
+
+
+@value
+class PrePushHook:
+    path: Path
+    earlier: bool
+    """Another hook is there, which ours will call."""
+
+
+def plan_hook(root: Path) -> PrePushHook:
+    folder = _hooks_folder(root)
+    path = folder / NAME
+    return PrePushHook(path, not _is_ours(path) and os.path.lexists(path))
+
+
+def write_hook(plan: PrePushHook) -> None:
+    """Safe to repeat, and after a kill: the earlier hook is renamed first, and ours calls it by that name."""
+    path, aside = plan.path, plan.path.with_name(EARLIER)
+    if plan.earlier and os.path.lexists(aside):
+        raise UserError(
+            f"{path} and {aside} are both there, and neither is ours.",
+            hint=f"join them, or remove {aside.name}; then `tdd init --pre-push` again",
+        )
+    text = _HOOK.format(mark=_MARK, earlier=EARLIER, python=shlex.quote(sys.executable))
+    new = path.with_name(f".{NAME}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(text, "utf-8")
+        new.chmod(0o755)
+        if plan.earlier:
+            path.rename(aside)
+        new.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_hook(root: Path) -> Path | None:
+    """Where it was; the earlier one is put back. None where ours is not there."""
+    path = _hooks_folder(root) / NAME
+    if not _is_ours(path):
+        return None
+    aside = path.with_name(EARLIER)
+    try:
+        if os.path.lexists(aside):
+            aside.replace(path)
+        else:
+            path.unlink()
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return path
+
+
+def _hooks_folder(root: Path) -> Path:
+    """Asks the user's git: `core.hooksPath` may name another."""
+    return root / ask_users_git(root, "rev-parse", "--git-path", "hooks")
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        return _MARK in path.read_text("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def _unwritable(path: Path, error: OSError) -> StorageError:
     return StorageError(
-        f"tdd.yaml cannot be changed: {error.strerror}", hint="make the folder writable and try again"
+        f"{path} cannot be changed: {error.strerror}", hint="make its folder writable and try again"
     )

@@ -251,11 +251,11 @@ def read_kata(given: str, cwd: Path, root: Path) -> Kata:
     """One that lies in the tree is used where it is."""
     place = cwd / given
     text = _text(given, place)
-    inside = _inside(place, root)
+    inside = _path_inside(place, root)
     if inside is not None:
         return Kata(inside, text, copied=False)
     there = root / USUAL
-    if os.path.lexists(there) and not _same(there, text):
+    if os.path.lexists(there) and not _has_text(there, text):
         raise UserError(
             f"{USUAL} is there already, and it is another text than {given}.",
             hint=f"`tdd init --kata {USUAL}` takes the one that is there; or move it away first",
@@ -274,7 +274,10 @@ def _text(given: str, place: Path) -> str:
             hint="describe in that file what is to be built, then run `tdd init` again",
         ) from None
     except OSError as error:
-        raise UserError(f"the kata {given} cannot be read: {error.strerror}.") from None
+        raise UserError(
+            f"the kata {given} cannot be read: {error.strerror}.",
+            hint="make the file readable, then run `tdd init` again",
+        ) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -292,7 +295,7 @@ def _text(given: str, place: Path) -> str:
     return text
 
 
-def _inside(place: Path, root: Path) -> str | None:
+def _path_inside(place: Path, root: Path) -> str | None:
     """Its path from the root, where it is a plain file of the tree whose name a configuration can hold."""
     where = Path(os.path.normpath(place.absolute()))
     if place.is_symlink() or not where.is_relative_to(root):
@@ -302,7 +305,7 @@ def _inside(place: Path, root: Path) -> str | None:
     return found.as_posix() if named and found.parts[0] != ".git" else None
 
 
-def _same(path: Path, text: str) -> bool:
+def _has_text(path: Path, text: str) -> bool:
     try:
         return read_plain(path).decode("utf-8-sig") == text
     except (OSError, UnicodeDecodeError):

@@ -18,7 +18,7 @@ from verdigris.storage.config import load_machine
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import find_repository, head, read_plain
-from verdigris.turns.git.commit import CommitIdentity, author_environment
+from verdigris.turns.git import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -97,7 +97,7 @@ def _write_file(path: Path, text: str) -> None:
 
 
 def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:
-    """Only where there is no commit yet and nothing of anybody else's: the rest is theirs to commit."""
+    """Commits only where there is no commit yet, and nothing that is somebody else's to commit."""
     root = scaffold.root
     ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
     shown = visible_files(root)
@@ -157,7 +157,7 @@ def _find_work(root: Path, there: Collection[str], same: Collection[str]) -> lis
 
 
 def _read_scaffolded(repo: Repository) -> Scaffolded:
-    """By every `tdd init` since the last `tdd uninit`, as one that was interrupted is repeated."""
+    """Reads every `tdd init` since the last `tdd uninit`, as one that was interrupted is repeated."""
     files: dict[str, str] = {}
     project = False
     for record in open_log(repo).records(reverse=True):
@@ -173,7 +173,10 @@ def _remove(root: Path, path: str) -> None:
     try:
         (root / path).unlink()
     except OSError as error:
-        raise StorageError(f"{path} cannot be removed: {error.strerror}") from error
+        raise StorageError(
+            f"{path} cannot be removed: {error.strerror}",
+            hint="make its folder writable, then run `tdd uninit` again",
+        ) from error
     with suppress(OSError):
         for folder in (root / path).parents:
             if folder == root:

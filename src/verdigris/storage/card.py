@@ -113,7 +113,7 @@ def forget(private: str) -> None:
 
 
 def regex(rule: Rule) -> Pattern[str]:
-    """As `re.compile` would give it, without `re`."""
+    """Compiles as `re.compile` would, without loading `re`."""
     flags, code, groups = rule
     found: Pattern[str] = _sre.compile("", flags, code, groups, {}, (None,) * (groups + 1))
     return found

@@ -38,7 +38,7 @@ def is_made_here(root: Path) -> bool:
 
 
 def read_whole(path: Path) -> str | None:
-    """As it is, line ends included; None where there is none."""
+    """Reads the file as it is, line ends included; None where there is none."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:
@@ -89,14 +89,16 @@ def read_lines(path: Path, *, header: Mapping[str, Any], what: str, hint: str) -
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
-        raise UserError(f"cannot read {what} {path}: {error.strerror}") from None
+        raise UserError(
+            f"cannot read {what} {path}: {error.strerror}", hint="make it readable, or name another file"
+        ) from None
     if not _is(lines[0], header):
         raise UserError(f"{path} is not {what}", hint=hint)
     for number, line in enumerate(lines[1:-1], start=2):
         try:
             yield number, json.loads(line)
         except ValueError as error:
-            raise UserError(f"line {number} of {what} {path} cannot be read: {error!r}") from None
+            raise UserError(f"line {number} of {what} {path} cannot be read: {error!r}", hint=hint) from None
 
 
 def _is(line: bytes, header: Mapping[str, Any]) -> bool:

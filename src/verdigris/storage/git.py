@@ -108,13 +108,13 @@ def users_git(repo: Repository) -> Git:
 
 
 @contextmanager
-def converting(git: Git, repo: Repository) -> Iterator[Git]:
+def with_conversion(git: Git, repo: Repository) -> Iterator[Git]:
     """The same with all that says how files are converted: filters are programs, so it can only look."""
-    from verdigris.sandbox.child import NOTE, apart
+    from verdigris.sandbox.child import NOTE, confine_query
 
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
     store = (repo.control / "store",) if (repo.control / "store").is_dir() else ()
-    with apart(repo.root, repo.private / NOTE, reads=(repo.common_dir,), hides=store) as confine:
+    with confine_query(repo.root, repo.private / NOTE, reads=(repo.common_dir,), hides=store) as confine:
         yield replace(git, environment=environment, confine=confine)
 
 
@@ -170,7 +170,7 @@ def run_openly(
 
 
 def _spawn(argv: list[str], env: Mapping[str, str], kept: Sequence[int]) -> Callable[[bytes], Output]:
-    """Without `subprocess`, which takes as long to load as git for its work."""
+    """Starts git without `subprocess`, which takes as long to load as git for its work."""
     pipes = [os.pipe() for _ in range(3)]
     given, *theirs = pipes[0][0], pipes[1][1], pipes[2][1]
     ours = (pipes[0][1], pipes[1][0], pipes[2][0])

@@ -24,12 +24,11 @@ GROUP = "verdigris.intents"
 """Entry points: modules of other packages that register intents."""
 HOMES = (
     "verdigris.turns.aside",
-    "verdigris.turns.git.commit",
     "verdigris.turns.candidate_run",
     "verdigris.turns.rollback",
     "verdigris.turns.person",
-    "verdigris.execution.tree_stability",
-    "verdigris.turns.git.sync",
+    "verdigris.execution.test_run",
+    "verdigris.turns.git",
     "verdigris.turns.skip",
 )
 """Modules of ours that register intents; they are loaded only when one is open."""

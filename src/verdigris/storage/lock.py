@@ -29,7 +29,7 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
     A child that inherits the descriptor keeps the lock when its parent is killed, so that nobody
     comes in while an orphan still writes.
     """
-    descriptor = _open(path)
+    descriptor = _open_lock(path)
     try:
         acquire(descriptor, path.name, wait)
         with suppress(OSError):  # on a full disk nobody is told who holds it, and it is held all the same
@@ -54,7 +54,7 @@ def hold_alone(path: Path, why: str, hint: str, *, wait: float | None = 0) -> It
         held.__exit__(None, None, None)
 
 
-def _open(path: Path) -> int:
+def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -82,7 +82,7 @@ def acquire(descriptor: int, name: str, wait: float | None = None, operation: in
 
 
 def answer_within(seconds: float) -> None:
-    """For a hook, which has to answer before its client gives up on it: no lock is waited for any longer."""
+    """Limits how long locks are waited for: a hook has to answer before its client gives up on it."""
     global _deadline  # noqa: PLW0603 - of this process, which is one call
     _deadline = time.monotonic() + seconds
 
@@ -101,7 +101,7 @@ def holder(descriptor: int) -> str:
 
 
 def _describe_process(pid: int) -> str:
-    """With its command, where it still runs."""
+    """Names a process, with its command where it still runs."""
     command = b""
     with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no path of ours
         command = file.read(SHOWN).replace(b"\0", b" ").strip()

@@ -63,7 +63,7 @@ def note_namespace(record: int, namespace: bytes) -> None:
     os.pwrite(record, namespace.ljust(_NAMESPACE), 0)
 
 
-def close_record(private: str, *, empty: bool = False) -> None:
+def close_record(private: str, *, empty: bool) -> None:
     """The call has ended; its record stays while a process of it lives, and no longer.
 
     `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
@@ -72,7 +72,7 @@ def close_record(private: str, *, empty: bool = False) -> None:
     record = f"{folder_of(private)}/{os.getpid()}"
     _remove(socket_of(private))
     left = set() if empty else {_read(record)[0]} - {""}
-    if not (left and _living(left)):
+    if not (left and _living_namespaces(left)):
         _remove(record)
 
 
@@ -81,7 +81,7 @@ def socket_of(private: str) -> str:
 
 
 def refusal(private: str) -> Deny | None:
-    """For a person's verbs: from inside a call an agent could have them run by a program outside."""
+    """Refuses a person's verbs: from inside a call an agent could have them run by a program outside."""
     if (command := open_call(private)) is None:
         return None
     from verdigris.core.actions import Deny
@@ -106,7 +106,7 @@ def alive(private: str) -> bool:
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     if any(_is_locked(record) for record in left):
         return True
-    return bool(left and _living({_read(record)[0] for record in left}))
+    return bool(left and _living_namespaces({_read(record)[0] for record in left}))
 
 
 def forget_ended(private: str) -> bool:
@@ -117,7 +117,7 @@ def forget_ended(private: str) -> bool:
     """
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     wanted = {record: _read(record)[0] for record in left if not _is_locked(record)}
-    living = _living(set(wanted.values())) if wanted else set()
+    living = _living_namespaces(set(wanted.values())) if wanted else set()
     ended = [record for record, namespace in wanted.items() if namespace not in living]
     for record in ended:
         _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
@@ -164,7 +164,7 @@ def kill(namespace: str) -> None:
             continue
 
 
-def _living(wanted: set[str]) -> set[str]:
+def _living_namespaces(wanted: set[str]) -> set[str]:
     """The namespaces that a process lives in, or in one made inside of them."""
     return {namespace for _, found in _inside(wanted) for namespace in found}
 

@@ -46,7 +46,7 @@ def _identity(path: str) -> FileIdentity | None:
     return FileIdentity(found.st_dev, found.st_ino, found.st_nlink)
 
 
-def _listing(folder: str) -> list[str]:
+def _names_in(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
             return [entry.name for entry in entries]
@@ -60,7 +60,7 @@ class Disk:
 
     realpath: Callable[[str], str] = os.path.realpath
     identity: Callable[[str], FileIdentity | None] = _identity
-    listing: Callable[[str], list[str]] = _listing
+    listing: Callable[[str], list[str]] = _names_in
 
 
 DISK = Disk()

@@ -40,6 +40,8 @@ class TreeView:
     tree: str
     worktree: str
     """The tree that the worktree really has."""
+    lent: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path from the root): packages that runs find there; what they write there is lost."""
 
 
 @value
@@ -70,7 +72,7 @@ class Project:
 
     @cached_property
     def classes(self) -> Classes:
-        """In an open turn with the files that its tests read, in an open cycle with its spec."""
+        """Path classes; an open turn adds the files that its tests read, an open cycle its spec."""
         state = self.state()
         reads = state.turn.reads if state.turn is not None else ()
         specs = (state.open_cycle.spec_path,) if state.open_cycle is not None else ()
@@ -157,7 +159,7 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
 def _read_configuration(
     repo: Repository, log: Log[State], actor: Actor, elsewhere: Configuration | None
 ) -> Configuration:
-    """From tdd.yaml; where it is gone or was never there, from what another worktree goes by."""
+    """Reads tdd.yaml; where it is gone or was never there, what another worktree goes by."""
     if (repo.root / CONFIG).is_file():
         event = configured_event(repo.root)
     elif elsewhere is not None:
@@ -191,6 +193,6 @@ def text_of(project: Project, path: str) -> str | None:
 
 
 def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
-    """The texts of those `paths` that the tree has."""
-    contents = project.workspace.read_many(tree, list(paths))
+    """The texts of those `paths` that the tree has; what is too large to be a text is none."""
+    contents = project.workspace.read_texts(tree, list(paths))
     return {p: data.decode("utf-8", "surrogateescape") for p, data in contents.items() if data is not None}

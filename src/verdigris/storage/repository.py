@@ -106,6 +106,13 @@ def resolve(repo: Repository, ref: str) -> str | None:
     return None
 
 
+def linked_worktrees(repo: Repository) -> tuple[Path, ...]:
+    """Lists the places that git was told; some may be gone."""
+    notes = sorted((repo.common_dir / "worktrees").glob("*/gitdir"))
+    said = ((note.parent, _text(note)) for note in notes)
+    return tuple(Path(os.path.normpath(folder / text)).parent for folder, text in said if text)
+
+
 def in_progress(repo: Repository) -> str | None:
     """The git command that has begun in this worktree and waits for the user."""
     marks = {

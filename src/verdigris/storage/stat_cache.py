@@ -82,12 +82,12 @@ def differs(root: bytes, rows: list[Row]) -> list[bytes]:
     except OSError:
         return [path for path, *_ in rows]
     try:
-        return _differing(top, rows)
+        return _find_differing(top, rows)
     finally:
         os.close(top)
 
 
-def _differing(top: int, rows: list[Row]) -> list[bytes]:
+def _find_differing(top: int, rows: list[Row]) -> list[bytes]:
     # By descriptor: the way from the top folder down is walked thousands of times.
     lstat, found = os.lstat, []
     for path, ctime, inode, size, mode in rows:

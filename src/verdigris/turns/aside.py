@@ -11,8 +11,8 @@ from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, R
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
-from verdigris.core.verdict.turn_events import next_aside
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import finishes
 from verdigris.storage.snapshots.restoration import list_displaced

@@ -12,14 +12,23 @@ from verdigris.checks.observation import Candidate, difference, source_roots
 from verdigris.core.events import Formatted, Formatting
 from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
-from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.rooms import beside, frozen_layer, possible, room
-from verdigris.execution.test_run import collect, execute, execute_suite, run_tool, run_tool_in, time_limit
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import frozen_layer, layer_beside, possible, room
+from verdigris.execution.test_run import (
+    collect,
+    execute,
+    execute_suite,
+    on_start_tree,
+    run_tool,
+    run_tool_in,
+    stat_tree,
+    time_limit,
+    touched_paths,
+)
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.execution.tree_stability import on_start_tree, stat_tree, touched_paths
 from verdigris.languages.tests import given_up, still_written
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.intents import finishes
@@ -33,7 +42,7 @@ if TYPE_CHECKING:
     from verdigris.core.events import SuiteRun
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.room.room import Room
+    from verdigris.execution.room import Room
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -109,15 +118,17 @@ def _before(
     known = baseline_ids(project, state)
     if known is None:
         with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-            known = collect(project, layer=beside(layer, room))
+            known = collect(project, layer=layer_beside(layer, room))
     missing = known - {r.native_id for r in report.results} - claimed
     suspects = failing | missing
     if not suspects:
         return Before({})
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-        names = _existing(project, suspects)
+        names = _existing_files(project, suspects)
         there = execute(
-            project, TestRequest(tuple(names), timeout=time_limit(project, state)), layer=beside(layer, room)
+            project,
+            TestRequest(tuple(names), timeout=time_limit(project, state)),
+            layer=layer_beside(layer, room),
         )
     was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
     # What failed at the start is no loss: only what passed there is worth a second run here.
@@ -134,8 +145,8 @@ def _find_uncollected(
     project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
 ) -> tuple[str, ...]:
     """Unreported tests that are still written; what a person configured away is no loss."""
-    functions = {*map(_function, seen)}
-    unseen = [i for i in sorted(missing) if _function(i) not in functions]
+    functions = {*map(function_of, seen)}
+    unseen = [i for i in sorted(missing) if function_of(i) not in functions]
     known = "" if state.baseline is None else state.baseline.tree
     if not unseen or not known:
         return ()
@@ -144,10 +155,6 @@ def _find_uncollected(
     texts = texts_at(project, tree, {split_id(i).path for i in unseen})
     written = still_written(texts, unseen, seen)
     return tuple(i for i in written if not given_up(i, state.revised))
-
-
-def _function(native: str) -> str:
-    return native.removesuffix(split_id(native).case)
 
 
 def _pass_this_time(
@@ -160,7 +167,7 @@ def _pass_this_time(
     return {r.native_id for r in again.results if r.status is Status.PASS and r.native_id in names}
 
 
-def _existing(project: Project, suspects: Iterable[str]) -> list[str]:
+def _existing_files(project: Project, suspects: Iterable[str]) -> list[str]:
     """Whole files rather than ids: an id that never existed there would stop the runner."""
     files = sorted({split_id(i).path for i in suspects})
     return [f for f in files if (project.root / f).is_file()]
@@ -172,7 +179,7 @@ Jobs = list[tuple["Stack", tuple[str, ...]]]
 
 def format_edits(project: Project, tree: str, paths: tuple[str, ...]) -> tuple[str, tuple[Tool, ...]]:
     """The tree after formatting, and how each formatter ended."""
-    jobs = [(stack, _inside(stack, paths)) for stack in project.settings.stacks if stack.format]
+    jobs = [(stack, _paths_inside(stack, paths)) for stack in project.settings.stacks if stack.format]
     jobs = [(stack, inside) for stack, inside in jobs if inside]
     if not jobs:
         return tree, ()
@@ -212,7 +219,7 @@ def _written_files(made: Room, paths: Sequence[str]) -> dict[str, tuple[str, byt
 def _in_place(
     project: Project, tree: str, paths: tuple[str, ...], jobs: Jobs
 ) -> tuple[str, tuple[Tool, ...]]:
-    """Without a sandbox: what else it touched is put back."""
+    """Runs without a sandbox; what else it touched is put back."""
     project.record(Formatting(paths=paths, tree=tree), sync=True)
     tools = []
     for stack, inside in jobs:
@@ -226,7 +233,7 @@ def _in_place(
     return after, tuple(tools)
 
 
-def _inside(stack: Stack, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _paths_inside(stack: Stack, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths below the stack's root, relative to it."""
     if stack.root in {".", ""}:
         return paths

@@ -1,18 +1,21 @@
-"""Claims reds that `tdd test` recorded, and opens or joins a turn; runs no test."""
+"""Claims reds that `tdd test` recorded, and opens, joins or continues a turn; runs no test."""
 
 from __future__ import annotations
 
 import difflib
+import time
 from typing import TYPE_CHECKING, Any
 
+from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny, Target
+from verdigris.core.events import LayingAside, Resumed
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.reds import covers, implied_claim, named_reds
+from verdigris.core.policy.next_move import covers, implied_claim, named_reds
 from verdigris.core.test_ids import split_id
+from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
-from verdigris.core.verdict.turn_events import denial_event
 from verdigris.storage.paths import canonical
-from verdigris.turns.aside import lay_on
+from verdigris.turns.aside import carry_out, lay_on
 from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within
 from verdigris.turns.operation import operation
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.state import Red, Turn, WorktreeState
     from verdigris.storage.project import Project
 
 _GLOB = frozenset("*?[")
@@ -135,3 +138,34 @@ def _with_edits_back(project: Project, claimed: Claimed) -> Claimed:
             case paths:
                 restored.extend(paths)
     return replace(claimed, restored=tuple(restored), held_back=tuple(held_back))
+
+
+def continue_turn(
+    project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
+) -> str:
+    """Continues a turn under which HEAD moved, with the claims that are red on the new start.
+
+    Claims that pass there, or are not there, are given up. With the last of them the turn ends, as its edits
+    have nothing to advance. Returns the id that they are then set aside as.
+    """
+    from verdigris.checks.foundation import prepare
+
+    if reds:
+        project.record(
+            Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
+            sync=True,
+        )
+        return ""
+    paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
+    why = "no claimed test is red on the new baseline"
+    intent = LayingAside(
+        aside=next_aside(state),
+        paths=paths,
+        edited=tree,
+        start=turn.tree,
+        why=why,
+        test_ids=tuple(state.claims),
+    )
+    project.record(intent, sync=True)
+    carry_out(project, intent)
+    return intent.aside

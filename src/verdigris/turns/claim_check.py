@@ -58,7 +58,7 @@ def claim_within(
 
     Either every test is claimed, or none.
     """
-    from verdigris.core.verdict.turn_events import OracleFacts, claim_events, denial_event
+    from verdigris.core.turn_events import OracleFacts, claim_events, denial_event
     from verdigris.storage.paths import links_out, refuse
 
     tree = tree or project.workspace.snapshot()
@@ -108,7 +108,9 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     return decision if isinstance(decision, Deny) else red
 
 
-def following(project: Project, state: WorktreeState, tree: str | None = None, *, session: str = "") -> str:
+def following_move(
+    project: Project, state: WorktreeState, tree: str | None = None, *, session: str = ""
+) -> str:
     """The next move, by the state and by what the tree shows: none that would be refused.
 
     `session`: of the agent who asks, where its environment does not say.

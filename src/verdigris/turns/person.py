@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.held_out import with_held_out
+from verdigris.checks.acceptance import with_held_out
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing, Revised, SwitchedOff, SwitchedOn
@@ -17,7 +17,7 @@ from verdigris.languages.tests import marks, written_as
 from verdigris.storage.intents import finishes
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import texts_at
-from verdigris.storage.snapshots.head_moves import listing
+from verdigris.storage.snapshots.head_moves import list_commit
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def revise(project: Project, names: Sequence[str], why: str) -> tuple[str, ...]:
 
 
 def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) -> tuple[str, ...]:
-    """By these ids the tests are known to whom a text without them, or another one, is shown."""
+    """Lists the ids by which tests are known where a text without their slugs, or another one, is shown."""
     slugs = {name.partition("[")[0] for name in names if not split_id(name).function}
     tree = state.ground or project.workspace.snapshot()
     files = (entry.path for entry in project.workspace.files(tree)) if slugs else ()
@@ -124,9 +124,9 @@ def carry_out_release(project: Project, intent: Releasing) -> None:
 
 
 def _resolve_tests(project: Project, spellings: Sequence[str], cwd: Path) -> tuple[str, ...]:
-    """Only tests that no commit shows: what is in the history cannot be hidden any more."""
+    """Takes only tests that no commit shows: what is in the history cannot be hidden any more."""
     commit = project.state().head
-    known = listing(project.repo, commit.commit).files if commit and commit.commit else ()
+    known = list_commit(project.repo, commit.commit).files if commit and commit.commit else ()
     committed = {entry.path for entry in known}
     paths = []
     for spelling in spellings:

@@ -29,6 +29,7 @@ from verdigris.core.policy import decide
 from verdigris.core.policy.claims import give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import (
     STRIKES,
@@ -40,10 +41,8 @@ from verdigris.core.verdict import (
     judge_refactor,
     missing_tests,
 )
-from verdigris.core.verdict.turn_events import next_aside
-from verdigris.execution.room.rooms import frozen_layer
-from verdigris.execution.test_run import execute_suite, run_tool, time_limit
-from verdigris.execution.tree_stability import stat_tree, touched_paths
+from verdigris.execution.rooms import frozen_layer
+from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.python.tests.assertions import find_losses
 from verdigris.languages.tests import TestReader, given_up, without
@@ -52,14 +51,14 @@ from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
-from verdigris.turns.claim_check import following as next_here
+from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -162,7 +161,7 @@ def end(project: Project, progress: Progress | None = None) -> RefactorResult | 
         decision = decide(state, Do("refactor end"), project.settings, in_progress=in_progress(project.repo))
         if isinstance(decision, Deny):
             return decision
-        refactor = _open(state)
+        refactor = _open_refactor(state)
         tree = project.workspace.snapshot()
         if out := refuse(links_out(project, tree)):
             return out
@@ -188,7 +187,7 @@ def _question_code(
     seen: Restructured,
 ) -> Verdict:
     """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
-    refactor = _open(state)
+    refactor = _open_refactor(state)
     answers = question_refactor(Candidate(project, refactor.tree, tree, edits, room), state, seen.after)
     scrutiny = answers.scrutiny
     used = objections_of(project, refactor.founded, tree, edits, seen.after)
@@ -220,7 +219,7 @@ def _gather_facts(
     room: Layer | None,
     progress: Progress | None,
 ) -> Restructured:
-    refactor, revised = _open(state), state.revised
+    refactor, revised = _open_refactor(state), state.revised
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
@@ -266,7 +265,7 @@ def _conclude(
     seen: Restructured,
     paths: tuple[str, ...],
 ) -> RefactorResult:
-    refactor = _open(state)
+    refactor = _open_refactor(state)
     ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
     runs = test_events(project, seen.after, tree)
@@ -318,7 +317,7 @@ def abort(project: Project) -> Aborted | Deny:
         )
         if isinstance(decision, Deny):
             return decision
-        refactor = _open(state)
+        refactor = _open_refactor(state)
         tree = project.workspace.snapshot()
         paths = difference(project, refactor.tree, tree).protected
         intent = LayingAside(
@@ -329,7 +328,7 @@ def abort(project: Project) -> Aborted | Deny:
         return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))
 
 
-def _open(state: WorktreeState) -> Refactor:
+def _open_refactor(state: WorktreeState) -> Refactor:
     if state.refactor is None:
         raise HarnessError("the refactor phase has no record of its start.", hint="`tdd log verify`")
     return state.refactor

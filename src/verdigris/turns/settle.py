@@ -15,21 +15,15 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.reds import apart, owners
+from verdigris.core.policy.next_move import apart, owners
+from verdigris.core.turn_events import accepted_events, joining_events, next_aside, settled_event, struck_out
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
-from verdigris.core.verdict.turn_events import (
-    accepted_events,
-    joining_events,
-    next_aside,
-    settled_event,
-    struck_out,
-)
 from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
-from verdigris.turns.claim_check import following as next_here
+from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, put_back
 

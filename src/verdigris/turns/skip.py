@@ -19,8 +19,8 @@ from verdigris.core.events import BlockingTests, TestBugClosed, TestsBlocked
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.policy import decide
 from verdigris.core.test_ids import split_id
+from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
-from verdigris.core.verdict.turn_events import denial_event
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import is_made_by, written_tests

@@ -41,7 +41,7 @@ class Stubbed:
 
 
 def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
-    """As any write: the gate decides, and all of the files are written or none."""
+    """Writes as any write does: the gate decides, and all of the files are written or none."""
     (native,) = resolve(project, [word], cwd=cwd)
     path = split_id(native).path
     if bytes_of(project, path) is None:

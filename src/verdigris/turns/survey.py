@@ -18,7 +18,7 @@ from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def survey(project: Project) -> Survey:
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
         state = _without_lost_reds(project, state)
-        move = following(project, state)
+        move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree was not looked at: {error.message}")
         move = next_move(state)

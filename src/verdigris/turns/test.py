@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Characterized, Event, LayingAside, Resumed, TestRun
+from verdigris.core.events import Characterized, Event, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.reds import covers_test, ended_reds
+from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import RunEnd, Status, TestReport, holds_tests, unseen_files
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, shell_words, split_id
@@ -23,7 +22,7 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def run_tests(
         natives = resolve(project, words, cwd=cwd)
         seen = () if again else _already_seen(state, natives, tree)
         if seen:
-            return Tested(seen, None, state.phase, following(project, state, tree))
+            return Tested(seen, None, state.phase, following_move(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
         if natives:
             report = execute(project, TestRequest(natives), progress=progress)
@@ -99,9 +98,9 @@ def run_tests(
         )
         _all_known(natives and asked, report)
         after = project.state()
-        lacking = _lacking(project, report)
+        lacking = _missing_needs(project, report)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
-        after_this = following(project, after, tree)
+        after_this = following_move(project, after, tree)
         if stubs and not after.valid_reds:
             after_this = f"`tdd stub {shell_words(next(iter(stubs)))}`"
         uncollected = {} if natives else _find_uncollected(project, report, tree)
@@ -121,13 +120,13 @@ def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
     """Tells after the run whether the tree stayed as it was; without a living agent's call it did."""
     if not alive(str(project.repo.private)):
         return lambda: True
-    from verdigris.execution.tree_stability import stat_tree, touched_paths
+    from verdigris.execution.test_run import stat_tree, touched_paths
 
     before = stat_tree(project, tree)
     return lambda: not touched_paths(project, before)
 
 
-def _lacking(project: Project, report: TestReport) -> tuple[Need, ...]:
+def _missing_needs(project: Project, report: TestReport) -> tuple[Need, ...]:
     passed = all(result.status is Status.PASS for result in report.results)
     if passed and report.ended is RunEnd.FINISHED and not report.errors:
         return ()
@@ -314,7 +313,8 @@ def _resume(
     project: Project, state: WorktreeState, turn: Turn, tree: str, progress: Progress | None
 ) -> Tested:
     """HEAD moved under the turn: its reds are proven again on the new start, without the turn's edits."""
-    from verdigris.execution.tree_stability import on_start_tree
+    from verdigris.execution.test_run import on_start_tree
+    from verdigris.turns.claim import continue_turn
 
     edits = difference(project, turn.tree, tree)
     paths = tuple(c.path for c in (*edits.source, *edits.other))
@@ -334,39 +334,9 @@ def _resume(
     ended = ended_reds(state.claims, report, ())
     given_up = ""
     if reds.keys() | set(ended) >= state.claims.keys():
-        given_up = _go_on(project, state, turn, tree, reds, report.below)
+        given_up = continue_turn(project, state, turn, tree, reds, report.below)
     after = project.state()
     resumed = bool(reds) and after.turn is not None
-    return Tested(runs, report, after.phase, following(project, after), resumed=resumed, given_up=given_up)
-
-
-def _go_on(
-    project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
-) -> str:
-    """Claims that pass on the new start, or are not there, are given up; with the last of them the turn ends.
-
-    Then its edits have nothing to advance: the id that they are set aside as.
-    """
-    from verdigris.checks.foundation import prepare
-    from verdigris.core.verdict.turn_events import next_aside
-    from verdigris.turns.aside import carry_out
-
-    if reds:
-        project.record(
-            Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
-            sync=True,
-        )
-        return ""
-    paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
-    why = "no claimed test is red on the new baseline"
-    intent = LayingAside(
-        aside=next_aside(state),
-        paths=paths,
-        edited=tree,
-        start=turn.tree,
-        why=why,
-        test_ids=tuple(state.claims),
+    return Tested(
+        runs, report, after.phase, following_move(project, after), resumed=resumed, given_up=given_up
     )
-    project.record(intent, sync=True)
-    carry_out(project, intent)
-    return intent.aside

@@ -13,8 +13,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
+from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
-from verdigris.core.verdict.turn_events import next_aside
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests

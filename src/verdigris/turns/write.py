@@ -12,8 +12,8 @@ from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.state import Phase
+from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
-from verdigris.core.verdict.turn_events import denial_event, joining_events
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
 from verdigris.turns.operation import operation
@@ -33,7 +33,7 @@ def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> 
     """Writes all of the files, or none; None deletes."""
     with operation(project) as state:
         action = Write(tuple(_observe_write(project, name, after, cwd) for name, after in files.items()))
-        decision = _outside(project, action) or _decide_and_record(project, state, action)
+        decision = _deny_outside(project, action) or _decide_and_record(project, state, action)
         if isinstance(decision, Allow):
             for file in action.files:
                 _carry_out(project, file)
@@ -74,7 +74,7 @@ def _through_link(project: Project, phase: Phase, spellings: Iterable[str], cwd:
     return None
 
 
-def _outside(project: Project, action: Write) -> Deny | None:
+def _deny_outside(project: Project, action: Write) -> Deny | None:
     outside = next((f for f in action.files if f.path is None), None)
     if outside is None:
         return None
@@ -88,7 +88,7 @@ def _names(action: Write) -> str:
 
 
 def _decide_and_record(project: Project, state: WorktreeState, action: Write) -> Decision:
-    action = Write(tuple(_read(project, state.phase, file) for file in action.files))
+    action = Write(tuple(_read_write(project, state.phase, file) for file in action.files))
     decision = decide(state, action, project.settings)
     match decision:
         case Deny():
@@ -121,8 +121,8 @@ def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Pa
     return FileWrite(path, cls, before, after, spelling)
 
 
-def _read(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
-    """With what its language tells, where that decides."""
+def _read_write(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
+    """Adds what the file's language tells, where that decides."""
     name = file.path or file.spelling
     if phase not in {Phase.RED, Phase.OFF} and is_mixed(name, file.cls):
         same = same_oracle_part(name, file.before, file.after)

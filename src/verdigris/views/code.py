@@ -1,17 +1,264 @@
-"""Renders what happens in a session as lines, for whoever watches it."""
+"""A session as lines, for whoever watches; and its screen as a value. Nothing here draws."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
 
+from verdigris.core.value import value
 from verdigris.drivers import happenings as w
-from verdigris.drivers.code.tools.table import arguments_of, describe_arguments
+from verdigris.drivers.code.commands import CommandAnswer
+from verdigris.drivers.code.facts import SessionFacts, describe_usage
+from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from verdigris.drivers.code.facts import StepFacts, VerdictFacts
+    from verdigris.models.protocol import Message
     from verdigris.views.lines import Dot
+
+
+PANES = ("conversation", "plan", "verdict", "diff")
+WIDE, HIGH = 110, 30
+"""From these on all panes are shown at once."""
+_MOST_SAID, _KEPT_SAID = 5000, 4000
+_FACTS = "\n\n[tdd] where things stand:"
+"""What follows in a person's message is for the model."""
+_JUDGED = EDITING | {"finish", "shell"}
+"""After these calls a turn is judged before the model is asked again."""
+_DOTS: dict[str, Dot] = {"red": "red", "green": "green"}
+_SHORT, _MILLION = 10_000, 1_000_000
+
+
+@value
+class PermissionAsked:
+    """A person has to say yes to a call."""
+
+    tool: str
+    arguments: str
+
+
+@value
+class Earlier:
+    """What was said before this run, of a session that goes on."""
+
+    messages: tuple[Message, ...]
+
+
+@value
+class Cancel:
+    """What a person wants: that what is under way ends."""
+
+
+ScreenMessage: TypeAlias = w.Happening | SessionFacts | CommandAnswer | PermissionAsked | Earlier
+
+
+@value
+class SessionView:
+    facts: SessionFacts = SessionFacts()
+    said: tuple[Line, ...] = ()
+    dropped: int = 0
+    """Lines of the beginning that are not kept."""
+    doing: str = ""
+    """What is under way; empty: the session waits for the person."""
+    question: tuple[Line, ...] = ()
+    spoken: str = ""
+    """By the model, last."""
+    calls: tuple[tuple[str, str], ...] = ()
+    """Of the open turn: name, and what each is about."""
+
+    def begin(self, line: str) -> SessionView:
+        """A person has sent it."""
+        doing = line.split(maxsplit=1)[0] if line.startswith("/") else "the model is asked"
+        return replace(self.add(_person_lines(line)), doing=doing)
+
+    def without_question(self) -> SessionView:
+        return replace(self, question=())
+
+    def add(self, more: Iterable[Line]) -> SessionView:
+        said = (*self.said, *more)
+        gone = len(said) - _KEPT_SAID if len(said) > _MOST_SAID else 0
+        return replace(self, said=said[gone:], dropped=self.dropped + gone)
+
+
+def view_after(view: SessionView, message: ScreenMessage) -> SessionView:
+    match message:
+        case SessionFacts():
+            return replace(view, facts=message)
+        case PermissionAsked():
+            asked = tuple(question_lines(message.tool, message.arguments))
+            return replace(view, question=asked, doing="your answer is awaited")
+        case Earlier():
+            return view.add(earlier_lines(message.messages))
+        case CommandAnswer():
+            ended = replace(view, doing="", question=(), calls=(), spoken="")
+            repeated = "\n".join(message.lines).strip() == view.spoken.strip()
+            return ended if repeated else ended.add(map(_answer_line, message.lines))
+        case w.SessionEnded():
+            return view.add(lines(message)[:1])  # the cost has a line of its own, and the prompt is there
+        case w.PlanShown():
+            return view
+        case _:
+            return _after_step(view.add(lines(message)), message)
+
+
+def _after_step(view: SessionView, happening: w.Happening) -> SessionView:
+    match happening:
+        case w.ModelWrote():
+            last = happening.text.strip().rpartition("\n")[2]
+            return replace(view, doing=f"the model writes: {last}")
+        case w.ModelSpoke():
+            return replace(view, spoken=happening.text)
+        case w.CallMade():
+            about = f"{happening.tool} {describe_arguments(happening.arguments)}".rstrip()
+            return replace(view, calls=(*view.calls, (happening.call, about)))
+        case w.CallBegan():
+            return replace(view, doing=dict(view.calls).get(happening.call, "a call is carried out"))
+        case w.ToolCalled():
+            left = tuple(call for call in view.calls if call[0] != happening.call)
+            judged = "the turn is judged" if happening.tool in _JUDGED else "the model is asked"
+            return replace(view, calls=left, doing="the calls are carried out" if left else judged)
+        case w.TurnJudged():
+            return replace(view, doing="the model is asked")
+        case w.Delayed():
+            return replace(view, doing=f"waits: {happening.why}")
+        case w.Asked():
+            return replace(view, doing="the calls are carried out")
+        case _:
+            return view
+
+
+def _person_lines(text: str) -> Iterator[Line]:
+    """After an empty line: what a person says begins something."""
+    yield Line("")
+    for number, line in enumerate(text.splitlines()):
+        yield Line(f"{'  ' if number else '> '}{line.expandtabs()}")
+
+
+def _answer_line(text: str) -> Line:
+    return Line(text.expandtabs(), code=text[:1] in {"+", "-", "@"})
+
+
+def earlier_lines(messages: Iterable[Message]) -> tuple[Line, ...]:
+    """Who said what; not what the tools answered."""
+    return tuple(line for message in messages for line in _earlier_lines(message))
+
+
+def _earlier_lines(message: Message) -> Iterator[Line]:
+    match message.role:
+        case "user":
+            yield from _person_lines(message.content.partition(_FACTS)[0].strip())
+        case "assistant":
+            yield from (Line(f"  {line}") for line in message.content.strip().splitlines())
+            for call in message.calls:
+                yield Line(f"  {call.name} {describe_arguments(call.arguments)}".rstrip())
+
+
+# -- panes ------------------------------------------------------------------------------------
+
+
+def folds(width: int, height: int) -> bool:
+    """Whether one pane at a time is shown."""
+    return width < WIDE or height < HIGH
+
+
+def head_line(facts: SessionFacts) -> str:
+    phase = f"phase {facts.phase}" if facts.phase else ""
+    return " · ".join(filter(None, (f"tdd code {facts.session}".strip(), facts.model, phase)))
+
+
+def plan_lines(facts: SessionFacts) -> list[Line]:
+    return [_step_line(number, step) for number, step in enumerate(facts.steps, 1)] or [Line("no plan yet")]
+
+
+def _step_line(number: int, step: StepFacts) -> Line:
+    """The colour is named too: not everybody sees it."""
+    dot = _DOTS.get(step.colour)
+    return Line(f"{number}. {step.title} · {step.colour}", dot) if dot else Line(f"○ {number}. {step.title}")
+
+
+def plan_strip(facts: SessionFacts) -> Line:
+    """The plan on a line: how far it is, and the first step that is not green."""
+    steps = facts.steps
+    left = [(number, step) for number, step in enumerate(steps, 1) if step.colour != "green"]
+    if not steps:
+        return Line("plan: none yet")
+    if not left:
+        return Line(f"plan: all {len(steps)} green", "green")
+    number, step = left[0]
+    told = f"plan: {len(steps) - len(left)} of {len(steps)} green; {number}. {step.title}"
+    return Line(told, _DOTS.get(step.colour))
+
+
+def verdict_lines(facts: SessionFacts) -> list[Line]:
+    verdict = facts.verdict
+    if not verdict.kind:
+        return [Line("no verdict yet")]
+    found = [Line(_verdict_name(verdict), _verdict_dot(verdict))]
+    found += [Line(f"  {test}") for test in verdict.tests]
+    found += [Line(f"  {line}") for reason in verdict.reasons for line in reason.splitlines()]
+    found += [Line(f"  concern: {concern}") for concern in verdict.concerns]
+    if verdict.aside:
+        back = f"/restore {verdict.aside} brings them back"
+        found.append(Line(f"  the edits are set aside as {verdict.aside}; {back}"))
+    return found
+
+
+def verdict_strip(facts: SessionFacts) -> Line:
+    verdict = facts.verdict
+    if not verdict.kind:
+        return Line("verdict: none yet")
+    why = "; ".join(verdict.reasons) or ", ".join(verdict.tests)
+    told = f"verdict: {_verdict_name(verdict)}{f': {why}' if why else ''}"
+    return Line(" ".join(told.split()), _verdict_dot(verdict))
+
+
+def _verdict_name(verdict: VerdictFacts) -> str:
+    return f"{verdict.kind} (refactor)" if verdict.refactor else verdict.kind
+
+
+def _verdict_dot(verdict: VerdictFacts) -> Dot:
+    return "green" if verdict.kind == "accepted" else "red"
+
+
+def diff_lines(facts: SessionFacts) -> list[Line]:
+    changes = facts.changes
+    if not changes.lines:
+        return [Line("nothing is changed")]
+    found = [Line(f"changed in {changes.of}:")]
+    found += [Line(line.expandtabs(), code=True) for line in changes.lines]
+    found += [Line(f"… {changes.left_out} more lines; `git diff` has them")] * bool(changes.left_out)
+    return found
+
+
+def cost_line(facts: SessionFacts, elapsed: float) -> str:
+    """Tokens, money and time of this run."""
+    tokens = describe_usage(facts.usage, short_count)
+    money = (
+        ""
+        if facts.cost is None or not facts.usage.prompt
+        else f"cost {facts.cost:.{4 if facts.cost < 1 else 2}f}"
+    )
+    return "; ".join(filter(None, (tokens, money, clock(elapsed))))
+
+
+def short_count(number: int) -> str:
+    if number < _SHORT:
+        return str(number)
+    return f"{number // 1000}k" if number < _MILLION else f"{number / _MILLION:.1f}M"
+
+
+def clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def working_line(view: SessionView, elapsed: float) -> str:
+    return f"{view.doing} · {clock(elapsed)} · Ctrl-C cancels"
+
 
 _OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": "yellow"}
 _SAID = 6

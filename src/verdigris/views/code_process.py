@@ -22,8 +22,8 @@ from verdigris.drivers import happenings as w
 from verdigris.drivers.code.commands import CommandAnswer
 from verdigris.drivers.code.facts import Changes, read_changes, read_facts
 from verdigris.drivers.code.session import OutOfTime
-from verdigris.drivers.code.tools.table import READING
-from verdigris.views.code_panes import Cancel, Earlier, PermissionAsked
+from verdigris.drivers.code.tools.dispatch import READING
+from verdigris.views.code import Cancel, Earlier, PermissionAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.code.commands import Dialogue
     from verdigris.drivers.code.session import Session
-    from verdigris.views.code_panes import ScreenMessage
+    from verdigris.views.code import ScreenMessage
 
 SCREEN_FAILED = 70
 _MAIN = threading.main_thread().ident or 0

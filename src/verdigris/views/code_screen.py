@@ -17,8 +17,8 @@ from textual.widgets import Static
 from verdigris.core.value import replace
 from verdigris.drivers.code.commands import QUIT, CommandAnswer
 from verdigris.drivers.code.facts import SessionFacts
-from verdigris.views import code_panes as panes
-from verdigris.views.code_panes import PANES, Cancel, SessionView, view_after
+from verdigris.views import code as panes
+from verdigris.views.code import PANES, Cancel, SessionView, view_after
 from verdigris.views.code_widgets import Pane, Prompt, Question
 from verdigris.views.lines import Line
 from verdigris.views.machine_live import line_text
@@ -146,7 +146,7 @@ class CodeScreen(App[None]):
     def _cancel(self) -> None:
         """What was queued comes back to the prompt."""
         self._close_question()
-        self.view = replace(self.view.answered(), doing="cancelling")
+        self.view = replace(self.view.without_question(), doing="cancelling")
         self._channel.send(Cancel())
         prompt = self.query_one(Prompt)
         prompt.text = "\n".join(filter(None, (*self._queued, prompt.text)))
@@ -175,7 +175,7 @@ class CodeScreen(App[None]):
 
     def _answer(self, yes: bool) -> None:
         self._close_question()
-        self.view = self.view.answered()
+        self.view = self.view.without_question()
         self._channel.send(yes)
         self._draw()
 

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import RichLog, Static, TextArea
 
 from verdigris.drivers.code.commands import COMMANDS
-from verdigris.views.code_panes import PANES
+from verdigris.views.code import PANES
 from verdigris.views.lines import wrap
 from verdigris.views.machine_live import line_text
 

@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers import demo as s
 from verdigris.drivers import happenings as w
-from verdigris.views.lines import count_of, visible
+from verdigris.views.lines import count_of, make_visible
 from verdigris.views.machine import changed_lines
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
             yield _sign_row("denied", f"denied [{scene.rule}]")
             yield from (Row(f"{_DEEPER}{scene.reason}"), Row(f"{_DEEPER}next: {scene.next}", "quiet"))
         case s.RedScene():
-            yield from _red(scene)
+            yield from _red_scene(scene)
         case s.PlainRun():
             yield from (Row(f"{_DEEPER}{line}", "quiet") for line in scene.output)
             says = "green" if scene.green else "red"
@@ -73,7 +73,7 @@ def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
             yield from _verdict_rows(scene)
 
 
-def _red(scene: s.RedScene) -> Iterator[Row]:
+def _red_scene(scene: s.RedScene) -> Iterator[Row]:
     if scene.wrong:
         yield _sign_row("denied", "red, but not for the right reason")
         yield from (Row(f"{_DEEPER}{text}") for text in (scene.failure, scene.wrong) if text)
@@ -150,7 +150,7 @@ def _sign_row(tone: Tone, text: str) -> Row:
 
 
 def _fit_row(row: Row, width: int) -> list[Row]:
-    text = visible(row.text)
+    text = make_visible(row.text)
     if len(text) <= width:
         return [Row(text, row.tone)]
     if row.tone == "code":

@@ -18,15 +18,15 @@ class Line:
     """A line of a text that is cut where the screen ends, not wrapped."""
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     r"""Control characters and bytes that are not UTF-8 are written out (`\n`, `\xff`).
 
     A name stays on its line, and no test can send commands to the terminal.
     """
-    return text if text.isprintable() else "".join(map(_visible, text))
+    return text if text.isprintable() else "".join(map(_escape, text))
 
 
-def _visible(char: str) -> str:
+def _escape(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:  # noqa: PLR2004 - where os.fsdecode puts bytes
         return f"\\x{code - 0xDC00:02x}"
@@ -34,9 +34,9 @@ def _visible(char: str) -> str:
 
 
 def wrap(line: Line, width: int) -> list[Line]:
-    """At words, with what follows below its first word; nothing is done to what fits."""
+    """Wraps at words, with what follows below the first word; leaves alone what fits."""
     room = width - (2 if line.dot else 0)
-    text = visible(line.text)
+    text = make_visible(line.text)
     if len(text) <= room or room < _NARROW:
         return [line]
     if line.code:
@@ -48,6 +48,12 @@ def wrap(line: Line, width: int) -> list[Line]:
         text, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return [Line(part, line.dot if number == 0 else None) for number, part in enumerate(parts)]
+
+
+def time_of(milliseconds: int) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def count_of(number: int, noun: str) -> str:

@@ -41,7 +41,7 @@ def lines(happening: w.Happening) -> list[Line]:
 
 
 def _lines(happening: w.Happening) -> Iterator[Line]:
-    yield from _beginning(happening)
+    yield from _begin_lines(happening)
     match happening:
         case w.Told():
             yield from map(Line, happening.lines)
@@ -89,7 +89,7 @@ def _iteration_lines(done: w.IterationDone) -> Iterator[Line]:
     yield from (Line(f"    {note}") for note in done.notes)
 
 
-def _beginning(happening: w.Happening) -> Iterator[Line]:
+def _begin_lines(happening: w.Happening) -> Iterator[Line]:
     """The first lines of a run, a cycle, a program and its iterations."""
     match happening:
         case w.RunBegan():

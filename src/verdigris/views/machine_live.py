@@ -13,7 +13,7 @@ from rich.text import Text
 from verdigris.core.value import replace, value
 from verdigris.drivers import happenings as w
 from verdigris.views import machine as view
-from verdigris.views.lines import visible, wrap
+from verdigris.views.lines import make_visible, wrap
 from verdigris.views.loop import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
 from verdigris.views.machine import DOTS, passed_by
 
@@ -117,7 +117,7 @@ def _after_iteration(
 
 
 def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
-    """As it will be told at the iteration's end: a new red, or the red that was left made green."""
+    """Shows what the iteration's end will tell: a new red, or the last red made green."""
     if outcome == "red":
         return (*harness, "failing")
     if outcome == "green" and "failing" in harness:
@@ -212,11 +212,11 @@ class MachineScreen:
 
     def render(self) -> RenderableType:
         if not self.glance.step and not self.glance.program:
-            note = Text(visible(self.glance.note), no_wrap=True, overflow="ellipsis")
+            note = Text(make_visible(self.glance.note), no_wrap=True, overflow="ellipsis")
             return Group(note, *[Text("")] * 3) if self.glance.note else Text("")
         dots = _harness(self.glance.harness) if self.glance.program else _steps(self.glance.dots)
         lines = glance_lines(self.glance, time.monotonic() - self._began)
-        return Group(dots, *(Text(visible(line), no_wrap=True, overflow="ellipsis") for line in lines))
+        return Group(dots, *(Text(make_visible(line), no_wrap=True, overflow="ellipsis") for line in lines))
 
 
 def _steps(dots: tuple[tuple[str, str], ...]) -> Text:
@@ -233,7 +233,7 @@ def _harness(statuses: tuple[str, ...]) -> Text:
 
 def line_text(line: Line) -> Text:
     dot = [("● ", line.dot)] if line.dot else []
-    return Text.assemble(*dot, (visible(line.text), _style(line)))
+    return Text.assemble(*dot, (make_visible(line.text), _style(line)))
 
 
 def _style(line: Line) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from verdigris.checks.liveness.grammar_judgement import Member, TriedTests, judge_set
-from verdigris.checks.liveness.judgement import unseen
+from verdigris.checks.liveness.judgement import describe_unseen
 from verdigris.core.report import (
     CollectError,
     Failure,
@@ -78,7 +78,7 @@ def test_the_true_text_must_pass_too(run: TestReport, why: str) -> None:
 
 def test_an_assertion_that_nobody_saw_run_is_hollow() -> None:
     judged = judge_set(ASKED, [UNSURE], report(), [changed(UNSURE, report())], 1)
-    assert judged.hollow == (unseen(TEST),)
+    assert judged.hollow == (describe_unseen(TEST),)
 
 
 def test_one_that_was_seen_to_fail_is_none() -> None:

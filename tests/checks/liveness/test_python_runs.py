@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.gitrepo import make_repo
 from support.node_tools import present
-from support.turns import World
-from verdigris.checks.liveness.judgement import unseen
-from verdigris.core.records import Actor
-from verdigris.core.verdict import Kind, Verdict
-from verdigris.sandbox import available
-from verdigris.setup.initialisation import initialise
+from support.tool_worlds import make_tool_world
+from verdigris.checks.liveness.grammar_runs import OpposedTests, oppose
+from verdigris.checks.liveness.judgement import Liveness, describe_unseen
+from verdigris.core.verdict import Kind
+from verdigris.execution.rooms import frozen_layer
+from verdigris.sandbox.child import available
 from verdigris.turns import refactor
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from support.turns import World
+    from verdigris.core.verdict import Verdict
 
 CONFIG = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
 STUB = 'exports.f = () => { throw new Error("STUB:TDD"); };\n'
@@ -27,6 +29,7 @@ const assert = require("node:assert");
 const { f } = require("../src/f.js");
 """
 PLAIN = HEAD + 'test("it", () => { assert.equal(f(4), "IV"); });\n'
+ID = "test/f.test.js::it"
 
 
 @pytest.fixture
@@ -34,20 +37,29 @@ def world(tmp_path: Path) -> World:
     present()
     if not available().ok:
         pytest.skip("no sandbox can be made here: nothing is tried in another tree")
-    repo = make_repo(tmp_path / "demo")
-    repo.write("tdd.yaml", CONFIG)
-    repo.write("package.json", "{}")
-    repo.write("src/f.js", STUB)
-    repo.commit("a stub")
-    initialise(repo.root, Actor(client="test"))
-    return World(repo)
+    files = {"tdd.yaml": CONFIG, "package.json": "{}", "src/f.js": STUB}
+    return make_tool_world(tmp_path / "demo", CONFIG, files)
 
 
-def settled(world: World, test: str, source: str) -> Verdict:
-    world.write("test/f.test.js", test)
-    world.claimed("test/f.test.js::it", "src/f.js")
+def settle(world: World, source: str) -> Verdict:
+    """A whole turn."""
+    world.write("test/f.test.js", PLAIN)
+    world.claimed(ID, "src/f.js")
     world.write("src/f.js", source)
     return world.settle().verdict
+
+
+def try_assertions(world: World, test: str, *sources: str) -> list[Liveness]:
+    """What a verdict asks of a claimed test that passes, for each text of the source."""
+    world.write("test/f.test.js", test)
+    [stack] = world.project.settings.stacks
+    found = []
+    for source in sources:
+        world.write("src/f.js", source)
+        tree = world.project.workspace.snapshot()
+        room = frozen_layer(world.project, tree)
+        found.append(oppose(world.project, stack, OpposedTests(tree, (ID,)), room))
+    return found
 
 
 def lying(when: str) -> str:
@@ -62,38 +74,30 @@ def lying(when: str) -> str:
 
 
 def test_honest_code_is_accepted_without_a_word(world: World) -> None:
-    verdict = settled(world, PLAIN, 'exports.f = () => "IV";\n')
+    verdict = settle(world, 'exports.f = () => "IV";\n')
     assert verdict.accepted, verdict
     assert not [one for one in verdict.concerns if "live" in one]
 
 
-@pytest.mark.parametrize(
-    "when",
-    [
+def test_code_that_takes_one_run_for_the_plain_one_takes_them_all(world: World) -> None:
+    plain = (
         "true",
         "fs.statSync(file).mtimeMs <= Date.now()",
         f"fs.statSync(file).size === {len(PLAIN)}",
         "process.argv.length > 1",
         "fs.statSync(file).mtimeMs >= fs.statSync(__filename).mtimeMs",
-    ],
-)
-def test_code_that_takes_one_run_for_the_plain_one_takes_them_all(world: World, when: str) -> None:
-    verdict = settled(world, PLAIN, lying(when))
-    assert not verdict.accepted, verdict
-    assert verdict.kind in {Kind.HOLLOW, Kind.BROKEN}
+    )
+    found = try_assertions(world, PLAIN, *map(lying, plain))
+    assert [when for when, alive in zip(plain, found, strict=True) if not alive.hollow + alive.doubts] == []
 
 
-def test_a_callback_that_is_never_called_is_no_pass(world: World) -> None:
+def test_a_callback_is_a_pass_if_it_is_called(world: World) -> None:
     test = HEAD + 'test("it", () => { f((v) => { assert.equal(v, 42); }); });\n'
-    verdict = settled(world, test, "exports.f = () => {};\n")
-    assert verdict.kind is Kind.HOLLOW
-    assert verdict.reasons == (unseen("test/f.test.js::it"),)
-
-
-def test_a_callback_that_is_called_is_a_pass(world: World) -> None:
-    test = HEAD + 'test("it", () => { f((v) => { assert.equal(v, 42); }); });\n'
-    verdict = settled(world, test, "exports.f = (call) => call(42);\n")
-    assert verdict.accepted, verdict
+    never, called = try_assertions(
+        world, test, "exports.f = () => {};\n", "exports.f = (call) => call(42);\n"
+    )
+    assert never.hollow == (describe_unseen(ID),)
+    assert called == Liveness((), ())
 
 
 def test_a_callback_that_fails_outside_of_its_test_is_a_pass(world: World) -> None:
@@ -101,20 +105,21 @@ def test_a_callback_that_fails_outside_of_its_test_is_a_pass(world: World) -> No
     test = HEAD + (
         'test("it", () => new Promise((done) => {\n  f((v) => { assert.equal(v, 42); done(); });\n}));\n'
     )
-    verdict = settled(world, test, "exports.f = (call) => { setTimeout(() => call(42), 5); };\n")
-    assert verdict.accepted, verdict
+    [alive] = try_assertions(world, test, "exports.f = (call) => { setTimeout(() => call(42), 5); };\n")
+    assert alive == Liveness((), ())
 
 
-def test_a_loop_over_nothing_is_no_pass(world: World) -> None:
-    test = HEAD + 'test("it", () => { for (const v of f()) { assert.equal(v, 42); } });\n'
-    verdict = settled(world, test, "exports.f = () => [];\n")
-    assert verdict.kind is Kind.HOLLOW
-
-
-def test_a_promise_that_nobody_waits_for_is_no_pass(world: World) -> None:
-    test = HEAD + 'test("it", () => { f().then((v) => { assert.equal(v, 42); }); });\n'
-    verdict = settled(world, test, "exports.f = () => new Promise(() => {});\n")
-    assert verdict.kind is Kind.HOLLOW
+@pytest.mark.parametrize(
+    ("body", "source"),
+    [
+        ("for (const v of f()) { assert.equal(v, 42); }", "() => []"),
+        ("f().then((v) => { assert.equal(v, 42); });", "() => new Promise(() => {})"),
+    ],
+    ids=["a loop over nothing", "a promise that nobody waits for"],
+)
+def test_what_asserts_nothing_is_no_pass(world: World, body: str, source: str) -> None:
+    [alive] = try_assertions(world, f'{HEAD}test("it", () => {{ {body} }});\n', f"exports.f = {source};\n")
+    assert alive.hollow
 
 
 OTHER = PLAIN.replace("f.js", "g.js").replace("{ f }", "{ g }").replace("f(4)", "g(4)")
@@ -123,7 +128,8 @@ OTHER = PLAIN.replace("f.js", "g.js").replace("{ f }", "{ g }").replace("f(4)", 
 def proven(world: World) -> None:
     """A turn whose test is unclaimed from now on."""
     world.write("src/g.js", STUB.replace("exports.f", "exports.g"))
-    assert settled(world, PLAIN, 'exports.f = () => "IV";\n').accepted
+    verdict = settle(world, 'exports.f = () => "IV";\n')
+    assert verdict.accepted, verdict
 
 
 def test_a_later_turn_does_not_hollow_out_what_was_proven(world: World) -> None:

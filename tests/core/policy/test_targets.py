@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.policy.reds import apart, covers, owners
+from verdigris.core.policy.next_move import apart, covers, owners
 from verdigris.core.state import Claim
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cli import DEAF_TO
+from support.sameruns import same_runs, shared_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,4 +21,11 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("VIRTUAL_ENV", sys.prefix)
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def runs_once(forked_runs: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Several files audit the same small history, and some of them more than once."""
+    with same_runs(shared_reports(tmp_path_factory)):
         yield

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -99,3 +101,41 @@ def test_the_first_commit_of_all_is_judged_against_nothing(tmp_path: Path) -> No
     one = last(begin(tmp_path / "repo"))
     assert one.outcome is AuditOutcome.TEST_DRIVEN
     assert "+def add(a, b):" in one.reds[0].stub
+
+
+MEASURED = """\
+from pathlib import Path
+
+from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.units import Selection
+
+(one,) = audit(Path(), AuditRequest(Selection("HEAD~"))).units
+peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]
+print(one.outcome, int(peak) // 1024)
+"""
+
+
+def test_large_files_of_a_commit_are_never_in_memory_as_a_whole(tmp_path: Path) -> None:
+    """In the tree as data, among the tests, and as what LFS keeps; the worktree has none of them."""
+    repo = begin(tmp_path / "repo")
+    large = 128 << 20
+    for path in ("data.bin", "tests/data.bin", "fetched"):
+        (repo.root / path).touch()
+        os.truncate(repo.root / path, large)
+    oid = subprocess.run(
+        ["sha256sum", "fetched"], cwd=repo.root, capture_output=True, check=True, text=True
+    ).stdout.split()[0]
+    kept = repo.root / ".git" / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    kept.parent.mkdir(parents=True)
+    (repo.root / "fetched").rename(kept)
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize {large}\n"
+    files = {".gitattributes": "*.big filter=lfs\n", "fetched.big": pointer}
+    add_commit(repo, "sub", {**files, "calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
+    add_commit(repo, "without", {"data.bin": None, "tests/data.bin": None, "fetched.big": None})
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED], cwd=repo.root, capture_output=True, check=True, text=True
+    )
+    outcome, megabytes = done.stdout.split()
+    assert outcome == "test-driven"
+    # An audit of small files takes about 75 MB, and 10 more where our own modules are compiled first.
+    assert int(megabytes) < large >> 20

@@ -38,6 +38,7 @@ UNIT = UnitReport(
     environment="present",
     seconds=1.25,
     paths=("calc.py", "tests/test_calc.py"),
+    passing=("tests/test_calc.py::test_add",),
 )
 REPORT = AuditReport("main..HEAD", "b" * 40, "a" * 40, (UNIT,), version="0.1", settings={"env": "present"})
 
@@ -48,6 +49,11 @@ def test_a_report_reads_back_as_it_was_written() -> None:
 
 def test_a_unit_reads_back_as_it_was_written() -> None:
     assert parse_unit(json.loads(json.dumps(render_unit(UNIT)))) == UNIT
+
+
+def test_ids_that_many_units_name_are_in_memory_once() -> None:
+    one, two = (parse_unit(json.loads(json.dumps(render_unit(UNIT)))) for _ in range(2))
+    assert one.passing[0] is two.passing[0]
 
 
 def test_each_field_of_a_unit_is_written_though_it_is_empty() -> None:

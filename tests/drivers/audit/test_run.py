@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
 from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.suite import TestRuns
 from verdigris.drivers.audit.units import Selection
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.audit.report import AuditReport, UnitReport
 
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.timeout(400), pytest.mark.usefixtures("runs_once")]
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
 
 
 @pytest.fixture(scope="module")
-def judged(history: GitRepo) -> AuditReport:
+def judged(history: GitRepo, runs_once: None) -> AuditReport:
     return audit(history.root, AuditRequest(Selection(f"HEAD~{len(CHANGES)}..HEAD")))
 
 
@@ -129,4 +130,73 @@ def test_a_test_file_that_disturbs_another_one_is_told(tmp_path: Path) -> None:
     add_commit(repo, "a test that replaces what others import", {"tests/test_aaa.py": spoils})
     audit(repo.root, AuditRequest(Selection("HEAD~1")))
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"))).units
-    assert "unstable: tests/test_add.py::test_add both passes and fails on one tree" in one.notes
+    assert "flaky: tests/test_add.py::test_add both passes and fails on one tree" in one.notes
+
+
+FLAKY_TEST = """\
+import os
+
+from calc import add
+
+
+def test_weather():
+    assert add(1, 1) == 2
+    assert os.environ["WEATHER"] == "fair"
+"""
+
+
+class Weather:
+    """What the outside of the room is like in each run: tests see it by a variable."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *runs: str) -> None:
+        self.left = list(runs)
+        self.monkeypatch = monkeypatch
+        run, suite = TestRuns.run, TestRuns.suite
+
+        def change_and_run(runs: TestRuns, *given: Any) -> Any:
+            self.change()
+            return run(runs, *given)
+
+        def change_and_run_all(runs: TestRuns, *given: Any, **said: Any) -> Any:
+            self.change()
+            return suite(runs, *given, **said)
+
+        monkeypatch.setattr(TestRuns, "run", change_and_run)
+        monkeypatch.setattr(TestRuns, "suite", change_and_run_all)
+
+    def change(self) -> None:
+        self.monkeypatch.setenv("WEATHER", self.left.pop(0) if self.left else "fair")
+
+
+def begin_outside(root: Path) -> GitRepo:
+    repo = begin(root)
+    config = "stacks:\n  - {root: ., language: python}\nroom: {env: [WEATHER]}\n"
+    add_commit(repo, "the weather is seen", {"tdd.yaml": config})
+    return repo
+
+
+def test_a_red_that_does_not_repeat_is_flaky_and_blames_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = begin_outside(tmp_path / "repo")
+    source = ADD.replace("a + b", "b + a")
+    add_commit(repo, "by chance", {"calc.py": source, "tests/test_weather.py": FLAKY_TEST})
+    Weather(monkeypatch, "fair", "fair", "foul", "fair")
+    (one,) = audit(repo.root, AuditRequest(Selection("HEAD"), whole=True)).units
+    assert (one.outcome, [(red.why, red.valid) for red in one.reds]) == (
+        AuditOutcome.UNVERIFIED,
+        [("flaky", False)],
+    )
+    assert "tests/test_weather.py::test_weather is flaky" in one.why
+
+
+def test_a_regression_that_does_not_repeat_blames_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = begin_outside(tmp_path / "repo")
+    add_commit(repo, "a test", {"tests/test_weather.py": FLAKY_TEST})
+    add_commit(repo, "in two steps", {"calc.py": "def add(a, b):\n    sum = a\n    return sum + b\n"})
+    Weather(monkeypatch, "fair", "foul", "fair")
+    (one,) = audit(repo.root, AuditRequest(Selection("HEAD"), whole=True)).units
+    assert one.outcome is AuditOutcome.REFACTOR, one.why
+    assert "flaky: tests/test_weather.py::test_weather both passes and fails on one tree" in one.notes

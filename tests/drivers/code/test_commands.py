@@ -21,14 +21,14 @@ from support.code_sessions import (
     session_after,
     turn,
 )
+from support.watchers import ignore_event
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.commands import COMMANDS, CommandAnswer, Dialogue, run_command
 from verdigris.drivers.code.facts import describe_usage
-from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
-from verdigris.drivers.happenings import ignore_event
+from verdigris.drivers.code.settings import Sweep
 
 if TYPE_CHECKING:
     from pathlib import Path

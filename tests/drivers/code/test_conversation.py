@@ -4,7 +4,6 @@ from verdigris.drivers.code.conversation import (
     INSTRUCTION_CHARACTERS,
     Conversation,
     Essentials,
-    close_calls,
     compact,
     pin_prefix,
     reply_message,
@@ -48,13 +47,6 @@ def test_every_prompt_begins_with_the_prompt_before_it() -> None:
 def test_a_reply_goes_back_with_calls_that_any_server_reads() -> None:
     sent = reply_message(ModelReply("hm", (ToolCall("a", "search", '{"te'), ToolCall("a", "search", "{}"))))
     assert [(call.id, call.arguments) for call in sent.calls] == [("a", "{}"), ("a_2", "{}")]
-
-
-def test_open_calls_are_answered_before_anything_else_is_said() -> None:
-    cut = START.add(Message("assistant", "", (ToolCall("a", "search", "{}"), ToolCall("b", "search", "{}"))))
-    closed = close_calls(cut.add(Message("tool", "1", call_id="a")), "cancelled")
-    assert closed.said[-1] == Message("tool", "cancelled", call_id="b")
-    assert close_calls(closed, "again") == closed
 
 
 def test_a_compaction_keeps_task_law_plan_and_verdicts_word_for_word_and_the_prefix_as_it_was() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from verdigris.core.actions import Deny
 from verdigris.core.verdict import Kind, Verdict, footer
-from verdigris.drivers.code.kernel_answers import clip, describe_denial, describe_judgement, in_tools
+from verdigris.drivers.code.conversation import clip, describe_denial, describe_judgement, in_tools
 from verdigris.models.request import estimate
 from verdigris.turns.settle import Settlement
 

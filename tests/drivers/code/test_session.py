@@ -28,10 +28,10 @@ from support.patience import no_pauses
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Accepted, Characterized, Repair, decode
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.code.grants import Sweep
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.code.session_start import check_plan
+from verdigris.drivers.code.settings import Sweep
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,
@@ -43,7 +43,7 @@ from verdigris.drivers.happenings import (
     ToolCalled,
     TurnJudged,
 )
-from verdigris.drivers.players import check_players
+from verdigris.models.casting import check_players
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.corpora import export, files_below, gather_triples, prove_sub
+from support.late_imports import needs
 from support.small_disk import fill_disk, small_disk
 from support.turns import CALC, SUB
 from verdigris.core.errors import StorageError, UserError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from support.turns import World
 
-pytest.importorskip("detect_secrets", reason="the extra verdigris[corpus] is not installed")
+pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 TOKEN = "ghp_" + "x7" * 18
 
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.corpora import export, files_below
+from support.late_imports import needs
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
+from verdigris.drivers.corpus.contents import open_objects
 from verdigris.drivers.corpus.formats import triples
 from verdigris.drivers.corpus.formats.triples import json_line
 from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, replay_triple, verify_corpus
-from verdigris.drivers.corpus.tree_objects import open_objects
 from verdigris.drivers.corpus.triple import render_triple
 from verdigris.storage.repository import find_repository
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from support.turns import World
     from verdigris.drivers.corpus.triple import Triple
 
-pytest.importorskip("detect_secrets", reason="the extra verdigris[corpus] is not installed")
+pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 
 
 @pytest.mark.parametrize("form", ["triples", "swebench", "parquet"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.corpora import made_triple
+from support.late_imports import needs
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
@@ -18,7 +19,7 @@ from verdigris.models.protocol import Message, ToolCall
 if TYPE_CHECKING:
     from verdigris.drivers.corpus.triple import Triple
 
-pytest.importorskip("detect_secrets", reason="the extra verdigris[corpus] is not installed")
+pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not installed")
 GITHUB = "ghp_" + "a1B2" * 9
 AWS = "AKIA" + "QWERTY7UIOPASDFG"
 SHA = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

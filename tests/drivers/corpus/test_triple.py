@@ -28,7 +28,7 @@ def test_the_json_form_has_every_field_and_the_split() -> None:
     told = render_triple(made_triple())
     assert told["schema"] == "verdigris.triple/1"
     assert told["reds"][0]["place"] == "tests/test_sub.py:5"
-    assert told["author"] == {"role": "agent", "client": "claude", "context": "s1", "model": ""}
+    assert told["author"] == {"role": "agent", "client": "claude", "context": "s1", "model": "", "name": ""}
     assert {"scrubbed", "remote", "split"} <= told.keys()
 
 

@@ -24,9 +24,9 @@ from support.openai_server import Stall, rate_limited, serving
 from verdigris.core.actions import Deny
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.state import Phase, Stage
-from verdigris.drivers.cycle.coder_turn import resume, rule_on_bug
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.frame import identity_of
+from verdigris.drivers.cycle.stages import resume, rule_on_bug
 from verdigris.drivers.happenings import CycleBegan, Refused, StepEnded, Told
 from verdigris.turns.settle import Settlement, settle
 

@@ -31,9 +31,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import SpecStatusSet
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase, Stage
-from verdigris.drivers.cycle.coder_turn import abort, resume, rule_on_bug
 from verdigris.drivers.cycle.completion import verify
-from verdigris.drivers.cycle.stages import start
+from verdigris.drivers.cycle.stages import abort, resume, rule_on_bug, start
 from verdigris.drivers.cycle.validation.judgement import Judgement
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.storage.project import open_project

@@ -11,8 +11,7 @@ import pytest
 
 from support.fleets import FakeFleet, Watched, folder_content, is_alive, parent_of, wait_for
 from verdigris.core.errors import ToolMissing
-from verdigris.drivers.fleet.engines import LocalEngine, RayEngine
-from verdigris.drivers.fleet.run import prepare_units, run_fleet
+from verdigris.drivers.fleet.run import LocalEngine, RayEngine, prepare_units, run_fleet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +75,7 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     def absent(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("verdigris.drivers.fleet.engines.import_module", absent)
+    monkeypatch.setattr("verdigris.drivers.fleet.run.import_module", absent)
     with pytest.raises(ToolMissing) as refused:
         RayEngine()
     assert "verdigris[fleet]" in (refused.value.hint or "")

@@ -16,9 +16,8 @@ import pytest
 from support.fleets import FakeFleet, Watched, folder_content, is_alive, wait_for
 from support.small_disk import fill_disk, small_disk
 from verdigris.core.errors import StorageError, UserError
-from verdigris.drivers.fleet.engines import LocalEngine
 from verdigris.drivers.fleet.result_folder import ResultFolder
-from verdigris.drivers.fleet.run import FleetRequest, prepare_units, run_fleet
+from verdigris.drivers.fleet.run import FleetRequest, LocalEngine, prepare_units, run_fleet
 from verdigris.drivers.fleet.unit import UnitEnd, UnitOutcome
 
 if TYPE_CHECKING:
@@ -142,7 +141,7 @@ def test_a_fleet_whose_parent_is_killed_goes_on_to_the_same_folder(fleet: FakeFl
     script = (
         "import sys\nfrom pathlib import Path\n"
         "from support.fleets import Watched\n"
-        "from verdigris.drivers.fleet.engines import LocalEngine\n"
+        "from verdigris.drivers.fleet.run import LocalEngine\n"
         "from verdigris.drivers.fleet.run import FleetRequest, prepare_units, run_fleet\n"
         f"asked = FleetRequest(Path({str(asked.tasks)!r}), Path({str(asked.out)!r}), tdd={asked.tdd!r})\n"
         "run_fleet(asked, prepare_units(asked), LocalEngine(2), Watched())\n"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from verdigris.core.state import PassedStep
-from verdigris.drivers.judges.step import SuiteStanding
+from verdigris.drivers.edits import SuiteStanding
 from verdigris.drivers.machine.history import SENT_BACK, UPHELD, MachineCommit, position
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
 

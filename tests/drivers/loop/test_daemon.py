@@ -18,8 +18,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnded
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.daemon import Clock, Daemon, open_daemon
-from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant, occupy
+from verdigris.drivers.loop.daemon import Daemon, DaemonClock, open_daemon
+from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant, occupy
 from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening
-    from verdigris.drivers.loop.occupancy import Occupant
+    from verdigris.drivers.loop.open_program import Occupant
 
 pytestmark = pytest.mark.usefixtures("apart")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -55,7 +55,7 @@ class Night:
 
     def make(self) -> Night:
         home = open_project(self.root, Actor())
-        clock = Clock(lambda: self.now, self._sleep)
+        clock = DaemonClock(lambda: self.now, self._sleep)
         with occupy(home.repo, DAEMON):
             Daemon(self.root, self.happenings.append, timedelta(minutes=30), self._play, clock).make()
         return self

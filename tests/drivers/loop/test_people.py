@@ -10,7 +10,7 @@ import pytest
 
 from support.gitrepo import GitRepo
 from support.loops import HONEST, NAME, PROGRAM, make_loop
-from verdigris.drivers.happenings import Noted
+from verdigris.drivers.happenings import IterationDone, Noted
 from verdigris.drivers.loop import open_program
 from verdigris.drivers.loop.branches.memory import BRANCH
 from verdigris.drivers.loop.branches.remote import GitRemote
@@ -77,11 +77,14 @@ def test_a_pause_in_the_state_file_holds_until_it_is_taken_out_there(tmp_path: P
     )
     ended = world.run(1)
     assert (ended.outcome, ended.why) == ("paused", "holiday"), ended
+    assert [one.status for one in world.state.iterations] == ["accepted"]
     assert read_machine_state(world.text)["Paused"] == "true"
     edit(world, tmp_path / "b", "| Paused | true |", "| Paused | false |")
     assert world.run(1).steps == 1
     rows = read_machine_state(world.text)
     assert (rows["Paused"], rows["Pause Reason"], rows["Iteration Count"]) == ("false", "", "2")
+    assert [one.status for one in world.state.iterations] == ["accepted", "accepted"]
+    assert world.of(IterationDone)[-1].harness == ("passing", "passing")
 
 
 def test_a_target_that_a_person_lowers_is_met(tmp_path: Path) -> None:

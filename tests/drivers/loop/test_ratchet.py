@@ -80,16 +80,14 @@ def find(items, wanted):
     return -1
 """
 BINARY = """\
+from bisect import bisect_left
+
+
 def find(items, wanted):
-    low, high = 0, len(items)
-    while low < high:
-        middle = (low + high) // 2
-        if items[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < len(items) and items[low] == wanted else -1
+    at = bisect_left(items, wanted)
+    return at if at < len(items) and items[at] == wanted else -1
 """
+"""Without a loop of its own: a change that asks whether tests notice it would run until its time is up."""
 KEPT = """\
 _FOUND = {}
 
@@ -148,14 +146,14 @@ def test_what_is_strictly_better_everywhere_is_kept(world: PlayedLoop) -> None:
 
 def test_an_optimizer_brings_no_line_that_no_test_runs(world: PlayedLoop) -> None:
     shortcut = BINARY.replace(
-        "    low, high", "    if len(items) > 99 and items[0] > wanted:\n        return -2\n    low, high"
+        "    at = ", "    if len(items) > 99 and items[0] > wanted:\n        return -2\n    at = "
     )
     faster = edit("perf", "halve the range", {"search.py": shortcut}, improvement="halve the range each time")
     world.plays({"step-26-optimizer": [faster] * 3})
     world.run()
     (ended,) = world.state.iterations
     assert ended.status != "accepted"
-    assert "1 statements are not run, 0 were not (search.py:3)" in world.of(Refused)[0].why
+    assert "1 statements are not run, 0 were not (search.py:6)" in world.of(Refused)[0].why
     assert world.subjects() == []
 
 

@@ -33,7 +33,6 @@ from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import (
     Asked,
-    IterationDone,
     Noted,
     PhaseBegan,
     Refused,
@@ -67,7 +66,9 @@ def refusals(world: PlayedLoop) -> list[str]:
     return [one.why for one in world.of(Refused)]
 
 
-def test_each_iteration_pins_one_behaviour_in_one_commit(world: PlayedLoop) -> None:
+def test_each_iteration_pins_one_behaviour_in_one_commit_and_each_step_tells_how_it_ended(
+    world: PlayedLoop,
+) -> None:
     ended = world.run(2)
     assert (ended.outcome, ended.steps) == ("limit", 2), ended
     assert world.subjects() == [
@@ -88,6 +89,16 @@ def test_each_iteration_pins_one_behaviour_in_one_commit(world: PlayedLoop) -> N
     assert world.repo.git("show", "main:port.py") == ""
     assert "| Iteration Count | 2 |" in world.text
     assert "### tests/test_port.py::test_last_is_the_last_item  ·  gen 2" in world.text
+    steps = [(one.role, one.outcome, one.prompt, one.cached, one.completion) for one in world.of(StepEnded)]
+    one_iteration = [
+        ("test_writer", "red", 100, 60, 10),
+        ("code_writer", "green", 100, 60, 10),
+        ("improver", "refactor", 100, 60, 10),
+    ]
+    assert steps == one_iteration * 2
+    assert [one.phase for one in world.of(StepBegan)] == ["red", "green", "refactor"] * 2
+    phases = ["red", "green", "refactor", "commit", "evaluate", "accept"]
+    assert [one.phase for one in world.of(PhaseBegan)] == phases * 2
 
 
 def test_a_program_with_findings_does_not_run_and_says_why(tmp_path: Path) -> None:
@@ -126,13 +137,24 @@ def test_four_tests_that_pass_already_end_the_iteration_without_blame(world: Pla
     assert world.file(TESTS) == FIRST.rstrip("\n")
 
 
-def test_a_test_writer_states_what_is_pinned(world: PlayedLoop) -> None:
+def test_what_is_unstated_protected_or_wrong_goes_back_with_the_reason(world: PlayedLoop) -> None:
+    """A test writer states what is pinned; no role touches what the program protects."""
     unstated = {key: value for key, value in json.loads(PIN_FIRST).items() if key != "pin"}
-    world.plays(step_21_test_writer=[json.dumps(unstated), PIN_FIRST])
+    gamed = edit(
+        "feat", "a better measure", {"port.py": FIRST_CODE, "measure.py": "print('{\"metric\": 9}')\n"}
+    )
+    world.plays(
+        step_21_test_writer=[json.dumps(unstated), PIN_FIRST],
+        step_22_code_writer=[gamed, BAD_CODE, MAKE_FIRST],
+    )
     world.run()
-    (why,) = refusals(world)
-    assert why.startswith("`pin` does not say target, behaviour, source, assertions")
+    without_pin, on_protected, failed = refusals(world)
+    assert without_pin.startswith("`pin` does not say target, behaviour, source, assertions")
+    assert "measure.py" in on_protected
+    assert "unproven" in failed or "red" in failed
     assert statuses(world) == ["accepted"]
+    assert world.state.iterations[0].metric == 1
+    assert world.file("port.py") == FIRST_CODE.rstrip("\n")
 
 
 def test_junk_from_the_model_is_an_error_and_pauses_the_program_in_the_end(world: PlayedLoop) -> None:
@@ -151,14 +173,6 @@ def test_junk_from_the_model_is_an_error_and_pauses_the_program_in_the_end(world
 
 
 # -- green ------------------------------------------------------------------------------------
-
-
-def test_an_attempt_that_fails_goes_back_with_the_failure(world: PlayedLoop) -> None:
-    world.plays(step_22_code_writer=[BAD_CODE, MAKE_FIRST])
-    world.run()
-    assert "unproven" in refusals(world)[0] or "red" in refusals(world)[0]
-    assert statuses(world) == ["accepted"]
-    assert world.file("port.py") == FIRST_CODE.rstrip("\n")
 
 
 def test_after_three_attempts_a_wrong_test_is_revised_by_its_source(world: PlayedLoop) -> None:
@@ -196,7 +210,9 @@ def test_whoever_says_that_the_test_is_wrong_is_heard_at_once(world: PlayedLoop)
     assert world.file(TESTS) == FIRST.rstrip("\n")
 
 
-def test_a_right_test_stands_and_five_failures_block_it(world: PlayedLoop) -> None:
+def test_a_right_test_that_fails_five_times_is_blocked_and_left_when_a_person_resumes(
+    world: PlayedLoop,
+) -> None:
     world.plays(
         step_22_code_writer=[BAD_CODE] * 3,
         step_23_test_writer=[stop("test-is-right", "reference.md says so")],
@@ -213,15 +229,6 @@ def test_a_right_test_stands_and_five_failures_block_it(world: PlayedLoop) -> No
     assert "| Pause Reason | td-stuck: first |" in world.text
     assert '@pytest.mark.skip(reason="blocked: first: 5 attempts failed' in world.file(TESTS)
     assert world.subjects() == [f"[Autoloop: {NAME}] Iteration 1: blocked: first is the first item"]
-
-
-def test_a_resumed_program_leaves_what_is_blocked_and_pins_something_else(world: PlayedLoop) -> None:
-    world.plays(
-        step_22_code_writer=[BAD_CODE] * 3,
-        step_23_test_writer=[stop("test-is-right", "reference.md says so")],
-        step_24_code_writer=[BAD_CODE] * 2,
-    )
-    world.run(3)
     write(world, world.text.replace("| Paused | true |", "| Paused | false |"))
     blocked = world.file(TESTS) + "\n"
     last = blocked + "\n\ndef test_last_is_the_last_item():\n    assert port.last([3, 4]) == 4\n"
@@ -298,16 +305,6 @@ def test_a_target_that_is_met_completes_the_program(tmp_path: Path) -> None:
     assert "| Completed | true |" in world.text
 
 
-def test_no_role_touches_what_the_program_protects(world: PlayedLoop) -> None:
-    gamed = edit(
-        "feat", "a better measure", {"port.py": FIRST_CODE, "measure.py": "print('{\"metric\": 9}')\n"}
-    )
-    world.plays(step_22_code_writer=[gamed, MAKE_FIRST])
-    world.run()
-    assert "measure.py" in refusals(world)[0]
-    assert world.state.iterations[0].metric == 1
-
-
 # -- CI ---------------------------------------------------------------------------------------
 
 
@@ -350,16 +347,6 @@ def test_the_same_failure_twice_pauses_the_program(tmp_path: Path) -> None:
 # -- people -----------------------------------------------------------------------------------
 
 
-def test_a_person_pauses_and_resumes_in_the_state_file(world: PlayedLoop) -> None:
-    world.run()
-    write(world, world.text.replace("| Paused | false |", "| Paused | true |"))
-    assert (world.run().outcome, statuses(world)) == ("paused", ["accepted"])
-    write(world, world.text.replace("| Paused | true |", "| Paused | false |"))
-    world.run()
-    assert statuses(world) == ["accepted", "accepted"]
-    assert world.of(IterationDone)[-1].harness == ("passing", "passing")
-
-
 def write(world: PlayedLoop, text: str) -> None:
     """As a person does: in a checkout of the memory branch."""
     place = world.root.parent / "memory"
@@ -373,21 +360,6 @@ def write(world: PlayedLoop, text: str) -> None:
 def records(world: PlayedLoop) -> list[Event]:
     log = open_project(world.root, Actor(client="test")).log
     return [event for one in log.records() if (event := decode(one.type, one.data)) is not None]
-
-
-def test_each_step_tells_how_it_ended_and_what_it_used(tmp_path: Path) -> None:
-    world = make_loop(tmp_path / "project")
-    world.run()
-    ended = [(one.role, one.outcome, one.prompt, one.cached, one.completion) for one in world.of(StepEnded)]
-    assert ended == [
-        ("test_writer", "red", 100, 60, 10),
-        ("code_writer", "green", 100, 60, 10),
-        ("improver", "refactor", 100, 60, 10),
-    ]
-    assert [one.phase for one in world.of(StepBegan)] == ["red", "green", "refactor"]
-    assert [one.phase for one in world.of(PhaseBegan)] == [
-        *("red", "green", "refactor", "commit", "evaluate", "accept"),
-    ]
 
 
 PRICED = "code: {prices: {input: 1000.0, cached: 0.0, output: 0.0}}\n"

@@ -8,7 +8,7 @@ import pytest
 
 from verdigris.drivers.loop.programs.discovery import FoundProgram
 from verdigris.drivers.loop.programs.program import read_program
-from verdigris.drivers.loop.schedule import WaitingProgram, choose_due, due_document
+from verdigris.drivers.loop.survey import WaitingProgram, choose_due, due_document
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
 

@@ -10,9 +10,9 @@ import pytest
 from support.loops import NAME, make_loop
 from verdigris.core.records import Actor
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.occupancy import RUN, occupy
-from verdigris.drivers.loop.open_program import now_ms
+from verdigris.drivers.loop.open_program import RUN, occupy
 from verdigris.drivers.loop.survey import survey_programs
+from verdigris.storage.log.log import now_ms
 from verdigris.storage.project import open_project
 from verdigris.views.loop import status_lines
 

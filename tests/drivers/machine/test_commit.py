@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.machines import make_kata, stop
-from verdigris.drivers.happenings import ignore_event
+from support.watchers import ignore_event
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import cycle_message
 from verdigris.drivers.machine.open_machine import open_machine

@@ -10,9 +10,10 @@ import pytest
 from support.gitrepo import make_repo
 from support.machines import HONEST, KATA, TALK, Kata, make_kata, recording
 from support.turns import QUICK
+from support.watchers import ignore_event
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.happenings import Noted, ignore_event
+from verdigris.drivers.happenings import Noted
 from verdigris.drivers.machine.open_machine import open_machine, place
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository

@@ -19,9 +19,10 @@ from support.machines import (
     recording,
     stop,
 )
+from support.watchers import ignore_event
 from verdigris.core.errors import ModelUnavailable, UserError
 from verdigris.core.events import TestBug, TestBugClosed, decode
-from verdigris.drivers.happenings import Noted, Refused, RunBegan, StepEnded, ignore_event
+from verdigris.drivers.happenings import Noted, Refused, RunBegan, StepEnded
 from verdigris.drivers.machine.open_machine import open_machine
 
 if TYPE_CHECKING:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sys
+import sysconfig
 import textwrap
 import time
 from dataclasses import replace
@@ -14,23 +16,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, CONFIG, SUB, TEST_SUB, World, make_world
+from support.turns import CALC, CONFIG, SUB, TEST_ADD, World, make_world
 from support.warming import Warmth, ended, folders, ready, until
-from verdigris import sandbox
+from verdigris.core.events import TestRun
 from verdigris.core.report import RunEnd, Status
-from verdigris.execution.resident import borrowed_child, headstart, resident
-from verdigris.execution.room.rooms import terms_of
+from verdigris.execution.resident import borrowed_child, forkserver, headstart, resident
+from verdigris.execution.rooms import terms_of
 from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
+from verdigris.runners.python import BOOTSTRAP
+from verdigris.sandbox import child
 from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
 
     from verdigris.core.report import TestReport
 
+    Run: TypeAlias = Callable[[World, Warmth, str], TestReport]
+
 pytestmark = pytest.mark.skipif(
-    not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
 )
 
 
@@ -86,11 +93,27 @@ def called(world: World, *names: str, timeout: float | None = None) -> TestRepor
 
 def both(world: World, warmth: Warmth, *names: str) -> TestReport:
     """The warm run's report, which is the cold one's but for what is measured."""
-    found = called(world, *names)
-    assert warmth.taken[-1], "it was made cold"
+    found = called_warm(world, warmth, *names)
     os.environ["VERDIGRIS_WARM"] = "0"
     cold = called(world, *names)
     os.environ["VERDIGRIS_WARM"] = "1"
+    return same(found, cold)
+
+
+def cold_then_warm(world: World, warmth: Warmth, *names: str) -> TestReport:
+    """The same in a new world, whose first run is cold."""
+    cold = called(world, *names)
+    ready(world)
+    return same(called_warm(world, warmth, *names), cold)
+
+
+def called_warm(world: World, warmth: Warmth, *names: str) -> TestReport:
+    found = called(world, *names)
+    assert warmth.taken[-1], "it was made cold"
+    return found
+
+
+def same(found: TestReport, cold: TestReport) -> TestReport:
     for one, other in zip(_shown(found), _shown(cold), strict=True):
         assert one == other
     return found
@@ -101,10 +124,12 @@ def _shown(report: TestReport) -> list[object]:
     return [*(replace(result, duration_ms=0, output="") for result in report.results), *how]
 
 
-def tried(world: World, warmth: Warmth, body: str) -> TestReport:
-    name = "tests/test_it.py"
-    world.write(name, "def test_it():\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n")
-    return both(world, warmth, name)
+IT = "tests/test_it.py"
+
+
+def tried(world: World, warmth: Warmth, body: str, run: Run = both) -> TestReport:
+    world.write(IT, "def test_it():\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n")
+    return run(world, warmth, IT)
 
 
 def _is_gone(pid: int) -> bool:
@@ -117,26 +142,24 @@ def failures(report: TestReport) -> list[str]:
     ]
 
 
-def test_the_first_run_is_cold_and_the_next_ones_are_warm(alone: World, warmth: Warmth) -> None:
-    alone.write("tests/test_sub.py", TEST_SUB)
-    assert [r.red for r in alone.test("tests/test_sub.py").tests] == ["valid"]
+def test_the_first_run_is_cold_the_next_ones_are_warm_and_a_verdict_is_cold(
+    alone: World, warmth: Warmth
+) -> None:
+    alone.green()
+    assert [test.red for test in alone.events(TestRun) if isinstance(test, TestRun)][-1] == "valid"
     alone.write("calc.py", CALC + SUB)
     assert alone.test("tests/test_sub.py").passed
     assert warmth.taken == [True, True]
-
-
-def test_a_verdict_is_cold(alone: World, warmth: Warmth) -> None:
-    alone.green()
-    alone.write("calc.py", CALC + SUB)
-    before = len(warmth.taken)
-    assert alone.settle().verdict.accepted
-    assert warmth.taken[before:] == []
-
-
-def test_the_configuration_switches_it_off(alone: World, warmth: Warmth) -> None:
+    headstart.begin(str(alone.root), warm=True)
+    try:
+        assert alone.settle().verdict.accepted
+    finally:
+        headstart.cancel()
+    assert warmth.taken == [True, True], "nor does a verdict take the process that waits for it"
     alone.write("tdd.yaml", CONFIG + "warm: false\n")
+    alone.write("tests/test_add.py", TEST_ADD + "# run again\n")
     assert alone.test("tests/test_add.py").passed
-    assert warmth.taken == []
+    assert warmth.taken == [True, True], "the configuration switches it off"
 
 
 WRITER = """
@@ -232,10 +255,8 @@ def served() -> Iterator[int]:
 def test_the_network_is_as_configured(tmp_path: Path, warmth: Warmth, network: str, served: int) -> None:
     world = make_world(tmp_path / "repo", f"room: {{network: {network}}}\n")
     with ended(world):
-        world.test()
-        ready(world)
         connect = f"import socket\nsocket.create_connection(('127.0.0.1', {served}), 5).close()"
-        assert bool(failures(tried(world, warmth, connect))) is (network == "none")
+        assert bool(failures(tried(world, warmth, connect, cold_then_warm))) is (network == "none")
 
 
 def test_every_run_has_a_room_of_its_own(warm: World, warmth: Warmth) -> None:
@@ -247,18 +268,18 @@ def test_every_run_has_a_room_of_its_own(warm: World, warmth: Warmth) -> None:
             left.touch()
     """
     for version in range(2):
-        assert failures(tried(warm, warmth, body + f"\n# {version}")) == []
+        assert failures(tried(warm, warmth, body + f"\n# {version}", called_warm)) == []
 
 
 def test_new_changed_and_deleted_files_are_seen(warm: World, warmth: Warmth) -> None:
     warm.write("more/__init__.py", "VALUE = 1\n")
     body = "import more, calc\nassert more.VALUE == {}\nassert hasattr(calc, 'sub') is {}"
-    assert failures(tried(warm, warmth, body.format(1, "False"))) == []
+    assert failures(tried(warm, warmth, body.format(1, "False"), called_warm)) == []
     warm.write("more/__init__.py", "VALUE = 2\n")
     warm.write("calc.py", CALC + SUB)
-    assert failures(tried(warm, warmth, body.format(2, "True"))) == []
+    assert failures(tried(warm, warmth, body.format(2, "True"), called_warm)) == []
     (warm.root / "more/__init__.py").unlink()
-    assert failures(tried(warm, warmth, body.format(2, "True"))) != []
+    assert failures(tried(warm, warmth, body.format(2, "True"), called_warm)) != []
 
 
 TRICKY = {
@@ -406,9 +427,7 @@ def test_warm_and_cold_agree(tmp_path: Path, warmth: Warmth) -> None:
     files = {path: textwrap.dedent(text).lstrip("\n") for path, text in TRICKY.items()}
     world = make_world(tmp_path / "repo", **files)
     with ended(world):
-        called(world)
-        ready(world)
-        report = both(world, warmth)
+        report = cold_then_warm(world, warmth)
         statuses = {r.native_id.partition("::")[2]: r.status for r in report.results}
         assert set(statuses.values()) == {Status.PASS, Status.FAIL, Status.SKIP, Status.ERROR}
         assert statuses["test_a_module_that_hides_one_of_the_standard_library"] is Status.PASS
@@ -417,20 +436,21 @@ def test_warm_and_cold_agree(tmp_path: Path, warmth: Warmth) -> None:
         assert [error.path for error in report.errors] == ["tests/test_broken.py"]
 
 
-@pytest.mark.parametrize(
-    ("body", "end"),
-    [
-        ("import os\nos._exit(3)", RunEnd.EARLY_EXIT),
-        ("import os\nos._exit(0)", RunEnd.EARLY_EXIT),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", RunEnd.DIED),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", RunEnd.DIED),
-        ("import pytest\npytest.exit('enough', 7)", None),
-        ("raise KeyboardInterrupt", None),
-    ],
+BAD_ENDS = (
+    ("import os\nos._exit(3)", both, RunEnd.EARLY_EXIT),
+    ("import os\nos._exit(0)", called_warm, RunEnd.EARLY_EXIT),
+    ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", both, RunEnd.DIED),
+    ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", called_warm, RunEnd.DIED),
+    ("import pytest\npytest.exit('enough', 7)", both, None),
+    ("raise KeyboardInterrupt", both, None),
 )
-def test_bad_ends_are_told_as_they_are(warm: World, warmth: Warmth, body: str, end: RunEnd | None) -> None:
-    report = tried(warm, warmth, body)
-    assert end in {None, report.ended}
+
+
+def test_bad_ends_are_told_as_they_are(warm: World, warmth: Warmth) -> None:
+    """After each of them the next run is made warm, too."""
+    for body, run, end in BAD_ENDS:
+        report = tried(warm, warmth, body, run)
+        assert end in {None, report.ended}
     assert warm.test("tests/test_add.py").passed
     assert warmth.taken[-1]
 
@@ -499,17 +519,74 @@ def test_another_environment_is_another_resident(
     assert warmth.taken == [False, True]
 
 
+PATH_SEEN = """
+import sys
+def test_path():
+    raise ValueError(repr(sys.path))
+"""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lib",
+        "{root}/lib:{site}:",
+        "{root}/lib:{root}:{root}/lib/../lib:/nowhere",
+        "{outside}:lib:{root}/tests",
+    ],
+)
+def test_the_path_is_that_of_a_cold_run(
+    world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str
+) -> None:
+    world.write("lib/elsewhere.py", "")
+    world.write("tests/test_path.py", PATH_SEEN)
+    site = sysconfig.get_path("purelib")
+    monkeypatch.setenv("PYTHONPATH", path.format(root=world.root, site=site, outside=tmp_path))
+    with ended(world):
+        report = cold_then_warm(world, warmth, "tests/test_path.py")
+        assert f"'{world.root}/lib'" in failures(report)[0]
+
+
+def test_nothing_of_the_project_is_on_the_path_of_the_resident_itself(
+    world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The modules that it loads are the environment's, and nobody's whom the runs are to tell about."""
+    world.write("lib/sitecustomize.py", "")
+    world.write("tests/test_path.py", PATH_SEEN)
+    monkeypatch.setenv("PYTHONPATH", f"lib:{tmp_path}:{world.root}")
+    with ended(world):
+        called(world, "tests/test_path.py")
+        ready(world)
+        [folder] = folders(world)
+        keeper = int((folder / "lock").read_text())
+        [program] = Path(f"/proc/{keeper}/task/{keeper}/children").read_text().split()
+        started = Path(f"/proc/{program}/environ").read_bytes().split(b"\0")
+        assert f"PYTHONPATH={tmp_path}".encode() in started
+        called(world, "tests/test_path.py")
+    assert warmth.taken[-1] is False, "what lib/sitecustomize.py does is known to a cold run only"
+
+
 def test_a_changed_lock_file_ends_it(alone: World, warmth: Warmth) -> None:
+    keys = [key(alone)]
     for name, text in (
         ("uv.lock", "something\n"),
         ("requirements/dev.txt", "something\n"),
         ("requirements/dev.txt", "something else\n"),
     ):
         alone.write(name, text)
-        called(alone, "tests/test_add.py")
-        ready(alone)
-        called(alone, "tests/test_add.py")
-    assert warmth.taken == [False, True] * 3
+        keys.append(key(alone))
+    assert len(set(keys)) == 4
+    called(alone, "tests/test_add.py")
+    ready(alone)
+    called(alone, "tests/test_add.py")
+    assert warmth.taken == [False, True]
+
+
+def key(world: World) -> str:
+    """Of the resident that a run would ask for now."""
+    watched = os.fsdecode((folders(world)[0] / forkserver.WATCHED).read_bytes()).split("\0")
+    argv = (sys.executable, str(BOOTSTRAP))
+    return forkserver._key(terms_of(world.project), argv, str(world.root), watched)
 
 
 def test_the_command_takes_a_warm_process_first(warm: World) -> None:
@@ -524,16 +601,6 @@ def test_the_command_takes_a_warm_process_first(warm: World) -> None:
     finally:
         headstart.cancel()
     assert warm.test("tests/test_add.py").passed
-
-
-def test_a_verdict_does_not_take_it(alone: World) -> None:
-    alone.green()
-    alone.write("calc.py", CALC + SUB)
-    headstart.begin(str(alone.root), warm=True)
-    try:
-        assert alone.settle().verdict.accepted
-    finally:
-        headstart.cancel()
 
 
 OWN_PPRINT = """
@@ -566,7 +633,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     place = tmp_path / "place"
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
-    sandbox.available.cache_clear()
+    child.available.cache_clear()
     world = make_world(tmp_path / "repo")
     try:
         if terms_of(world.project).place != str(place):
@@ -585,12 +652,10 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         until(lambda: not list(place.glob(f"{PREFIX}*")), "a room is left")
         assert str(place) not in Path("/proc/self/mountinfo").read_text()
     finally:
-        sandbox.available.cache_clear()
+        child.available.cache_clear()
 
 
 def test_a_worktree_whose_name_is_any_bytes(tmp_path: Path, warmth: Warmth) -> None:
     world = make_world(tmp_path / "a b \udce9 é")
     with ended(world):
-        called(world)
-        ready(world)
-        assert both(world, warmth).results[0].status is Status.PASS
+        assert cold_then_warm(world, warmth).results[0].status is Status.PASS

@@ -9,7 +9,7 @@ import pytest
 from support.turns import SUB_ID, TEST_SUB, World
 from verdigris.core.report import Status
 from verdigris.execution.resident import headstart
-from verdigris.execution.room.rooms import terms_of
+from verdigris.execution.rooms import terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,12 +11,12 @@ import pytest
 
 from support.turns import World, make_world
 from support.warming import Warmth, ended, folders, ready
-from verdigris import sandbox
 from verdigris.core.report import Status
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.forkserver import own_names
 from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
+from verdigris.sandbox import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 pytestmark = pytest.mark.skipif(
-    not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
 )
 
 PACKAGES = {
@@ -44,8 +44,8 @@ PACKAGES = {
 import sys
 namespaces = sys.modules.get("verdigris_reporter.resident.namespaces")
 if namespaces is not None:
-    called = namespaces._called
-    namespaces._called = lambda name, *words: None if name in {"capset", "prctl"} else called(name, *words)
+    called = namespaces._call
+    namespaces._call = lambda name, *words: None if name in {"capset", "prctl"} else called(name, *words)
 """,
 }
 GOOD = "chunky filters plain reader"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import sys
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.warming import until
-from verdigris import sandbox
 from verdigris.execution.resident import resident
 from verdigris.execution.resident.resident import (
     Resident,
@@ -24,13 +24,14 @@ from verdigris.execution.resident.resident import (
     read_note,
     stop,
 )
-from verdigris.execution.room.room import Terms
+from verdigris.execution.room import Terms
+from verdigris.sandbox import child
 from verdigris.sandbox.syscalls import leave
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(not sandbox.available().ok, reason="no sandbox can be made here")
+pytestmark = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
 
 PROGRAM = """
 import json, os, socket, sys, time
@@ -69,7 +70,7 @@ def private(root: Path) -> Iterator[str]:
 
 def described(private: str, key: str = "one", **fields: Any) -> Resident:
     root = Path(private).parents[3]
-    found = sandbox.available()
+    found = child.available()
     terms = Terms(str(root), str(root / ".git/tdd"), (found.way, found.place), "none", ())
     argv = (sys.executable, "-I", "-S", "-c", PROGRAM)
     given = {"greeting": {"load": []}, **fields}
@@ -129,6 +130,41 @@ def test_one_process_answers_caller_after_caller(private: str) -> None:
     first, second = answered(folder, word="a"), answered(folder, word="b")
     assert (first["word"], second["word"]) == ("a", "b")
     assert first["pid"] == second["pid"] != os.getpid()
+
+
+def test_what_a_caller_leaves_is_held_beyond_its_end_and_not_for_long(private: str) -> None:
+    folder = started(private)
+    answered(folder)
+    found = connect(folder, "one")
+    assert found is not None
+    line, user = found
+    read, write = os.pipe()
+    line.send({"leave": True}, (write,))
+    line.send({"word": "a"})
+    answer = line.receive(10)
+    assert answer is not None
+    assert answer[0]["word"] == "a", "the program hears nothing of it"
+    for number in (user, write):
+        os.close(number)
+    line.close()
+    assert select.select([read], [], [], 0.2)[0] == [], "it was closed at once"
+    assert select.select([read], [], [], 20)[0] == [read]
+    os.close(read)
+
+
+def test_what_one_caller_leaves_is_closed_before_the_next_has_its_answer(private: str) -> None:
+    folder = started(private)
+    read, write = os.pipe()
+    found = connect(folder, "one")
+    assert found is not None
+    line, user = found
+    line.send({"leave": True}, (write,))
+    for number in (user, write):
+        os.close(number)
+    line.close()
+    answered(folder)
+    assert select.select([read], [], [], 0)[0] == [read]
+    os.close(read)
 
 
 def test_where_none_was_started_nobody_answers(private: str) -> None:

@@ -11,7 +11,7 @@ from support import warm_runs
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, make_world
 from verdigris.core.verdict import Kind
 from verdigris.execution.resident import borrowed_child
-from verdigris.sandbox import available
+from verdigris.sandbox.child import available
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,15 +65,41 @@ def test_a_project_that_hides_a_module_of_the_tool_runs_cold(world: World, runs:
     assert not any(test.red == "valid" for test in told.tests)
 
 
-def test_a_path_of_its_own_is_read_by_an_interpreter_of_its_own(
+ELSEWHERE = "import elsewhere\n\n\ndef test_sub():\n    assert elsewhere.ANSWER == 1\n"
+
+
+def test_a_path_of_its_own_is_taken_by_the_fork(
     world: World, runs: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.write("lib/elsewhere.py", "ANSWER = 2\n")
-    world.write(
-        "tests/test_sub.py", "import elsewhere\n\n\ndef test_sub():\n    assert elsewhere.ANSWER == 1\n"
-    )
+    world.write("more/elsewhere.py", "ANSWER = 1\n")
+    world.write("tests/test_sub.py", ELSEWHERE)
+    monkeypatch.setenv("PYTHONPATH", f"{world.root / 'lib'}:{world.root / 'more'}")
+    with warm_runs.warm_runs():
+        told = world.test(SUB_ID)
+    assert runs == [True]
+    assert [test.status for test in told.tests] == ["fail"]
+
+
+def test_a_path_that_hides_a_module_of_the_tool_runs_cold(
+    world: World, runs: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("lib/iniconfig.py", "raise RuntimeError('the project has its own')\n")
+    world.write("tests/test_sub.py", TEST_SUB)
     monkeypatch.setenv("PYTHONPATH", str(world.root / "lib"))
     with warm_runs.warm_runs():
         told = world.test(SUB_ID)
+    assert runs == [True]
+    assert not any(test.red == "valid" for test in told.tests), "the fork was believed"
+
+
+@pytest.mark.parametrize("name", ["sitecustomize.py", "usercustomize/__init__.py"])
+def test_what_an_interpreter_loads_when_it_starts_runs_cold(
+    world: World, runs: list[bool], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    world.write(f"lib/{name}", "import builtins\nbuiltins.ANSWER = 2\n")
+    world.write("tests/test_sub.py", "def test_sub():\n    assert ANSWER == 1\n")
+    monkeypatch.setenv("PYTHONPATH", str(world.root / "lib"))
+    with warm_runs.warm_runs():
+        world.test(SUB_ID)
     assert runs == [False]
-    assert [test.status for test in told.tests] == ["fail"]

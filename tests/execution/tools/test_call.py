@@ -72,36 +72,53 @@ def test_the_room_of_a_tool(tmp_path: Path) -> None:
 def test_a_run_that_does_not_end(tmp_path: Path) -> None:
     present()
     config = "stacks:\n  - {root: ., language: node, runner: node-test}\n"
-    text = 'require("node:test")("hangs", () => { for (;;); });\n'
+    text = (
+        'require("node:test")("hangs", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));\n'
+    )
     world = make_tool_world(tmp_path / "demo", config, {"package.json": "{}", "test/a.test.js": text})
     report = execute(world.project, TestRequest((), timeout=1.5))
     assert report.ended is RunEnd.TIMEOUT
 
 
-@pytest.mark.slow
-def test_a_command_with_the_runners_arguments(tmp_path: Path) -> None:
-    present()
-    config = """\
+COMMAND_FOR = """\
 stacks:
   - root: .
     language: node
-    runner: vitest
+    runner: {runner}
     test_command_for:
-      test/e2e/**: ["sh", "-c", "MARK=set exec node node_modules/vitest/vitest.mjs {args}"]
+      test/e2e/**: ["sh", "-c", "MARK=set exec node {{args}}"]
 """
-    e2e = """\
-import { expect, it } from "vitest";
-it("is told", () => { expect(process.env.MARK).toBe("set"); });
-"""
-    world = make_tool_world(
-        tmp_path / "demo", config, {**NODE, "test/e2e/a.test.js": e2e}, installed("vitest@2")
-    )
+
+
+def test_a_command_with_the_runners_arguments(tmp_path: Path) -> None:
+    present()
+    head = 'const { test: it } = require("node:test");\nconst { equal } = require("node:assert");\n'
+    files = {
+        "package.json": "{}",
+        "test/add.test.js": head + 'it("adds", () => { equal(process.env.MARK, undefined); });\n',
+        "test/e2e/a.test.js": head + 'it("is told", () => { equal(process.env.MARK, "set"); });\n',
+    }
+    world = make_tool_world(tmp_path / "demo", COMMAND_FOR.format(runner="node-test"), files)
     passing = {"test/add.test.js::adds": Status.PASS, "test/e2e/a.test.js::is told": Status.PASS}
     whole = execute(world.project, TestRequest(()))
     assert statuses(whole) == passing
     assert statuses(execute(world.project, TestRequest(tuple(passing)))) == passing
     assert len(whole.results) == 2
     assert "MARK=set" in whole.command
+
+
+@pytest.mark.slow
+def test_a_command_that_begins_with_the_script_of_a_package(tmp_path: Path) -> None:
+    present()
+    config = COMMAND_FOR.format(runner="vitest").replace("{args}", "node_modules/vitest/vitest.mjs {args}")
+    e2e = """\
+import { expect, it } from "vitest";
+it("is told", () => { expect(process.env.MARK).toBe("set"); });
+"""
+    files = {**NODE, "test/e2e/a.test.js": e2e}
+    world = make_tool_world(tmp_path / "demo", config, files, installed("vitest@2"))
+    told = "test/e2e/a.test.js::is told"
+    assert statuses(execute(world.project, TestRequest((told,)))) == {told: Status.PASS}
 
 
 def test_a_command_of_pytests(tmp_path: Path) -> None:
@@ -145,11 +162,13 @@ def test_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # its packages are in the real home
     config = "stacks:\n  - {root: ., language: java, runner: junit, junit: {preset: surefire}}\n"
     world = make_tool_world(tmp_path / "demo", config, {**MAVEN, ".gitignore": "target\n"})
-    report = execute(world.project, TestRequest(()))
+    path = "src/test/java/com/x/CalcTest.java"
+    names = (f"{path}::com.x.CalcTest::wrong", f"{path}::com.x.CalcTest$Inner::inside")
+    report = execute(world.project, TestRequest(names))
     if not report.results:
         skip_where_maven_cannot(world.root)
-    path = "src/test/java/com/x/CalcTest.java"
-    assert statuses(report)[f"{path}::com.x.CalcTest::wrong"] is Status.FAIL
+    assert statuses(report) == {names[0]: Status.FAIL, names[1]: Status.PASS}
+    assert report.ended is RunEnd.FINISHED
     assert not (world.root / "target").exists()
 
 

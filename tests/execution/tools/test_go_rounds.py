@@ -8,8 +8,6 @@ import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, GO_STUB, GO_SUB, GO_TEST, Round, make_go_world, play
 from support.tools import why_not
-from verdigris.core.verdict import Kind
-from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,15 +68,12 @@ def test_what_tests_write_into_the_cache_is_gone_with_their_room(world: World) -
     assert world.test("calc").passed
 
 
-def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_path: Path) -> None:
+def test_a_bug_that_hangs_is_red_and_the_tool_says_where(tmp_path: Path) -> None:
+    """What a verdict makes of its fix is seen with node, and in Python."""
     hanging = GO_SUB.replace("{ return", "{\n\tfor a > b {\n\t\ta ^= 0\n\t}\n\treturn").replace(" }", "\n}")
     files = {**GO, "calc/calc.go": CALC + hanging}
-    world = make_go_world(tmp_path / "demo", GO_CONFIG + "room: {test_timeout: 5}\n", files)
+    world = make_go_world(tmp_path / "demo", GO_CONFIG + "room: {test_timeout: 1}\n", files)
     world.write("calc/sub_test.go", GO_TEST)
     [result] = world.test(SUB).tests
-    where = "Timeout: stopped after 5 s, while it ran in calc/calc.go:"
+    where = "Timeout: stopped after 1 s, while it ran in calc/calc.go:"
     assert (result.red, result.failure[: len(where)]) == ("valid", where)
-    assert isinstance(world.claim(SUB, "calc/calc.go"), Claimed)
-    world.write("calc/calc.go", CALC + GO_SUB)
-    done = world.settle()
-    assert done.verdict.kind is Kind.ACCEPTED, done.verdict

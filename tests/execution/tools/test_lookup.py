@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import ConfigError, ToolMissing
-from verdigris.core.settings import JUnit
-from verdigris.execution.tools.lookup import installing, junit_tool, package_file, program
+from verdigris.core.settings import JUnit, Stack
+from verdigris.execution.tools.lookup import find_vitest, install_command, junit_tool, package_file, program
 from verdigris.runners.junit import SUREFIRE
 
 if TYPE_CHECKING:
@@ -54,6 +54,19 @@ def test_a_hoisted_package_is_found_above_and_not_outside(tmp_path: Path) -> Non
     assert package_file("vitest", SCRIPT, home, root) == home / SCRIPT
 
 
+def test_packages_that_are_lent_are_found_where_a_run_finds_them(tmp_path: Path) -> None:
+    root, lent = tmp_path / "root", tmp_path / "elsewhere" / "node_modules"
+    root.mkdir()
+    put(lent / "vitest" / "vitest.mjs")
+    node = put(tmp_path / "bin" / "node", executable=True)
+    stack, environ = Stack(language="node", runner="vitest"), {"PATH": str(node.parent)}
+    with pytest.raises(ToolMissing):
+        find_vitest(stack, root, environ)
+    found = find_vitest(stack, root, environ, ((str(lent), "node_modules"),))
+    assert found.package == str(root / SCRIPT)
+    assert f"{lent}/." in found.programs
+
+
 @pytest.mark.parametrize(
     ("lock", "command"),
     [
@@ -68,7 +81,7 @@ def test_the_next_move_goes_by_the_lock_file(tmp_path: Path, lock: str | None, c
     home.mkdir()
     if lock:
         put(tmp_path / lock)
-    assert installing(home, tmp_path) == command
+    assert install_command(home, tmp_path) == command
     with pytest.raises(ToolMissing, match="the packages of web are not installed") as error:
         package_file("vitest", SCRIPT, home, tmp_path)
     assert error.value.hint == f"`{command}`"

@@ -59,28 +59,29 @@ JEST_TEST = (
 def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(
     tmp_path: Path, runner: str, package: str | None
 ) -> None:
-    """The loop never yields, so that the tool itself is never heard of again."""
+    """The loop never yields, so that the tool itself is never heard of again.
+
+    How it is stopped is a matter of the tool; what a verdict makes of the fix is not, and is seen once.
+    """
     present()
-    test, source, fixed = NODE_TEST, CALC + HANGS, CALC + NODE_SUB
-    manifest = NODE["package.json"]
+    test, source, manifest = NODE_TEST, CALC + HANGS, NODE["package.json"]
     if runner == "jest":
-        test, source, fixed = (
-            JEST_TEST,
-            *(text.replace("export const ", "exports.") for text in (source, fixed)),
-        )
-        manifest = '{ "private": true }\n'
+        test, source = JEST_TEST, source.replace("export const ", "exports.")
+        manifest = '{ "private": true, "jest": { "transform": {} } }\n'
     if runner == "node-test":
         test = test.replace('import { expect, it } from "vitest";\n', NODE_TEST_HEADING)
         test = test.replace("expect(sub(3, 2)).toBe(1)", "assert.equal(sub(3, 2), 1)")
     files = {".gitignore": "node_modules\n", "package.json": manifest, "src/calc.js": source}
-    config = NODE_CONFIG.replace("vitest", runner) + "room: {test_timeout: 5}\n"
+    config = NODE_CONFIG.replace("vitest", runner) + "room: {test_timeout: 1}\n"
     world = make_tool_world(tmp_path / "demo", config, files, installed(package) if package else None)
     world.write("test/sub.test.js", test)
     [result] = world.test(SUBS).tests
-    where = "Timeout: stopped after 5 s, while it ran in src/calc.js:"
+    where = "Timeout: stopped after 1 s, while it ran in src/calc.js:"
     assert (result.red, result.failure[: len(where)]) == ("valid", where)
     assert int(result.failure[len(where) :]) in {2, 3, 4}
+    if runner != "node-test":
+        return
     assert isinstance(world.claim(SUBS, "src/calc.js"), Claimed)
-    world.write("src/calc.js", fixed)
+    world.write("src/calc.js", CALC + NODE_SUB)
     done = world.settle()
     assert done.verdict.kind is Kind.ACCEPTED, done.verdict

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from support.turns import make_world
-from verdigris.execution.room.rooms import RoomEquipment
+from verdigris.execution.rooms import RoomEquipment
 from verdigris.execution.tools.runs import RunPlace, cache_folder, run_in_room, take_reports
 from verdigris.runners.protocol import RunnerCall
 

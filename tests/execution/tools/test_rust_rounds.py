@@ -19,8 +19,6 @@ from support.tool_worlds import (
 )
 from support.tools import why_not
 from verdigris.core.report import Status
-from verdigris.core.verdict import Kind
-from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,15 +122,12 @@ def test_what_an_unaccepted_build_script_writes_is_kept_for_itself_alone(world: 
     assert not list(usual.glob("**/left-behind"))
 
 
-def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(tmp_path: Path) -> None:
+def test_a_bug_that_hangs_is_red_and_the_tool_says_where(tmp_path: Path) -> None:
+    """What a verdict makes of its fix is seen with node, and in Python."""
     hanging = RUST_SUB.replace("    a - b\n", "    while a > b {}\n    a - b\n")
     files = {**RUST, "src/lib.rs": ADD + hanging}
-    world = make_tool_world(tmp_path / "demo", RUST_CONFIG + "room: {test_timeout: 3}\n", files)
+    world = make_tool_world(tmp_path / "demo", RUST_CONFIG + "room: {test_timeout: 1}\n", files)
     world.write("tests/sub.rs", RUST_TEST)
     [result] = world.test(SUBS).tests
-    where = "Timeout: stopped after 3 s, while it ran in src/lib.rs:"
+    where = "Timeout: stopped after 1 s, while it ran in src/lib.rs:"
     assert (result.red, result.failure[: len(where)]) == ("valid", where)
-    assert isinstance(world.claim(SUBS, "src/lib.rs"), Claimed)
-    world.write("src/lib.rs", ADD + RUST_SUB)
-    done = world.settle()
-    assert done.verdict.kind is Kind.ACCEPTED, done.verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +12,13 @@ import pytest
 from support.node_tools import RECORDED, installed, node_22, present
 from support.tool_worlds import NODE_CONFIG, make_tool_world
 from support.warming import ended, folders, until
-from verdigris import sandbox
 from verdigris.core.report import RunEnd, Status
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.test_run import run_request
 from verdigris.execution.tools import warm_vitest
 from verdigris.execution.tools.warm_vitest import ran_warm
 from verdigris.runners.protocol import TestRequest
+from verdigris.sandbox import child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not borrowed_child.possible(sandbox.available().way), reason="no room to walk into can be made here"
+        not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
     ),
 ]
 
@@ -68,20 +67,34 @@ def warmth(monkeypatch: pytest.MonkeyPatch) -> Warmth:
     return Warmth(monkeypatch)
 
 
-@pytest.fixture
-def newest(monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PATH", f"{Path(node_22()).parent}:{os.environ['PATH']}")
-    return installed("vitest@5")
+@pytest.fixture(autouse=True)
+def homeless(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One home for all tests: some of the variables of a run are made of it."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.getbasetemp()))
 
 
-@pytest.fixture
-def world(tmp_path: Path, newest: Path, warmth: Warmth) -> Iterator[World]:
-    """Its resident is ready."""
-    assert not warmth.taken
-    made = make_tool_world(tmp_path / "demo", NODE_CONFIG, FILES, newest)
+@pytest.fixture(scope="module")
+def newest() -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATH", f"{Path(node_22()).parent}:{os.environ['PATH']}")
+        yield installed("vitest@5")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, newest: Path) -> Iterator[World]:
+    made = make_tool_world(tmp_path_factory.mktemp("shared") / "demo", NODE_CONFIG, FILES, newest)
     with ended(made):
-        ask(made)
         yield made
+
+
+@pytest.fixture
+def world(shared: World, warmth: Warmth) -> World:
+    """As it was made, and its resident is ready."""
+    shared.repo.git("checkout", "-q", "--", ".")
+    shared.repo.git("clean", "-qfd")
+    ask(shared)
+    warmth.taken.clear()
+    return shared
 
 
 def ask(world: World) -> None:
@@ -144,8 +157,9 @@ def outcome(report: TestReport) -> list[Status]:
 
 
 def recorded(folder: Path, packages: Path) -> World:
-    shutil.copytree(RECORDED / "vitest" / "project", folder)
-    return make_tool_world(folder, NODE_CONFIG, {".gitignore": "node_modules\n"}, packages)
+    project = RECORDED / "vitest" / "project"
+    texts = {str(file.relative_to(project)): file.read_text("utf-8") for file in project.rglob("*.*")}
+    return make_tool_world(folder, NODE_CONFIG, {**texts, ".gitignore": "node_modules\n"}, packages)
 
 
 def test_it_tells_what_a_cold_run_tells(tmp_path: Path, newest: Path, warmth: Warmth) -> None:
@@ -279,17 +293,19 @@ def test_a_configuration_is_read_anew(world: World, warmth: Warmth) -> None:
 
 def test_a_run_that_hangs_or_ends_its_host(world: World, warmth: Warmth) -> None:
     hang = "import { it } from 'vitest';\nit('adds', () => { for (;;); }, 60000);\n"
-    world.write("test/add.test.ts", hang)
-    report = called(world, ADDS, timeout=3)
+    wait = "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);"  # it takes no time of a processor
+    world.write("test/add.test.ts", hang.replace("for (;;);", wait))
+    report = called(world, ADDS, timeout=2)
     assert (report.ended, warmth.taken[-1]) == (RunEnd.TIMEOUT, True)
     (folder,) = folders(world)
     until(lambda: not resident.is_running(str(folder)), "it is still there")
-    world.write("tdd.yaml", (world.root / "tdd.yaml").read_text() + "room: {test_timeout: 4}\n")
+    world.write("test/add.test.ts", hang)
+    world.write("tdd.yaml", (world.root / "tdd.yaml").read_text() + "room: {test_timeout: 1}\n")
     ask(world)
     (result,) = called(world, ADDS).results
     assert not warmth.taken[-1], "who has the tool loaded does not find out where it hangs"
     assert result.failure is not None
-    assert result.failure.message == "stopped after 4 s, while it ran in test/add.test.ts:2"
+    assert result.failure.message == "stopped after 1 s, while it ran in test/add.test.ts:2"
     kill = "import { it } from 'vitest';\nit('adds', () => { process.kill(process.ppid, 'SIGKILL'); });\n"
     world.write("test/add.test.ts", kill)
     ask(world)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.agent_shell import card
+from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.launcher import write_launcher
 from verdigris.storage import open_calls
 from verdigris.storage.repository import find_repository
@@ -193,13 +193,13 @@ def test_a_state_that_cannot_be_read_runs_nothing(one: Shelled) -> None:
 def test_without_namespaces_the_command_runs_and_is_still_an_agents(one: Shelled) -> None:
     control = str(one.world.project.repo.control)
     one.run("true")
-    around = card.surroundings(control, one.environment)
-    known = card.read(str(one.private), control, around)
+    around = confinement.surroundings(control, one.environment)
+    known = confinement.read_card(str(one.private), control, around)
     assert known is not None
-    card.write(str(one.private), card.ShellCard(known.root, "", (), known.log, around=around))
+    confinement.write(str(one.private), confinement.ShellCard(known.root, "", (), known.log, around=around))
     done = one.run("echo ran; tdd off --why x; echo $?; tdd status --json | wc -l")
     assert done.out == "ran\n3\n1\n"
-    (one.private / card.NAME).unlink()
+    (one.private / confinement.NAME).unlink()
 
 
 def test_a_linked_worktree_has_calls_of_its_own(one: Shelled) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from verdigris.storage.project import open_project
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MODULE = "src/module.py"
 ID = "tests/test_module.py::test_value"
@@ -29,10 +30,16 @@ RUFF = Path(sys.executable).with_name("ruff")
 
 @pytest.fixture
 def red() -> Iterator[Shelled]:
+    with shell_in_red({"src/ugly.py": UGLY}) as made:
+        yield made
+
+
+@contextmanager
+def shell_in_red(files: Mapping[str, str]) -> Iterator[Shelled]:
     plain_user, why = case("root" if os.geteuid() == 0 else "user")
     if why:
         pytest.skip(f"not possible here: {why}")
-    with shelled(plain_user=plain_user, **{"src/ugly.py": UGLY}) as made:
+    with shelled(plain_user=plain_user, **files) as made:
         yield made
 
 
@@ -66,28 +73,36 @@ def test_what_has_another_tree_goes_back_alone(red: Shelled) -> None:
     assert red.run(f"tdd displaced {SOURCE}").out == "VALUE = 7\n"
 
 
+EACH = {
+    "src/one.py": "rm src/one.py",
+    "src/two.py": "mv src/two.py notes.py.txt",
+    "src/three.py": "echo 'VALUE = 9' > n; mv n src/three.py",
+    "src/four/code.py": "mv src/four aside",
+    "src/five.py": "rm src/five.py; ln -s /dev/null src/five.py",
+    "src/six.py": "rm src/six.py; mkdir src/six.py",
+    "src/seven.py": "git rm -qf src/seven.py",
+}
+"""A file, and what is done to it."""
+
+
+def test_however_it_is_done() -> None:
+    """All in one call, and none is put back instead of another."""
+    with shell_in_red(dict.fromkeys(EACH, "VALUE = 1\n")) as red:
+        done = red.run("; ".join(("echo 'VALUE = 9' > src/pkg/fresh.py", *EACH.values())))
+        assert "[tdd] " in done.err, done
+        assert {path: text(red, path) for path in EACH} == dict.fromkeys(EACH, "VALUE = 1\n")
+        assert not [path for path in EACH if red.root.joinpath(path).is_symlink()]
+        assert not red.root.joinpath("src/pkg/fresh.py").exists()
+
+
 @pytest.mark.parametrize(
-    "command",
-    [
-        f"rm {SOURCE}",
-        f"mv {SOURCE} notes.py.txt",
-        f"echo 'VALUE = 9' > n; mv n {SOURCE}",
-        "mv src/pkg aside",
-        "rm -r src",
-        "echo 'VALUE = 9' > src/pkg/fresh.py",
-        f"rm {SOURCE}; ln -s /dev/null {SOURCE}",
-        f"rm {SOURCE}; mkdir {SOURCE}",
-        "mv src s; ln -s s src",
-        f"git rm -qf {SOURCE}",
-        "git mv src other",
-    ],
+    "command", ["rm -r src", "mv src s; ln -s s src", "git mv src other", f"rm {SOURCE}"]
 )
-def test_however_it_is_done(red: Shelled, command: str) -> None:
+def test_nor_all_of_it_at_once(red: Shelled, command: str) -> None:
     done = red.run(command)
     assert "[tdd] " in done.err, done
     assert text(red, SOURCE) == "VALUE = 1\n"
     assert not red.root.joinpath("src").is_symlink()
-    assert not red.root.joinpath("src/pkg/fresh.py").exists()
 
 
 @pytest.mark.parametrize("after", ["", f"; sed -i s/7/1/ {SOURCE}", "; git reset -q --hard HEAD~1 --"])
@@ -150,7 +165,9 @@ def test_a_call_that_was_killed_is_answered_for_at_the_next_look(red: Shelled) -
 
 
 def test_what_a_process_left_behind_writes_later_goes_back(red: Shelled) -> None:
-    red.run(f"(sleep 0.5; sed -i s/1/7/ {SOURCE}; touch done) >/dev/null 2>&1 &")
+    late = f"while [ ! -e go ]; do sleep 0.05; done; sed -i s/1/7/ {SOURCE}; touch done"
+    red.run(f"({late}) >/dev/null 2>&1 &")
+    red.root.joinpath("go").touch()
     while not red.root.joinpath("done").exists():
         time.sleep(0.05)
     assert before_call(open_project(red.root, Actor("agent", "s", "claude"))).put_back == (SOURCE,)

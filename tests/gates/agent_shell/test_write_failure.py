@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.gates.agent_shell.card import HOLE, READONLY
+from verdigris.gates.agent_shell.confinement import HOLE, READONLY
 from verdigris.gates.agent_shell.write_failure import explanation
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ def test_nodes_are_found_in_any_text(newline: str, mark: str) -> None:
 def test_edits_apply_together() -> None:
     source = Source("a = 1; b = 2\n")
     one, two = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant))
-    edits = [source.replaced(two, "two"), source.replaced(one, "one"), TextEdit(0, 0, "x = ")]
+    edits = [source.replace_node(two, "two"), source.replace_node(one, "one"), TextEdit(0, 0, "x = ")]
     assert source.apply(edits) == "x = a = one; b = two\n"
     assert source.apply([]) == "a = 1; b = 2\n"
 

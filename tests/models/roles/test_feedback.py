@@ -101,7 +101,7 @@ def test_a_run_that_shows_nothing_is_told(tests: list[TestRun], seen: TestReport
 
 
 def test_what_else_does_not_pass_beside_a_good_red_is_told() -> None:
-    said = feedback.spoilt([run("missing-name")], report(result()), withheld=frozenset({HELD}))
+    said = feedback.describe_spoilt([run("missing-name")], report(result()), withheld=frozenset({HELD}))
     assert "There is a good red" in said
     assert f"- {ID}: does not pass" in said
     assert "assert 0 == 3" in said
@@ -175,7 +175,9 @@ def test_nothing_of_a_held_out_test_is_told(kind: Kind) -> None:
     withheld = frozenset({HELD})
     said = feedback.describe_verdict(verdict, seen, withheld=withheld)
     said += feedback.wrong_red([run("syntax", f"{HELD}::test_secret", "hush")], seen, withheld=withheld)
-    said += "".join(feedback.failing([run("valid", f"{HELD}::test_secret", "hush")], seen, withheld=withheld))
+    said += "".join(
+        feedback.describe_reds([run("valid", f"{HELD}::test_secret", "hush")], seen, withheld=withheld)
+    )
     assert "hush" not in said
     assert "secret" not in said
     assert HELD not in said
@@ -191,10 +193,12 @@ def test_of_tests_that_are_held_out_only_the_meaning_is_told() -> None:
 
 
 def test_reds_for_the_implementor() -> None:
-    assert feedback.failing([run(), run("passing")], report(result())) == (
+    assert feedback.describe_reds([run(), run("passing")], report(result())) == (
         f"{ID}: AssertionError at tests/test_a.py:4: assert 0 == 3",
     )
-    assert feedback.failing([run()], None) == (f"{ID} at tests/test_a.py:4: AssertionError: assert 0 == 3",)
+    assert feedback.describe_reds([run()], None) == (
+        f"{ID} at tests/test_a.py:4: AssertionError: assert 0 == 3",
+    )
 
 
 def test_a_limit_is_told() -> None:

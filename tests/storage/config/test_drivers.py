@@ -53,7 +53,7 @@ def test_a_section_has_a_player_for_each_role_of_its_drivers_team(section: AnySe
 
 def test_each_key_has_a_default_an_example_and_a_line_in_the_documentation(section: AnySection) -> None:
     section.keys()
-    keys = section.keys.__struct_fields__
+    keys = section.keys.__struct_encode_fields__
     assert sorted(example.key for example in section.examples) == sorted(keys)
     page = (TESTS.parent / "docs" / "configuration.md").read_text()
     for name in (*(f"{section.driver}.{key}" for key in keys), *(f"roles.{role}" for role in section.roles)):
@@ -65,7 +65,7 @@ def test_the_examples_of_a_new_file_are_good_as_they_stand() -> None:
     decode(text.encode())
     value, _ = parse(text.encode())
     for section in SECTIONS:
-        assert set(value[section.driver]) == set(section.keys.__struct_fields__)
+        assert set(value[section.driver]) == set(section.keys.__struct_encode_fields__)
         assert set(section.roles) <= set(value["roles"])
     assert {"llm", "commit", "budget"} < set(value)
 

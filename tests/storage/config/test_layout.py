@@ -105,6 +105,48 @@ def test_a_package_named_as_testpath_stays_source(tmp_path: Path) -> None:
     assert layout(tmp_path, Stack()).tests == ()
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("src/pkg/test_ids.py", PathClass.SOURCE),
+        ("plugin/deep/unit_test.py", PathClass.SOURCE),
+        ("src/pkg/tests/test_a.py", PathClass.TEST),
+        ("src/pkg/conftest.py", PathClass.TEST),
+        ("src/checks/test_a.py", PathClass.TEST),
+        ("tests/test_a.py", PathClass.TEST),
+        ("test_top.py", PathClass.TEST),
+    ],
+)
+def test_a_module_of_a_package_is_no_test_by_its_name_where_the_runner_does_not_look(
+    tmp_path: Path, path: str, expected: PathClass
+) -> None:
+    text = "[pytest]\ntestpaths = ./tests/ src/checks\n"
+    grow(tmp_path, "src/pkg/a.py", "src/checks/test_a.py", "plugin/__init__.py", pytest__ini=text)
+    assert _class_of(path, tmp_path, Settings()) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("[pytest]\n", Settings()),
+        ("[pytest]\ntestpaths = tests src\n", Settings()),
+        ("[pytest]\ntestpaths = tests src/pkg/test_ids.py\n", Settings()),
+        ("[pytest]\ntestpaths = tests src/pkg\n", Settings()),
+        ("[pytest]\ntestpaths = .\n", Settings()),
+        ("[pytest]\ntestpaths = */checks\n", Settings()),
+        ("[pytest]\ntestpaths = tests\n", Settings(stacks=(Stack(suite=("tests", "src")),))),
+        ("[pytest]\ntestpaths = tests\n", Settings(stacks=(Stack(test=("src/pkg/test_*.py",)),))),
+    ],
+)
+def test_it_is_one_where_the_runner_may_look(tmp_path: Path, text: str, settings: Settings) -> None:
+    grow(tmp_path, "src/pkg/__init__.py", pytest__ini=text)
+    assert _class_of("src/pkg/test_ids.py", tmp_path, settings) is PathClass.TEST
+
+
+def _class_of(path: str, root: Path, settings: Settings) -> PathClass:
+    return classify(path, compile_classes(settings, layouts(root, settings), usual))
+
+
 def test_a_folder_called_test_counts_where_it_holds_tests(tmp_path: Path) -> None:
     grow(tmp_path, "src/a/test/test_x.py", "src/a/test/helper.py", "src/b/test/client.py")
     settings = Settings()

@@ -58,7 +58,7 @@ def test_no_link_is_followed_out_of_the_root(root: Path, top: int, tmp_path: Pat
     (root / "link").symlink_to(outside)
     (root / "direct").symlink_to(outside / "a")
     assert disk.look(top, "link/a") is None
-    assert disk.blocking(top, "link/a") == "link"
+    assert disk.find_blocker(top, "link/a") == "link"
     disk.delete(top, "link/a")
     disk.prune(top, "link/a")
     with pytest.raises(disk.Blocked):

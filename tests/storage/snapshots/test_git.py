@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import StorageError, ToolMissing
-from verdigris.sandbox import available
-from verdigris.storage.git import converting, null_ended, null_split, program, store_git, users_git
+from verdigris.sandbox.child import available
+from verdigris.storage.git import null_ended, null_split, program, store_git, users_git, with_conversion
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import between, checked_out, clean, listing
+from verdigris.storage.snapshots.head_moves import changes_between, checked_out, clean, list_commit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def test_the_users_configuration_is_heard_only_where_files_are_converted(repo: G
     (repo.home / ".gitconfig").write_text("[core]\n\tautocrlf = input\n")
     found = find_repository(repo.root)
     found.private.mkdir(parents=True)
-    with converting(users_git(found), found) as git:
+    with with_conversion(users_git(found), found) as git:
         assert git.run("config", "core.autocrlf") == b"input\n"
     assert users_git(found).call("config", "core.autocrlf").code == 1
     assert store_git(found, repo.root / ".git").call("config", "core.autocrlf").code == 1
@@ -111,10 +111,10 @@ def test_nothing_that_the_configuration_names_is_run_outside(repo: GitRepo) -> N
     found = find_repository(repo.root)
     found.private.mkdir(parents=True)
     git = users_git(found)
-    assert between(git, first, second)
-    assert listing(found, second).files
-    assert clean(found, git, between(git, first, second)) == {"a.py"}
-    assert checked_out(found, listing(found, second).files[0]) == b"x = 2\n"
+    assert changes_between(git, first, second)
+    assert list_commit(found, second).files
+    assert clean(found, git, changes_between(git, first, second)) == {"a.py"}
+    assert checked_out(found, list_commit(found, second).files[0]) == b"x = 2\n"
     git.run("update-ref", "refs/stash", second, "--create-reflog")
     git.run("rev-list", "--walk-reflogs", "refs/stash", "--")
     git.run("rev-list", "--all", "--reflog")

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import checked_out, clean_entries, listing
+from verdigris.storage.snapshots.head_moves import checked_out, clean_entries, list_commit
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 
@@ -20,7 +20,7 @@ def test_a_listing_tells_files_links_and_submodules(repo: GitRepo, tmp_path: Pat
     (repo.root / "link").symlink_to("tool")
     allowed = ("-c", "protocol.file.allow=always")
     repo.git(*allowed, "submodule", "--quiet", "add", str(library.root), "vendor")
-    listed = listing(find_repository(repo.root), repo.commit())
+    listed = list_commit(find_repository(repo.root), repo.commit())
     modes = {entry.path: entry.mode for entry in listed.files}
     assert modes == {".gitmodules": FILE, ODD: FILE, "link": LINK, "tool": EXECUTABLE}
     assert listed.submodules == ("vendor",)
@@ -33,7 +33,7 @@ def test_what_lies_there_as_a_checkout_would_write_it_is_unchanged(repo: GitRepo
     repo.write("deleted.py", "a\r\n")
     repo.write("mode.py", "a\r\n")
     found = find_repository(repo.root)
-    entries = listing(found, repo.commit()).files
+    entries = list_commit(found, repo.commit()).files
     repo.write("edited.py", "b\r\n")
     (repo.root / "deleted.py").unlink()
     (repo.root / "mode.py").chmod(0o755)
@@ -46,7 +46,7 @@ def test_a_worktree_is_seen_though_its_repository_lies_in_another_temporary_fold
         commit = repo.commit(a="x")
         repo.git("worktree", "add", "--quiet", str(tmp_path / "linked"))
         found = find_repository(tmp_path / "linked")
-        assert clean_entries(found, listing(found, commit).files) == {"a"}
+        assert clean_entries(found, list_commit(found, commit).files) == {"a"}
 
 
 def test_the_bytes_are_those_of_a_checkout(repo: GitRepo) -> None:
@@ -56,7 +56,7 @@ def test_the_bytes_are_those_of_a_checkout(repo: GitRepo) -> None:
     repo.write("b.txt", "b\n")
     (repo.root / "link.py").symlink_to("a.py")
     found = find_repository(repo.root)
-    entries = {entry.path: entry for entry in listing(found, repo.commit()).files}
+    entries = {entry.path: entry for entry in list_commit(found, repo.commit()).files}
     repo.git("config", "filter.broken.smudge", "false")
     repo.git("config", "filter.broken.required", "true")
     bytes_of = {path: checked_out(found, entry) for path, entry in entries.items()}

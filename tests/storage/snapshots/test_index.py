@@ -7,18 +7,28 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.workspaces import classify
 from verdigris.core.errors import StorageError
+from verdigris.core.paths import PathClass
+from verdigris.storage.git import Git
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots import index
+from verdigris.storage.snapshots import index, listing
+from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from support.gitrepo import GitRepo
-    from verdigris.storage.git import Git
-    from verdigris.storage.snapshots.workspace import Workspace
+
 
 WRITE_TREE = index._write_tree
+
+
+@pytest.fixture
+def by_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a worktree that is too large to be listed."""
+    monkeypatch.setattr(listing, "LIMIT", 0)
 
 
 def test_a_write_of_the_same_size_is_seen_though_the_mtime_is_put_back(
@@ -40,6 +50,7 @@ def test_a_tick_is_waited_for() -> None:
         assert time.clock_gettime_ns(index.COARSE) > newest
 
 
+@pytest.mark.usefixtures("by_git")
 def test_hashing_begins_in_a_later_tick_than_the_newest_change(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +134,7 @@ def test_the_lock_of_a_killed_git_does_not_stay_in_the_way(repo: GitRepo, worksp
     assert workspace.read(workspace.snapshot(), "src/a.py") == b"a"
 
 
+@pytest.mark.usefixtures("by_git")
 def test_killed_between_index_and_tree_the_next_snapshot_is_right(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,3 +180,134 @@ def test_an_old_git_is_not_asked_for_packs(workspace: Workspace, monkeypatch: py
     assert index._in_bulk(git, index.BULK) != ()
     monkeypatch.setattr(index, "PACKS_IN_BULK", (99, 0))
     assert index._in_bulk(git, index.BULK) == ()
+
+
+class Asked:
+    """How often git is started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.times = 0
+        start = Git.start
+
+        def counted(git: Git, *arguments: str) -> object:
+            self.times += 1
+            return start(git, *arguments)
+
+        monkeypatch.setattr(Git, "start", counted)
+
+    def during(self, workspace: Workspace) -> int:
+        before = self.times
+        workspace.snapshot()
+        return self.times - before
+
+
+@pytest.fixture
+def asked(repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    repo.write("src/a.py", "a")
+    workspace.snapshot()
+    return Asked(monkeypatch)
+
+
+def test_a_tree_that_nobody_changed_is_known_without_git(workspace: Workspace, asked: Asked) -> None:
+    assert asked.during(workspace) == 0
+
+
+def test_each_kind_of_change_is_seen(repo: GitRepo, workspace: Workspace) -> None:
+    path = repo.write("src/a.py", "a")
+    trees = [workspace.snapshot()]
+
+    def changed() -> bool:
+        trees.append(workspace.snapshot())
+        return trees[-1] not in trees[:-1]
+
+    path.write_text("b")
+    assert changed(), "a write of the same size"
+    path.chmod(0o755)
+    assert changed(), "a mode"
+    repo.write("src/new.py")
+    assert changed(), "a new file"
+    (repo.root / "src/new.py").rename(repo.root / "src/other.py")
+    assert changed(), "another name"
+    path.unlink()
+    path.symlink_to("other.py")
+    assert changed(), "a link in a file's place"
+    path.unlink()
+    assert changed(), "a file that is gone"
+
+
+def test_what_git_ignores_is_taken_as_soon_as_it_has_a_class(repo: GitRepo) -> None:
+    repo.write(".gitignore", "data.txt\n")
+    repo.write("data.txt", "1")
+    frozen: set[str] = set()
+    workspace = Workspace(
+        find_repository(repo.root), lambda path: PathClass.TEST if path in frozen else classify(path)
+    )
+    assert workspace.read(workspace.snapshot(), "data.txt") is None
+    frozen.add("data.txt")
+    assert workspace.read(workspace.snapshot(), "data.txt") == b"1"
+
+
+def test_a_change_while_the_snapshot_is_made_is_seen_by_the_next(
+    repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = repo.write("src/a.py", "a")
+    real = index.snapshot
+
+    def changed_before_and_after(git: Git, own: Path, keep: Callable[[str], PathClass]) -> str:
+        path.write_text("b")
+        tree = real(git, own, keep)
+        path.write_text("c")
+        return tree
+
+    with monkeypatch.context() as patched:
+        patched.setattr(index, "snapshot", changed_before_and_after)
+        assert workspace.read(workspace.snapshot(), "src/a.py") == b"b"
+    assert workspace.read(workspace.snapshot(), "src/a.py") == b"c"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("vendor/.git/HEAD", id="a nested repository"),
+        pytest.param("src/venv", id="a file with the name of an environment"),
+    ],
+)
+def test_git_is_asked_where_a_look_is_not_enough(
+    path: str, repo: GitRepo, workspace: Workspace, asked: Asked
+) -> None:
+    repo.write(path, "x")
+    workspace.snapshot()
+    assert asked.during(workspace) > 0
+
+
+def test_git_is_asked_in_a_large_worktree(
+    workspace: Workspace, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "LIMIT", 1)
+    workspace.snapshot()
+    assert asked.during(workspace) > 0
+
+
+def test_git_is_asked_while_the_next_write_may_get_the_same_stamp(repo: GitRepo) -> None:
+    """As on a disk that stamps by the second; an old stamp cannot come again."""
+    repo.write("src/a.py", "a")
+    now = time.time_ns()
+    second = now // index.SECOND
+    assert listing._may_share_stamp(second * index.SECOND, second)
+    assert not listing._may_share_stamp(second * index.SECOND, second + 1)
+    assert not listing._may_share_stamp(second * index.SECOND + 1, second)
+    assert listing.list_worktree(str(repo.root), classify, now) is not None
+
+
+def test_what_packages_fill_is_one_entry(repo: GitRepo) -> None:
+    repo.write("package.json", "{}")
+    repo.write("node_modules/left/index.js", "1")
+    found = listing.list_worktree(str(repo.root), classify, time.time_ns())
+    assert found is not None
+    assert sorted(found) == ["node_modules", "package.json"]
+
+
+def test_what_the_store_has_lost_is_made_again(repo: GitRepo, workspace: Workspace, asked: Asked) -> None:
+    tree = workspace.snapshot()
+    (find_repository(repo.root).control / "store/objects" / tree[:2] / tree[2:]).unlink()
+    assert asked.during(workspace) > 0

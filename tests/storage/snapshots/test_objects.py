@@ -1,19 +1,24 @@
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.gitrepo import make_repo
+from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, users_git
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import head_moves, trees
-from verdigris.storage.snapshots.objects import Elsewhere, Objects
+from verdigris.storage.snapshots.objects import LARGE, BlobReader, Elsewhere, Objects
+from verdigris.storage.snapshots.trees import blob_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from support.gitrepo import GitRepo
+
 
 ODD = "a \udcff\n\"b'"
 
@@ -69,6 +74,17 @@ def git(repo: GitRepo) -> Git:
         ),
         lambda git, old, _: trees.blobs(git, [entry.blob for entry in trees.files(git, old)]),
         lambda git, old, _: trees.blobs(git, [old, "1" * 40]),
+        lambda git, old, _: trees.compose(git, old, {"a/b": None, "new/er/x": ("100755", b"1"), ODD: None}),
+        lambda git, old, _: trees.compose(
+            git, old, {"a-b": ("100644", b""), "a0": ("120000", b"a"), "no": None}
+        ),
+        lambda git, old, _: trees.compose(git, old, {"same/deep/y": ("100644", b"1"), "same": None}),
+        lambda git, old, _: trees.compose(git, old, {"edited": None, "edited/x": ("100644", b"1")}),
+        lambda git, old, _: trees.compose(git, old, {"gone/x": None, "gone": ("100644", b"1")}),
+        lambda git, old, _: trees.compose(git, old, {f.path: None for f in trees.files(git, old)}),
+        lambda git, old, new: trees.graft(git, old, new, ["edited", "gone/x", "link", "new/deep/x", "run"]),
+        lambda git, old, new: trees.graft(git, old, new, [c.path for c in trees.changes(git, old, new)]),
+        lambda git, old, new: trees.graft(git, new, old, [c.path for c in trees.changes(git, old, new)]),
     ],
 )
 def test_the_answers_are_those_of_git(
@@ -77,6 +93,7 @@ def test_the_answers_are_those_of_git(
     here = ask(git, *two)
     with monkeypatch.context() as patched:
         patched.setattr(Objects, "_read", _nowhere)
+        patched.setattr(Objects, "_write", _nowhere)
         assert ask(git, *two) == here
 
 
@@ -100,6 +117,12 @@ def test_no_program_is_started_for_what_lies_loose(
         "run",
     ]
     assert trees.read_many(git, two[0], ["edited"]) == {"edited": b"edited"}
+    grafted = trees.graft(git, *two, ["edited", "gone/x", "new/deep/x"])
+    assert [change.path for change in trees.changes(git, two[0], grafted)] == [
+        "edited",
+        "gone/x",
+        "new/deep/x",
+    ]
 
 
 def test_what_is_packed_is_asked_of_git(repo: GitRepo, git: Git, two: tuple[str, str]) -> None:
@@ -110,6 +133,50 @@ def test_what_is_packed_is_asked_of_git(repo: GitRepo, git: Git, two: tuple[str,
     assert trees.files(git, head) == listed
     with pytest.raises(Elsewhere):
         list(Objects(git.git_dir).files(head))
+
+
+def test_files_and_message_of_a_commit_are_read_loose_or_packed(
+    repo: GitRepo, git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask() -> list[object]:
+        blob = trees.store_blob(git, b"1")
+        return [
+            *(trees.read_committed(git, commit, path) for path in ("a", "b")),
+            *(trees.read_blob(git, name) for name in (blob, "1" * 40)),
+            trees.read_message(git, commit).strip(),
+        ]
+
+    commit = repo.commit("Title\n\nA body.\n\nKey: value", a="1")
+    repo.git("repack", "-q", "-a", "-d")
+    packed = ask()
+    assert packed == [b"1", None, b"1", None, "Title\n\nA body.\n\nKey: value"]
+    repo.run("unpack-objects", "-q", stdin=_packed(repo))
+    assert ask() == packed
+    monkeypatch.setattr(Git, "call", _nowhere)
+    assert trees.read_message(git, commit).strip() == packed[-1]
+    assert trees.read_committed(git, commit, "a") == b"1"
+
+
+def _packed(repo: GitRepo) -> bytes:
+    """What the repository's only pack holds; it is taken away."""
+    (file,) = (repo.root / ".git/objects/pack").glob("*.pack")
+    data = file.read_bytes()
+    for one in file.parent.iterdir():
+        one.unlink()
+    return data
+
+
+def test_no_program_is_started_for_what_another_store_lends(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = repo.commit(a="1", b="2")
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    repo.git("clone", "-q", "--shared", "--no-checkout", str(repo.root), str(tmp_path / "borrower"))
+    borrower = users_git(find_repository(tmp_path / "borrower"))
+    monkeypatch.setattr(Git, "call", _nowhere)
+    assert trees.read_many(borrower, tree, ["a", "b"]) == {"a": b"1", "b": b"2"}
+    made = trees.compose(borrower, tree, {"a": None})
+    assert [change.path for change in trees.changes(borrower, head, made)] == ["a"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"no zlib"])
@@ -130,7 +197,7 @@ def test_a_commit_stands_for_its_tree_in_a_linked_worktree_too(
     linked = users_git(find_repository(tmp_path / "linked"))
     monkeypatch.setattr(Git, "call", _nowhere)
     assert [change.path for change in trees.changes(linked, old, new)] == ["b"]
-    assert head_moves.between(linked, old, new) == trees.changes(linked, old, new)
+    assert head_moves.changes_between(linked, old, new) == trees.changes(linked, old, new)
 
 
 def test_content_under_the_name_of_another_is_not_believed(repo: GitRepo, git: Git) -> None:
@@ -146,3 +213,61 @@ def test_content_under_the_name_of_another_is_not_believed(repo: GitRepo, git: G
 def test_only_a_whole_name_is_looked_up(git: Git, name: str) -> None:
     with pytest.raises(Elsewhere):
         Objects(git.git_dir).blob(name)
+
+
+@pytest.mark.parametrize("path", [".git/config", "a/../b", "a//b", "a/.GIT/x", ".gitmodules"])
+def test_a_path_that_git_refuses_is_asked_of_git(git: Git, two: tuple[str, str], path: str) -> None:
+    with pytest.raises(Elsewhere):
+        Objects(git.git_dir).write_tree(two[0], {path: ("120000", "1" * 40)})
+
+
+def test_what_is_written_is_whole_and_git_reads_it(repo: GitRepo, git: Git, two: tuple[str, str]) -> None:
+    data = b"\0" * 100_000 + b"text"
+    made = trees.compose(git, two[0], {"big": ("100644", data)})
+    repo.git("fsck", "--strict", made)
+    assert repo.git("cat-file", "-s", f"{made}:big") == str(len(data))
+    assert not list((repo.root / ".git/objects").rglob("tmp_obj*"))
+
+
+def test_a_store_of_longer_names_is_written_by_git(tmp_path: Path) -> None:
+    root = tmp_path / "long"
+    subprocess.run(["git", "init", "-q", "--object-format=sha256", str(root)], check=True)
+    git = users_git(find_repository(root))
+    blob = trees.store_blob(git, b"text")
+    assert (len(blob), trees.blobs(git, [blob])) == (64, [b"text"])
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    made = make_repo(tmp_path / "repo")
+    made.write("small.txt", "a\n")
+    made.write("empty.txt", "")
+    (made.root / "large.bin").write_bytes(b"\0" * LARGE + b"end")
+    made.commit("three")
+    return made
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["loose", "packed"])
+def test_blobs_are_read_one_after_another_in_pieces(repo: GitRepo, packed: bool) -> None:
+    if packed:
+        repo.git("repack", "--quiet", "-a", "-d")
+    names = [
+        repo.git("rev-parse", f"HEAD:{name}.{end}")
+        for name, end in (("large", "bin"), ("empty", "txt"), ("small", "txt"))
+    ]
+    git = users_git(find_repository(repo.root))
+    with BlobReader(git) as reader:
+        pieces = list(reader.pieces(names[0]))
+        rest = [b"".join(reader.pieces(name)) for name in names[1:]]
+    assert len(pieces) > 1
+    assert (sum(map(len, pieces)), pieces[-1][-3:]) == (LARGE + 3, b"end")
+    assert rest == [b"", b"a\n"]
+    assert blob_sizes(git, names) == dict(zip(names, (LARGE + 3, 0, 2), strict=True))
+
+
+def test_a_blob_that_is_lost_is_told(repo: GitRepo) -> None:
+    with (
+        BlobReader(users_git(find_repository(repo.root))) as reader,
+        pytest.raises(StorageError, match="lost"),
+    ):
+        list(reader.pieces("1" * 40))

@@ -42,4 +42,4 @@ def test_a_look_grows_old_with_its_second() -> None:
         "young": (index.SECOND,),
         "future": (index.SECOND * 9,),
     }
-    assert index.young(looks, index.SECOND + 5).keys() == {"young", "future"}
+    assert index.young_entries(looks, index.SECOND + 5).keys() == {"young", "future"}

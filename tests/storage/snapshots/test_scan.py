@@ -12,19 +12,21 @@ from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear
 from verdigris.storage.snapshots.scan import LARGE_OTHER, NAMES
+from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.gitrepo import GitRepo
-    from verdigris.storage.snapshots.workspace import Workspace
 
 
 def recorded(workspace: Workspace) -> list[str]:
     """What a snapshot holds now; the same as what one made from nothing would hold."""
     held = [entry.path for entry in workspace.files(workspace.snapshot())]
-    (workspace._repo.private / "index").unlink()
-    assert [entry.path for entry in workspace.files(workspace.snapshot())] == held
+    for name in ("index", "tree", "fresh.json", "listing.json"):
+        (workspace._repo.private / name).unlink(missing_ok=True)
+    anew = Workspace(workspace._repo, workspace._keep)
+    assert [entry.path for entry in anew.files(anew.snapshot())] == held
     return held
 
 

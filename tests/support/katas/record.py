@@ -15,8 +15,7 @@ from support.katas import leap_year_unittest, recorded_run, shipping_unittest, s
 from support.katas.script import served
 from support.openai_server import serving
 from verdigris.core.records import Actor
-from verdigris.drivers.demo import recordings as kata
-from verdigris.drivers.demo import recordings as spec
+from verdigris.drivers.demo import play as kata
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +47,7 @@ RECORDINGS = {
         kata.KATA_TALK,
     ),
     "shipping": Recording(
-        lambda: shipping_unittest.answer, spec.prepare_spec, ("cycle", "run", spec.SPEC_PATH), spec.SPEC_TALK
+        lambda: shipping_unittest.answer, kata.prepare_spec, ("cycle", "run", kata.SPEC_PATH), kata.SPEC_TALK
     ),
 }
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import REPLAY
-from verdigris.drivers.demo.recordings import IN_PLACE
+from verdigris.drivers.demo.play import IN_PLACE
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun

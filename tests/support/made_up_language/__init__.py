@@ -14,7 +14,7 @@ from verdigris.core.settings import Stack
 from verdigris.languages.assertions import Assertion, TestFile
 from verdigris.languages.conventions import Usual, any_of, anywhere
 from verdigris.languages.findings import IdMark, StubFinding, WrittenTest
-from verdigris.languages.folders import FoundStacks, holding
+from verdigris.languages.folders import FoundStacks, folders_with
 from verdigris.languages.protocol import Examples, Language
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class CalmLanguage(Language):
         return "\n".join(line for line in text.splitlines() if line.startswith("checks")).encode()
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        places = holding(known, ["calm.toml"])
+        places = folders_with(known, ["calm.toml"])
         return FoundStacks(tuple(Stack(root=place, language=self.name, runner="junit") for place in places))
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:

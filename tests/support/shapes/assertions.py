@@ -168,19 +168,19 @@ def scaled(values):
     ),
     Shape(
         "many forms of assertion, also in helpers",
-        claim="lib.py",
+        claim="sorting.py",
         before="""
---- lib.py
+--- sorting.py
 import warnings
---- tests/test_nothing.py
-import lib
+--- tests/test_sorting_is_there.py
+import sorting
 
 
 def test_it_is_there():
-    assert lib
+    assert sorting
 """,
         red="""
---- lib.py
+--- sorting.py
 import warnings
 
 
@@ -200,17 +200,17 @@ import unittest
 
 import pytest
 
-import lib
+import sorting
 from helpers import assert_same, check_sorted
 
 
 def test_helpers():
-    assert_same(lib.ordered([3, 1]), [1, 3])
-    check_sorted(lib.ordered([3, 1, 2]))
+    assert_same(sorting.ordered([3, 1]), [1, 3])
+    check_sorted(sorting.ordered([3, 1, 2]))
 
 
 def test_membership():
-    found = lib.ordered([2, 1])
+    found = sorting.ordered([2, 1])
     assert 1 in found
     assert 5 not in found
     assert found and found[0] in (1, 2)
@@ -225,22 +225,22 @@ def test_membership():
 
 def test_warns():
     with pytest.warns(DeprecationWarning, match="use ordered"):
-        assert lib.sort([2, 1]) == [1, 2]
+        assert sorting.sort([2, 1]) == [1, 2]
     with pytest.raises((TypeError, ValueError)):
-        lib.ordered(None)
+        sorting.ordered(None)
     with pytest.raises(ValueError, match="none|nothing"):
-        lib.first([])
+        sorting.first([])
 
 
 def test_branches():
     if sys.platform == "win32":
-        assert lib.first([1]) == 2
+        assert sorting.first([1]) == 2
     else:
-        assert lib.first([1]) == 1
-    for value in lib.ordered([]):
+        assert sorting.first([1]) == 1
+    for value in sorting.ordered([]):
         assert value == 3
     try:
-        lib.first([])
+        sorting.first([])
     except ValueError as error:
         assert str(error) == "nothing there"
     else:
@@ -249,7 +249,7 @@ def test_branches():
 
 class TestMethods:
     def setup_method(self):
-        self.values = lib.ordered([5, 4])
+        self.values = sorting.ordered([5, 4])
 
     def test_first(self):
         assert self.values[0] == 4
@@ -257,22 +257,22 @@ class TestMethods:
     @pytest.mark.parametrize("values", [[1, 2], [2, 1]])
     @pytest.mark.parametrize("extra", [3, 4])
     def test_product(self, values, extra):
-        assert lib.ordered([*values, extra])[-1] == extra
+        assert sorting.ordered([*values, extra])[-1] == extra
 
 
 class Case(unittest.TestCase):
     def test_unittest_forms(self):
-        self.assertRaisesRegex(ValueError, "nothing", lib.first, [])
-        self.assertAlmostEqual(lib.first([0.3334]), 1 / 3, places=3)
-        self.assertCountEqual(lib.ordered([2, 1]), [1, 2])
-        self.assertTrue(lib.first([3]) == 3)
-        self.assertIsNone(lib.first([None]))
-        self.assertListEqual(lib.ordered([2, 1]), [1, 2])
-        self.assertGreater(lib.first([2]), 1)
-        self.assertIsInstance(lib.ordered([]), list)
+        self.assertRaisesRegex(ValueError, "nothing", sorting.first, [])
+        self.assertAlmostEqual(sorting.first([0.3334]), 1 / 3, places=3)
+        self.assertCountEqual(sorting.ordered([2, 1]), [1, 2])
+        self.assertTrue(sorting.first([3]) == 3)
+        self.assertIsNone(sorting.first([None]))
+        self.assertListEqual(sorting.ordered([2, 1]), [1, 2])
+        self.assertGreater(sorting.first([2]), 1)
+        self.assertIsInstance(sorting.ordered([]), list)
 """,
         edit="""
---- lib.py
+--- sorting.py
 import warnings
 
 

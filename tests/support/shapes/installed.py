@@ -10,12 +10,12 @@ AUTOLOAD = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": ""}
 SHAPES = (
     Shape(
         "pytest-asyncio, IsolatedAsyncioTestCase",
-        claim="lib.py",
+        claim="awaiting.py",
         before="""
 --- pyproject.toml
 [tool.pytest.ini_options]
 asyncio_mode = "auto"
---- lib.py
+--- awaiting.py
 import asyncio
 --- tests/conftest.py
 import pytest_asyncio
@@ -24,12 +24,12 @@ import pytest_asyncio
 @pytest_asyncio.fixture
 async def numbers():
     yield [1, 2]
---- tests/test_nothing.py
-import lib
+--- tests/test_awaiting_is_there.py
+import awaiting
 
 
 async def test_it_is_there(numbers):
-    assert lib
+    assert awaiting
     assert numbers == [1, 2]
 """,
         red="""
@@ -39,11 +39,11 @@ import unittest
 
 import pytest
 
-import lib
+import awaiting
 
 
 async def test_queue():
-    queue = lib.Queue()
+    queue = awaiting.Queue()
     await queue.put(4)
     assert await queue.get() == 4
     assert queue.empty()
@@ -52,7 +52,7 @@ async def test_queue():
 @pytest.mark.asyncio
 @pytest.mark.parametrize("n", [1, 3])
 async def test_squares(n, numbers):
-    found = [value async for value in lib.squares(n)]
+    found = [value async for value in awaiting.squares(n)]
     assert found[-1] == (n - 1) ** 2
     assert len(found) == n
 
@@ -62,13 +62,13 @@ class Case(unittest.IsolatedAsyncioTestCase):
         self.found = [1]
 
     async def test_squares(self):
-        self.found += [v async for v in lib.squares(2)]
+        self.found += [v async for v in awaiting.squares(2)]
         self.assertEqual(self.found, [1, 0, 1])
         with self.assertRaises(asyncio.TimeoutError):
-            await asyncio.wait_for(lib.Queue().get(), 0.01)
+            await asyncio.wait_for(awaiting.Queue().get(), 0.01)
 """,
         edit="""
---- lib.py
+--- awaiting.py
 import asyncio
 
 
@@ -82,6 +82,7 @@ async def squares(n):
         yield value * value
 """,
         env=AUTOLOAD,
+        beside_others=True,
     ),
     Shape(
         "hypothesis",

@@ -7,28 +7,28 @@ from support.shape import Shape
 SHAPES = (
     Shape(
         "code that looks like a cheat",
-        claim="lib.py kit/",
+        claim="lookalike.py kit/",
         before="""
---- lib.py
+--- lookalike.py
 A = 1
 --- kit/__init__.py
---- tests/test_nothing.py
-import lib
+--- tests/test_lookalike_is_there.py
+import lookalike
 
 
 def test_it_is_there():
-    assert lib
+    assert lookalike
 """,
         red="""
 --- kit/scaffold.py
 # STUB:TDD
 --- tests/test_lib.py
-import lib
+import lookalike
 from kit import scaffold
 
 
 def test_third():
-    assert str(lib.third()) == "0.3333333333"
+    assert str(lookalike.third()) == "0.3333333333"
 
 
 def test_scaffold(tmp_path):
@@ -39,48 +39,48 @@ def test_scaffold(tmp_path):
 
 
 def test_optional():
-    assert lib.has("json")
-    assert not lib.has("no_such_module")
+    assert lookalike.has("json")
+    assert not lookalike.has("no_such_module")
 
 
 def test_caller():
-    assert lib.logger().name == __name__
+    assert lookalike.logger().name == __name__
 
 
 def test_seeded():
-    assert lib.shuffled([1, 2, 3], seed=1) == lib.shuffled([1, 2, 3], seed=1)
-    assert sorted(lib.shuffled("cab", seed=2)) == ["a", "b", "c"]
+    assert lookalike.shuffled([1, 2, 3], seed=1) == lookalike.shuffled([1, 2, 3], seed=1)
+    assert sorted(lookalike.shuffled("cab", seed=2)) == ["a", "b", "c"]
 
 
 def test_safe():
-    assert lib.safe(lambda: 1 / 0) is None
-    assert lib.safe(lambda: 3) == 3
+    assert lookalike.safe(lambda: 1 / 0) is None
+    assert lookalike.safe(lambda: 3) == 3
 
 
 def test_once(tmp_path):
     target = tmp_path / "id"
-    first = lib.machine_id(target)
-    assert lib.machine_id(target) == first
+    first = lookalike.machine_id(target)
+    assert lookalike.machine_id(target) == first
     assert target.read_text() == first
 
 
 def test_ci(monkeypatch):
     monkeypatch.setenv("CI", "true")
-    assert lib.colour() is False
+    assert lookalike.colour() is False
     monkeypatch.delenv("CI")
-    assert lib.colour() is True
+    assert lookalike.colour() is True
 
 
 def test_eval():
-    assert lib.evaluate("2 * (3 + 4)") == 14
+    assert lookalike.evaluate("2 * (3 + 4)") == 14
 
 
 def test_recorder():
-    assert lib.Recorder().a.b.path == ["a", "b"]
+    assert lookalike.Recorder().a.b.path == ["a", "b"]
 
 
 def test_debug(capsys):
-    assert lib.main(["test"]) == 0
+    assert lookalike.main(["test"]) == 0
     assert capsys.readouterr().out == "self-test ok\\n"
 """,
         edit="""
@@ -98,7 +98,7 @@ def has_tests(root):
 
 def test_files(root):
     return sorted(path.name for path in (root / "tests").glob("test_*.py"))
---- lib.py
+--- lookalike.py
 import ast
 import decimal
 import importlib.util
@@ -183,7 +183,7 @@ def main(argv=None):
             "state-between-runs",
             "detects-runner",
             "expected-literals",
-            "no claimed test was seen to run lib.py:76",
+            "no claimed test was seen to run lookalike.py:76",
         ),
     ),
 )

@@ -142,16 +142,16 @@ class Handler(BaseHTTPRequestHandler):
     ),
     Shape(
         "processes, signals, threads, polling",
-        claim="lib.py",
+        claim="working.py",
         before="""
---- lib.py
+--- working.py
 import threading
---- tests/test_nothing.py
-import lib
+--- tests/test_working_is_there.py
+import working
 
 
 def test_it_is_there():
-    assert lib
+    assert working
 """,
         red="""
 --- tests/test_work.py
@@ -163,7 +163,7 @@ import multiprocessing
 
 import pytest
 
-import lib
+import working
 
 
 def wait_until(check, seconds=2):
@@ -177,12 +177,12 @@ def wait_until(check, seconds=2):
 
 def test_pool():
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        assert list(pool.map(lib.square, [2, 3])) == [4, 9]
+        assert list(pool.map(working.square, [2, 3])) == [4, 9]
 
 
 def test_threads():
     with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(lib.square, [3, 1])) == [1, 9]
+        assert sorted(pool.map(working.square, [3, 1])) == [1, 9]
 
 
 def test_alarm():
@@ -191,11 +191,11 @@ def test_alarm():
     signal.setitimer(signal.ITIMER_REAL, 0.01)
     assert wait_until(lambda: seen)
     signal.signal(signal.SIGALRM, before)
-    assert lib.square(len(seen)) == 1
+    assert working.square(len(seen)) == 1
 
 
 def test_background():
-    worker = lib.Worker()
+    worker = working.Worker()
     worker.start([1, 2])
     assert wait_until(lambda: worker.done == [1, 4])
     worker.thread.join()
@@ -211,7 +211,7 @@ def test_background():
     assert not worker.thread.is_alive()
 """,
         edit="""
---- lib.py
+--- working.py
 import os
 import threading
 

@@ -7,24 +7,24 @@ from support.shape import Shape
 SHAPES = (
     Shape(
         "a decorator with functools.wraps and a counter",
-        claim="lib.py",
+        claim="counting.py",
         before="""
---- lib.py
+--- counting.py
 import functools
---- tests/test_nothing.py
-import lib
+--- tests/test_counting_is_there.py
+import counting
 
 
 def test_it_is_there():
-    assert lib
+    assert counting
 """,
         red="""
 --- tests/test_counted.py
-import lib
+import counting
 
 
 def test_calls_are_counted():
-    @lib.counted
+    @counting.counted
     def double(x):
         "Twice."
         return 2 * x
@@ -36,7 +36,7 @@ def test_calls_are_counted():
 
 
 def test_at_most():
-    @lib.at_most(2)
+    @counting.at_most(2)
     def hello():
         return "hello"
 
@@ -45,7 +45,7 @@ def test_at_most():
     assert hello() is None
 """,
         edit="""
---- lib.py
+--- counting.py
 import functools
 
 
@@ -136,22 +136,22 @@ def ticket():
     ),
     Shape(
         "a retry with a counter and a fake clock",
-        claim="lib.py",
+        claim="retrying.py",
         before="""
---- lib.py
+--- retrying.py
 import time
---- tests/test_nothing.py
-import lib
+--- tests/test_retrying_is_there.py
+import retrying
 
 
 def test_it_is_there():
-    assert lib
+    assert retrying
 """,
         red="""
 --- tests/test_retry.py
 import pytest
 
-import lib
+import retrying
 
 
 class Flaky:
@@ -170,24 +170,24 @@ class Flaky:
 @pytest.fixture
 def slept(monkeypatch):
     waits = []
-    monkeypatch.setattr(lib.time, "sleep", waits.append)
+    monkeypatch.setattr(retrying.time, "sleep", waits.append)
     return waits
 
 
 def test_until_it_works(slept):
     flaky = Flaky(2)
-    assert lib.retry(flaky, times=3, wait=0.5) == "up"
+    assert retrying.retry(flaky, times=3, wait=0.5) == "up"
     assert flaky.calls == 3
     assert slept == [0.5, 1.0]
 
 
 def test_not_for_ever(slept):
     with pytest.raises(ConnectionError, match="down"):
-        lib.retry(Flaky(9), times=2)
+        retrying.retry(Flaky(9), times=2)
     assert len(slept) == 1
 """,
         edit="""
---- lib.py
+--- retrying.py
 import time
 
 

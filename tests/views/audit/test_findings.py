@@ -5,8 +5,15 @@ import pytest
 from support import audits
 from verdigris.core.value import replace
 from verdigris.drivers.audit.report import AuditOutcome, FoundPlace
-from verdigris.views.audit.findings import findings, fingerprints, unit_findings
-from verdigris.views.audit.outcomes import KINDS, count_outcomes, tell_time, tone_of
+from verdigris.views.audit.findings import (
+    KINDS,
+    count_outcomes,
+    findings,
+    fingerprints,
+    tell_time,
+    tone_of,
+    unit_findings,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -34,6 +41,13 @@ def test_uncovered_lines_that_follow_each_other_are_one_finding() -> None:
 def test_an_untested_unit_is_placed_in_the_first_file_that_it_changes() -> None:
     [untested] = [one for one in unit_findings(audits.UNTESTED) if one.rule == "untested"]
     assert (untested.place, untested.text) == ("src/cart.py", "source changed, and no test was red before")
+
+
+def test_a_concern_that_makes_a_change_hollow_is_told_once() -> None:
+    exits = FoundPlace("src/a.py", 3, "`os._exit(0)` ends the process", "exits")
+    reads = FoundPlace("src/a.py", 9, "source imports pytest", "framework-in-source")
+    unit = replace(audits.HOLLOW, hollow=(f"{exits.place}: exits: {exits.what}",), concerns=(exits, reads))
+    assert [(one.rule, one.line) for one in unit_findings(unit)] == [("hollow", 3), ("concern", 9)]
 
 
 def test_an_outcome_without_findings_is_told_by_its_reason() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from support import audits
 from verdigris.core.value import replace
-from verdigris.views.audit.junit import render_junit
+from verdigris.views.audit.formats import render_junit
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import UnitReport

@@ -8,7 +8,7 @@ import pytest
 from support import audits
 from verdigris.core.value import replace
 from verdigris.drivers.audit.report import AuditReport, FoundPlace
-from verdigris.views.audit.sarif import MOST_RESULTS, render_sarif
+from verdigris.views.audit.formats import MOST_RESULTS, render_sarif
 
 pytestmark = pytest.mark.quick
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.checks.liveness.judgement import Liveness, unseen
+from verdigris.checks.liveness.judgement import Liveness, describe_unseen
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.value import value
 
@@ -63,7 +63,7 @@ def judge_set(
     for member in changed:
         _take_in(found, tried, member, named)
     doubts = [*_unlike(asked, true)] or [*_tests_without_end(asked, found, known)]
-    found.hollow |= dict.fromkeys(_unseen(asked, found, known))
+    found.hollow |= dict.fromkeys(_find_unseen(asked, found, known))
     noted = [*not_shown(asked, known)]
     noted += (f"{one}: {_ONLY_OPPOSITE}" for one in asked.claimed if one in found.seen - found.plausible)
     if len(changed) < drawn:
@@ -144,12 +144,12 @@ def _unlike(asked: TriedTests, true: TestReport) -> Iterator[str]:
             yield f"{native} passes in the suite, but not when only its own file is run: {why}"
 
 
-def _unseen(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
+def _find_unseen(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:
     """Claimed tests all of whose assertions may not run, and did not: one that ran would have failed."""
     sure = {f"{probe.path}::{name}" for probe in known for name in probe.names}
     for native in asked.claimed:
         if native in found.passed - sure - found.seen:
-            yield unseen(native)
+            yield describe_unseen(native)
 
 
 def _tests_without_end(asked: TriedTests, found: _SetFindings, known: Sequence[Probe]) -> Iterator[str]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.languages.probes import Probe, Try
     from verdigris.storage.project import Project
 
@@ -72,9 +72,7 @@ class OpposedTests:
     """The claimed ones are held-out tests; `tree` is then the one without them."""
 
 
-def oppose(
-    project: Project, stack: Stack, tests: OpposedTests, room: Layer | None, dice: Random | None = None
-) -> Liveness:
+def oppose(project: Project, stack: Stack, tests: OpposedTests, room: Layer | None) -> Liveness:
     claimed, others, held = tests.claimed, tests.others, tests.held
     names: dict[str, list[str]] = {}
     for native in (*claimed, *others):
@@ -86,7 +84,7 @@ def oppose(
         return Liveness((), ())
     from verdigris.languages.probes import draw_members
 
-    dice = dice or secrets.SystemRandom()
+    dice = secrets.SystemRandom()
     found = project.workspace.read_many(tests.tree, paths) if held is None else held.texts
     texts = {path: data for path in paths if (data := found.get(path)) is not None}
     most, least = language.tried_texts

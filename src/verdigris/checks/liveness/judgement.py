@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import VariantOutcome
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _CaseEnd:
     places: tuple[Place, ...] = ()
 
 
-class _Book:
+class _SeenProbes:
     """Gathers what the runs of a set say."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Book:
     def take(self, probe: PythonProbe, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
         """`right`: the cases of the function with the true text."""
         cases = _cases(function, outcome, right)
-        passing = _passing(cases, right)
+        passing = _passing_numbers(cases, right)
         why = _why_unreached(probe, cases, outcome)
         self.whys.setdefault(function, []).append("" if cases else why or "")
         self.named.setdefault(function, tuple(case.name for case in cases))
@@ -118,7 +118,7 @@ def judge_runs(made: RunSet, outcomes: Iterable[VariantOutcome], asked: Iterable
     """`asked`: native ids that must pass with the true text; a function stands for all its cases."""
     known = {outcome.index: outcome for outcome in outcomes}
     right = known.get(made.truth, VariantOutcome(made.truth, why=_UNTRIED))
-    book = _Book()
+    book = _SeenProbes()
     for index, member in enumerate(made.members):
         outcome = known.get(index, VariantOutcome(index, why=_UNTRIED))
         for probe in member.probes:
@@ -160,7 +160,7 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
 def find_unnoticed(
     suspects: Iterable[PythonProbe], heard: frozenset[tuple[str, int, str]]
 ) -> dict[str, tuple[str, ...]]:
-    """By test: assertions that passed although they are reached and a failure there is noticed."""
+    """Lists by test the assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
     for probe in suspects:
         for case in probe.functions:
@@ -170,20 +170,15 @@ def find_unnoticed(
     return {function: tuple(texts) for function, texts in found.items()}
 
 
-def function_of(case: str) -> str:
-    """The test that a native id is a case of."""
-    return case.removesuffix(split_id(case).case)
-
-
-def unseen(function: str) -> str:
+def describe_unseen(function: str) -> str:
     return f"{function}: none of its assertions ran: changed, none of them fails"
 
 
-def unseen_case(case: str) -> str:
+def describe_unseen_case(case: str) -> str:
     return f"{case}: no assertion ran in this case of it"
 
 
-def _passing(cases: list[_CaseEnd], right: list[_CaseEnd]) -> frozenset[int]:
+def _passing_numbers(cases: list[_CaseEnd], right: list[_CaseEnd]) -> frozenset[int]:
     """The cases that pass, by number; of those that fail with the true text too, nothing is known."""
     alike = len(cases) == len(right)
     sound = all(case.status != "failed" for case in right)
@@ -195,7 +190,7 @@ def _passing(cases: list[_CaseEnd], right: list[_CaseEnd]) -> frozenset[int]:
 
 
 def _fails(function: str, right: VariantOutcome) -> bool:
-    """With the true text, in no case of it did it pass."""
+    """Whether no case of the test passed with the true text."""
     return not any(case.status == "passed" for case in _cases(function, right))
 
 

@@ -10,18 +10,17 @@ from verdigris.checks.liveness.judgement import (
     SPENT,
     Liveness,
     LivenessFindings,
+    describe_unseen,
+    describe_unseen_case,
     find_unnoticed,
-    function_of,
     judge_runs,
     reached_assertions,
-    unseen,
-    unseen_case,
 )
 from verdigris.core.report import suite_of
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.python.liveness.probes import ProbePlan, RunSet, plan, reaching, shuffle_runs
+from verdigris.languages.python.liveness.probes import ProbePlan, RunSet, plan, plan_reaching, shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
 
 _START = 0.25
@@ -137,7 +136,7 @@ class LiveRuns:
         """Asks, where a pass may be rightful, whether a failure at that place would be noticed."""
         if not judged.suspects:
             return frozenset()
-        made = reaching(self.asked.tests, functions, judged.suspects)
+        made = plan_reaching(self.asked.tests, functions, judged.suspects)
         if not made.variants:
             return frozenset()
         runs = shuffle_runs(made, self.random)
@@ -168,13 +167,13 @@ class LiveRuns:
             name = function_of(case)
             red = self.asked.red_places.get(case, "")
             if name not in functions and name in guarded:
-                self._found.hollow.append(unseen(name))
+                self._found.hollow.append(describe_unseen(name))
             elif red in unheard or ((red, case) in passed and case not in ran):
                 self._found.hollow.append(
                     f"{red}: {case} failed here when it was red, and now it never reaches this line"
                 )
             elif case not in {*ran, name} and name in guarded:
-                self._found.noted.append(unseen_case(case))
+                self._found.noted.append(describe_unseen_case(case))
 
     def _late(self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...]) -> frozenset[str]:
         """The claimed tests for which the time was too short; that is in order where it always took long."""
@@ -216,14 +215,14 @@ class LiveRuns:
         self._found.doubts += (f"{name} {why}" for name in left)
 
     def _run_set(
-        self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str] = ()
+        self, runs: RunSet, names: tuple[str, ...], asked: Iterable[str], *, trace: Sequence[str]
     ) -> LivenessFindings:
         report = self._call(runs, names, trace=trace)
         self.watched.append(report)
         return judge_runs(runs, report.variants, asked)
 
     def _plan(self, functions: tuple[str, ...]) -> ProbePlan:
-        """As many runs as fit into the time; more than one for each assertion only while that is cheap."""
+        """Plans as many runs as fit into the time, more than one an assertion only while that is cheap."""
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)
         few = max(1, min(_FEW, int((one + _START) / one)))

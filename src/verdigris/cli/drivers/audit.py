@@ -4,39 +4,158 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verdigris.cli.context import say, shard_option, start
-from verdigris.cli.drivers.audit_reports import (
-    ReportFiles,
-    read_report,
-    report_options,
-    show_command,
-    show_table,
-    write_reports,
+from verdigris.cli.context import say, shard_option, show, start
+from verdigris.core.errors import StorageError, UserError
+from verdigris.core.value import value
+from verdigris.drivers.audit.report import (
+    BLAMELESS,
+    SOUND,
+    AuditOutcome,
+    parse_report,
+    render_report,
+    units_with,
 )
-from verdigris.core.errors import UserError
-from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome, render_report, units_with
+from verdigris.views.audit.formats import FORMATS, render
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.push import PushedRange
+    from collections.abc import Callable
+
     from verdigris.drivers.audit.report import AuditReport, UnitReport
+    from verdigris.drivers.audit.units import PushedRange
+
+
+F = TypeVar("F", bound="Callable[..., Any]")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_WRITABLE = "name a file in a folder that exists and can be written"
+_WIDE = 100
+"""Columns where nobody says how many there are."""
+
+
+@value
+class ReportFiles:
+    """What else is written of a report, besides what is shown."""
+
+    markdown: Path | None = None
+    junit: Path | None = None
+    sarif: Path | None = None
+    html: Path | None = None
+    annotations: bool = False
+
+    def check(self, *, as_json: bool = False) -> None:
+        """Before the audit, which may take long: each file can be written, as far as that can be told."""
+        if as_json and self.annotations:
+            raise UserError(
+                "--json and --annotations would both write to standard output.",
+                hint="save the JSON, then `tdd audit show REPORT.json --format github`",
+            )
+        for path in filter(None, (self.markdown, self.junit, self.sarif, self.html)):
+            if not os.access(path.parent, os.W_OK | os.X_OK) or path.is_dir():
+                raise UserError(f"{path} cannot be written.", hint=_WRITABLE)
+
+
+def report_options(command: F) -> F:
+    """The options of a command that makes a report; it takes them as the fields of `ReportFiles`."""
+    options = (
+        click.option("--markdown", type=_FILE, metavar="FILE", help="Write Markdown, as for a step summary."),
+        click.option("--junit", type=_FILE, metavar="FILE", help="Write JUnit XML: a case for each unit."),
+        click.option("--sarif", type=_FILE, metavar="FILE", help="Write SARIF 2.1.0, for code scanning."),
+        click.option("--html", type=_FILE, metavar="FILE", help="Write one HTML file to look at."),
+        click.option("--annotations", is_flag=True, help="Print GitHub's annotations (to standard output)."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def write_reports(report: AuditReport, files: ReportFiles) -> None:
+    for name in ("markdown", "junit", "sarif", "html"):
+        path = getattr(files, name)
+        if path is not None:
+            _write(path, render(report, name))
+            say(f"wrote {path}")
+    if files.annotations:
+        sys.stdout.write(render(report, "github"))
+        sys.stdout.flush()
+
+
+def show_table(report: AuditReport, *, err: bool = False) -> None:
+    from verdigris.views.audit.text import table_lines
+
+    show(table_lines(report, shutil.get_terminal_size((_WIDE, 24)).columns), err=err)
+
+
+@click.command("show")
+@click.argument("path", metavar="REPORT.json")
+@click.option(
+    "--format",
+    "-f",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="table",
+    show_default=True,
+    help="Of what is shown.",
+)
+@click.option("--output", "-o", type=_FILE, metavar="FILE", help="Write it there instead of showing it.")
+def show_command(path: str, format_: str, output: Path | None) -> int:
+    """Show a report that `tdd audit RANGE --json` saved; nothing is run. `-` reads standard input."""
+    report = read_report(path)
+    if output is not None:
+        _write(output, render(report, format_))
+        say(f"wrote {output}")
+    elif format_ == "table":
+        show_table(report)
+    else:
+        sys.stdout.write(render(report, format_))
+        sys.stdout.flush()
+    return 0
+
+
+def read_report(path: str) -> AuditReport:
+    hint = "save one with `tdd audit RANGE --json > REPORT.json`"
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path} is no text, so it is no audit report", hint=hint) from error
+    try:
+        return parse_report(json.loads(text))
+    except json.JSONDecodeError as error:
+        raise UserError(f"{path} is no JSON: {error}", hint=hint) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all; a pipe or a device is written as it is."""
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        new = path.with_name(f".{path.name}.{os.getpid()}")
+        new.write_bytes(data)
+        new.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}", hint=_WRITABLE) from error
+
 
 FAILED = 1
 BLAMING = tuple(str(one) for one in AuditOutcome if one not in SOUND | BLAMELESS)
 _SHORT = 10
 _SELECTION = ("squash", "merged", "since", "author", "paths", "shard")
-_REQUEST = ("deep", "timeout", "fresh", "suite", "env", "jobs")
+_REQUEST = ("deep", "timeout", "fresh", "suite", "env", "jobs", "whole")
 """Options by the names of the fields that they fill."""
 
 
 class AuditProgress:
-    """One line a judged change on standard error, with an estimate of what is left."""
+    """Tells on standard error how far the audit is: a line a judged change, and about how long it takes."""
 
     def __init__(self) -> None:
         self._total = self._known = self._done = 0
@@ -46,6 +165,11 @@ class AuditProgress:
         self._total, self._known = total, known
         again = f", {known} of them known from an earlier audit" if known else ""
         say(f"{total} change{'s'[: total != 1]} to judge{again}")
+
+    def running(self, what: str) -> None:
+        """Say it where one change alone is judged: of many, the answers tell enough."""
+        if self._total - self._known == 1:
+            say(f"  {what} …")
 
     def judged(self, unit: UnitReport) -> None:
         self._done += 1
@@ -94,9 +218,13 @@ class RangeOrCommand(click.Group):
 @click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
 @click.option(
     "--env",
-    type=click.Choice(("present", "uv")),
+    type=click.Choice(("present", "lock", "uv")),
     default="present",
-    help="Run tests in your present environment, or in one that uv builds from each commit's files.",
+    help="Run tests in your present environment, or in one built from each commit's lock file;"
+    " `uv` builds for Python alone.",
+)
+@click.option(
+    "--whole", is_flag=True, help="Run each suite whole: no result is carried from commit to commit."
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, help="How many processes judge at once.")
 @click.option("--deep", is_flag=True, help="Try whether the assertions of the new tests are live.")
@@ -148,7 +276,7 @@ command.add_command(show_command)
 @report_options
 def merge_command(paths: tuple[Path, ...], *, fail_on: str, as_json: bool, **files: Any) -> int:
     """Join the reports of all shards of a range (`--shard I/N --json`): files, or folders of them."""
-    from verdigris.drivers.audit.shards import join_shards
+    from verdigris.drivers.audit.report import join_shards
 
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
     reports.check()
@@ -190,7 +318,7 @@ def pre_push(remote: str, address: str, fail_on: str) -> int:
 
 
 def _pushed_ranges() -> tuple[PushedRange, ...]:
-    from verdigris.drivers.audit.push import parse_refs, range_by_environment, ranges_by_refs
+    from verdigris.drivers.audit.units import parse_refs, range_by_environment, ranges_by_refs
     from verdigris.storage.repository import find_repository
 
     told = range_by_environment(os.environ)

@@ -21,9 +21,9 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verdigris.drivers.code.grants import Mode, Sweep
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
+    from verdigris.drivers.code.settings import Mode, Sweep
     from verdigris.drivers.happenings import Happening, Watcher
 
 AGAIN = "`tdd code --continue` goes on"
@@ -59,7 +59,7 @@ class CodeCall:
         return SessionOptions(self.model, resumed, self.record, limits, self.permission)
 
     def sweep_scope(self) -> Sweep | None:
-        from verdigris.drivers.code.grants import Sweep
+        from verdigris.drivers.code.settings import Sweep
 
         return Sweep(self.sweep, self.sweep_files) if self.sweep else None
 
@@ -139,7 +139,7 @@ def command(**said: Any) -> int:
             return converse(
                 options, lambda session: begin_session(session, uncovered=call.uncovered, sweep=sweep)
             )
-        opened = open_session(start(), _watching(as_json=call.as_json), options)
+        opened = open_session(start(), _make_watcher(as_json=call.as_json), options)
         with _signals(call.timeout), opened as session:
             ended = run_session(session, words, uncovered=call.uncovered, sweep=sweep)
         if not call.as_json:
@@ -162,11 +162,11 @@ def _serve_editor(call: CodeCall) -> int:
         ) from None
     from verdigris.drivers.code.acp.agent import serve_editor
 
-    return serve_editor(call.session_options(), _watching(as_json=False))
+    return serve_editor(call.session_options(), _make_watcher(as_json=False))
 
 
 def _read_task(task: str | None, *, optional: bool) -> str:
-    """As it is given, or from standard input."""
+    """Reads the task as it is given, or from standard input."""
     if task is not None and task != "-":
         return task.strip()
     if task is None and optional:
@@ -209,17 +209,17 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from verdigris.drivers.code.commands import Dialogue
     from verdigris.drivers.code.session import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
-    from verdigris.views.lines import visible
+    from verdigris.views.lines import make_visible
 
     import_history()
     left = Event()
-    opened = open_session(start(), _watching(as_json=False, attended=True), options, ask_person=_ask)
+    opened = open_session(start(), _make_watcher(as_json=False, attended=True), options, ask_person=_ask)
     with _signals(options.limits.seconds, left.set), opened as session:
         begin(session)
         dialogue = Dialogue(session)
         while not left.is_set():
             answer = dialogue.take(_read_line())
-            sys.stdout.writelines(f"{visible(text.expandtabs())}\n" for text in answer.lines)
+            sys.stdout.writelines(f"{make_visible(text.expandtabs())}\n" for text in answer.lines)
             if answer.ends:
                 break
     return EXIT_CODES[End.INTERRUPTED if left.is_set() else End.DONE]
@@ -256,13 +256,13 @@ def _ask(tool: str, arguments: str) -> bool:
     return said.strip().lower() in {"y", "yes"}
 
 
-def _watching(*, as_json: bool, attended: bool = False) -> Watcher:
+def _make_watcher(*, as_json: bool, attended: bool = False) -> Watcher:
     """`attended`: whoever reads it is at the prompt again when a task has ended, and needs no way back."""
     from verdigris.drivers.happenings import ModelWrote, SessionEnded
     from verdigris.views import code, machine
     from verdigris.views.lines import wrap
 
-    def told(happening: Happening) -> None:
+    def tell(happening: Happening) -> None:
         if isinstance(happening, ModelWrote):
             return  # `ModelSpoke` has all of it
         if attended and isinstance(happening, SessionEnded):
@@ -274,7 +274,7 @@ def _watching(*, as_json: bool, attended: bool = False) -> Watcher:
             width = shutil.get_terminal_size().columns if attended else 0
             show([part for line in lines for part in wrap(line, width)] if width else lines, err=True)
 
-    return told
+    return tell
 
 
 @contextmanager

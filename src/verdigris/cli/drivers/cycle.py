@@ -14,6 +14,7 @@ from verdigris.cli.context import (
     here,
     json_option,
     live,
+    persons_command,
     persons_only,
     project,
     show,
@@ -55,20 +56,19 @@ def command() -> None:
 @click.argument("spec", metavar="SPEC", shell_complete=complete_paths)
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+@persons_command("cycle run")
 def run_cycle(spec: str, record: Path | None, *, as_json: bool) -> int:
     """Let the models of tdd.yaml play planner, test author, validator and coder, to the evidence.
 
     A run that was interrupted goes on where it was. Exit code: 0 done, 1 it stopped or waits for a person, 3
     it may not start, 69 no model answers, 130 interrupted.
     """
-    from verdigris.cli.drivers.machine import SUCCEEDED, reporting_ends, watching
+    from verdigris.cli.drivers.machine import SUCCEEDED, open_watcher, reporting_ends
     from verdigris.drivers.cycle.run import CycleRun
     from verdigris.drivers.cycle.stage_play import open_run
 
-    if denial := persons_only("cycle run"):
-        return deny(denial, as_json=as_json)
     with reporting_ends("`tdd cycle run` goes on with the open stage", as_json=as_json) as failed:
-        with watching(as_json=as_json) as watch, open_run(project(), watch, record=record) as opened:
+        with open_watcher(as_json=as_json) as watch, open_run(project(), watch, record=record) as opened:
             ended = CycleRun(opened).make(spec, cwd=here())
         if isinstance(ended, Deny):
             return deny(ended, as_json=as_json)
@@ -131,7 +131,7 @@ def validate_cycle(verdict: str | None, findings: tuple[str, ...], name: str | N
 @json_option
 def freeze_cycle(name: str | None, *, as_json: bool) -> int:
     """Pin spec, tests and commit after a PASS, and open the coder's turn on them."""
-    from verdigris.drivers.cycle.coder_turn import freeze
+    from verdigris.drivers.cycle.stages import freeze
 
     return _answer(freeze(_project(name)), as_json=as_json)
 
@@ -142,7 +142,7 @@ def freeze_cycle(name: str | None, *, as_json: bool) -> int:
 @json_option
 def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
     """Go on after a stop, a kill, or edits that were set aside."""
-    from verdigris.drivers.cycle.coder_turn import resume
+    from verdigris.drivers.cycle.stages import resume
 
     opened = _project(name)
     cycle = opened.state().open_cycle
@@ -162,12 +162,11 @@ def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
 @why_option
 @as_option
 @json_option
+@persons_command("cycle abort")
 def abort_cycle(why: str, name: str | None, *, as_json: bool) -> int:
     """Give the cycle up; the coder's edits are set aside, the tests stay (a person's command)."""
-    from verdigris.drivers.cycle.coder_turn import abort
+    from verdigris.drivers.cycle.stages import abort
 
-    if denial := persons_only("cycle abort"):
-        return deny(denial, as_json=as_json)
     return _answer(abort(_project(name), why), as_json=as_json)
 
 
@@ -179,8 +178,8 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
 
     Upheld: the tests are open again. Dismissed: the coder goes on.
     """
-    from verdigris.cli.turns.set_aside import reported_lines
-    from verdigris.drivers.cycle.coder_turn import rule_on_bug
+    from verdigris.cli.when_stuck import reported_lines
+    from verdigris.drivers.cycle.stages import rule_on_bug
     from verdigris.turns.test_bug import report_bug
 
     *places, why = words or ("",)

@@ -9,7 +9,7 @@ import click
 
 from verdigris.cli.context import json_option, say, shard_option, show, show_json
 from verdigris.core.errors import UserError
-from verdigris.views.lines import Line, count_of, visible
+from verdigris.views.lines import Line, count_of, make_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +29,13 @@ class FleetProgress:
         again = f", {known} of them answered already" if known else ""
         say(f"{count_of(total, 'unit')} to carry out{again}")
 
-    def ended(self, unit: FleetUnit, answer: str) -> None:
+    def on_end(self, unit: FleetUnit, answer: str) -> None:
         self._done += 1
         say(f"[{self._done}/{self._total}] {unit.key} {unit.kind}: {answer}")
 
-    def lost(self, unit: FleetUnit, why: str, *, again: bool) -> None:
+    def on_loss(self, unit: FleetUnit, why: str, *, again: bool) -> None:
         what = "it is tried again" if again else "it is given up for now"
-        say(f"{unit.key} {unit.kind}: no answer ({visible(why)}); {what}")
+        say(f"{unit.key} {unit.kind}: no answer ({make_visible(why)}); {what}")
 
 
 @click.group("fleet")
@@ -64,8 +64,7 @@ def run(*, engine: str, address: str, jobs: int | None, as_json: bool, **said: A
     unit said yes, 1 some said no or could not be verified, 2 the tasks are wrong, 69 Ray is missing or cannot
     be reached, 70 units are left without an answer, 130 interrupted.
     """
-    from verdigris.drivers.fleet.engines import open_engine
-    from verdigris.drivers.fleet.run import FleetRequest, prepare_units, run_fleet
+    from verdigris.drivers.fleet.run import FleetRequest, open_engine, prepare_units, run_fleet
 
     if address and engine != "ray":
         raise UserError("`--address` is of a Ray cluster.", hint="`--engine ray --address …`")
@@ -82,7 +81,7 @@ def run(*, engine: str, address: str, jobs: int | None, as_json: bool, **said: A
 def _lines(summary: FleetSummary) -> Iterator[Line]:
     told = summary.document()
     for answer, count in told["verdicts"].items():
-        yield Line(f"{count:>6}  {visible(answer)}", "green" if not summary.negative else None)
+        yield Line(f"{count:>6}  {make_visible(answer)}", "green" if not summary.negative else None)
     if summary.unverified:
         yield Line(f"{summary.unverified:>6}  unverified: it could not be told", "yellow")
     if summary.infrastructure:

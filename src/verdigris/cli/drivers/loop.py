@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import deny, here, json_option, persons_only, project, show, show_json
+from verdigris.cli.context import (
+    here,
+    json_option,
+    persons_command,
+    project,
+    show,
+    show_json,
+)
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.drivers.loop.programs.discovery import FoundProgram, ProgramFault
-    from verdigris.drivers.loop.schedule import WaitingProgram
+    from verdigris.drivers.loop.survey import WaitingProgram
 
 NOTHING_DUE = 1
 
@@ -46,12 +53,11 @@ def command() -> None:
     show_default=True,
     help="How an iteration goes.",
 )
+@persons_command("loop new")
 def new(name: str, strategy: str) -> int:
     """Write a program to fill in, below .autoloop/programs/NAME (a person's command)."""
     from verdigris.drivers.loop.programs.discovery import new_program
 
-    if denial := persons_only("loop new"):
-        return deny(denial)
     written = new_program(_root(), name, strategy)
     show([Line(f"wrote {path}") for path in written])
     show([Line(f"next: fill in each <CUSTOMIZE: …>, then `tdd loop lint {name}`")])
@@ -79,7 +85,7 @@ def lint(name: str, *, as_json: bool) -> int:
 @json_option
 def due(name: str, *, as_json: bool) -> int:
     """Say which program is due, and why the others are not. Exit code: 0 one is, 1 none is."""
-    from verdigris.drivers.loop.schedule import choose_due, due_document
+    from verdigris.drivers.loop.survey import choose_due, due_document
 
     root = _root()
     found = choose_due(_candidates(root, name), _now(), forced=name)
@@ -102,6 +108,7 @@ def due(name: str, *, as_json: bool) -> int:
 @click.option("--iterations", "-n", type=click.IntRange(min=1), help="At most so many in this run.")
 @click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
 @json_option
+@persons_command("loop run")
 def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool) -> int:
     """Run the program NAME, or the one that is due: each commit pins one behaviour that was red.
 
@@ -111,24 +118,22 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     """
     from dataclasses import replace
 
-    from verdigris.cli.drivers.machine import reporting_ends, watching
+    from verdigris.cli.drivers.machine import open_watcher, reporting_ends
     from verdigris.drivers.happenings import RunEnded
-    from verdigris.drivers.loop.iteration.phases import EXIT_CODES, LoopOutcome
+    from verdigris.drivers.loop.history import EXIT_CODES, LoopOutcome
     from verdigris.drivers.loop.open_program import open_program
     from verdigris.drivers.loop.run import LoopRun
 
-    if denial := persons_only("loop run"):
-        return deny(denial, as_json=as_json)
     root = _root()
     chosen = name or _choose(root)
     if not chosen:
-        with watching(as_json=as_json) as watch:
+        with open_watcher(as_json=as_json) as watch:
             watch(RunEnded(str(LoopOutcome.NOTHING_DUE), following="`tdd loop due` says why"))
         return EXIT_CODES[LoopOutcome.NOTHING_DUE]
     with reporting_ends(f"`tdd loop run {chosen}` goes on where it was", as_json=as_json) as failed:
         with (
             _ending_when_terminated(),
-            watching(as_json=as_json) as watch,
+            open_watcher(as_json=as_json) as watch,
             open_program(root, chosen, watch, record=record) as opened,
         ):
             limits = opened.found.program.limits
@@ -140,7 +145,7 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
 
 
 def _choose(root: Path) -> str:
-    from verdigris.drivers.loop.schedule import choose_due
+    from verdigris.drivers.loop.survey import choose_due
 
     found = choose_due(_candidates(root, ""), _now())
     return found.selected.found.name if found.selected else ""
@@ -157,21 +162,20 @@ def _choose(root: Path) -> str:
 )
 @click.option("--wait", is_flag=True, help="Wait for another daemon to end.")
 @json_option
+@persons_command("loop daemon")
 def daemon(interval: float, *, wait: bool, as_json: bool) -> int:
     """Run the programs that are due, oldest first, one at a time, and rest in between (a person's command).
 
     An iteration each time, or as many as the program's limits say. Exit code: 0 `tdd loop stop` ended it, 2
     another daemon is at work, 130 interrupted or terminated.
     """
-    from verdigris.cli.drivers.machine import reporting_ends, watching
+    from verdigris.cli.drivers.machine import open_watcher, reporting_ends
     from verdigris.drivers.loop.daemon import open_daemon
 
-    if denial := persons_only("loop daemon"):
-        return deny(denial, as_json=as_json)
     with reporting_ends("`tdd loop daemon` goes on where it was", as_json=as_json) as failed:
         with (
             _ending_when_terminated(),
-            watching(as_json=as_json) as watch,
+            open_watcher(as_json=as_json) as watch,
             open_daemon(_root(), watch, interval, wait=wait) as opened,
         ):
             opened.make()
@@ -198,7 +202,7 @@ def _ending_when_terminated() -> Iterator[None]:
 @json_option
 def status(name: str, *, as_json: bool) -> int:
     """Say how each program stands: due, running or paused, its harness, metric and last iterations."""
-    from verdigris.drivers.loop.occupancy import DAEMON, find_occupant
+    from verdigris.drivers.loop.open_program import DAEMON, find_occupant
     from verdigris.drivers.loop.survey import survey_programs
     from verdigris.views.loop import status_document, status_lines
 
@@ -219,6 +223,7 @@ _why = click.option("--why", default="", metavar="WHY", help="The reason, for th
 @command.command("pause")
 @click.argument("name", metavar="NAME")
 @_why
+@persons_command("loop pause")
 def pause(name: str, why: str) -> int:
     """Pause a program (a person's command); a run that is at work on it ends before its next step.
 
@@ -226,8 +231,6 @@ def pause(name: str, why: str) -> int:
     """
     from verdigris.drivers.loop.survey import pause_program
 
-    if denial := persons_only("loop pause"):
-        return deny(denial)
     told = pause_program(project(), name, why)
     show([*map(Line, told.lines), Line(f"next: `tdd loop resume {name}` when it may go on")])
     return 0 if told.changed else 1
@@ -236,6 +239,7 @@ def pause(name: str, why: str) -> int:
 @command.command("resume")
 @click.argument("name", metavar="NAME")
 @_why
+@persons_command("loop resume")
 def resume(name: str, why: str) -> int:
     """Let a program go on after a pause, a plateau or its completion (a person's command).
 
@@ -243,8 +247,6 @@ def resume(name: str, why: str) -> int:
     """
     from verdigris.drivers.loop.survey import resume_program
 
-    if denial := persons_only("loop resume"):
-        return deny(denial)
     told = resume_program(project(), name, why)
     show([*map(Line, told.lines), Line(f"next: `tdd loop run {name}`")])
     return 0 if told.changed else 1
@@ -252,6 +254,7 @@ def resume(name: str, why: str) -> int:
 
 @command.command("stop")
 @click.argument("name", metavar="[NAME]", default="")
+@persons_command("loop stop")
 def stop(name: str) -> int:
     """End the run that is at work, after its current step; without NAME, a daemon too (a person's command).
 
@@ -259,8 +262,6 @@ def stop(name: str) -> int:
     """
     from verdigris.drivers.loop.survey import stop_runs
 
-    if denial := persons_only("loop stop"):
-        return deny(denial)
     asked = stop_runs(project().repo, name)
     for one in asked:
         what = f"the run of {one.program}" if one.program else "the daemon"
@@ -275,12 +276,11 @@ def stop(name: str) -> int:
 @click.argument("service", type=click.Choice(["github"]))
 @click.argument("name", metavar="[NAME]", default="")
 @click.option("--force", is_flag=True, help="Write it anew, though somebody changed it.")
+@persons_command("loop workflow")
 def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - the one there is
     """Write the workflow that runs a program, or each of them, on GitHub Actions (a person's command)."""
     from verdigris.drivers.loop.ci.workflow import TOKEN, find_needs, render_workflow, write_workflow
 
-    if denial := persons_only("loop workflow"):
-        return deny(denial)
     root = _root()
     needs = find_needs(root)
     for one in _programs(root, name):

@@ -32,7 +32,7 @@ def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     from verdigris.drivers.machine.run import MachineRun
 
     with reporting_ends("`tdd run` goes on with the open step", as_json=as_json) as failed:
-        with watching(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
+        with open_watcher(as_json=as_json) as watch, open_machine(start(), watch, record=record) as machine:
             ended = MachineRun(machine, _person(watch, as_json=as_json)).make(steps)
         return 0 if ended.outcome in SUCCEEDED else 1
     return failed[0]
@@ -56,7 +56,7 @@ def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
 
 
 @contextmanager
-def watching(*, as_json: bool) -> Iterator[Watcher]:
+def open_watcher(*, as_json: bool) -> Iterator[Watcher]:
     from verdigris.views import machine as view
 
     if as_json:
@@ -83,7 +83,7 @@ def _person(watch: Watcher, *, as_json: bool) -> Person:
     """Who plays a human role: whoever sits at the terminal; else nobody, and the run ends there."""
     waits = sys.stdin.isatty() and not as_json
 
-    def asked(turn: YourTurn) -> str | None:
+    def ask(turn: YourTurn) -> str | None:
         watch(turn)
         if not waits:
             return None
@@ -92,7 +92,7 @@ def _person(watch: Watcher, *, as_json: bool) -> Person:
         except EOFError:
             return None
 
-    return asked
+    return ask
 
 
 def _lines(happening: Happening) -> list[Line]:

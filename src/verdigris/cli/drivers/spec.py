@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import deny, here, json_option, persons_only, project, show, show_json
+from verdigris.cli.context import (
+    here,
+    json_option,
+    persons_command,
+    project,
+    show,
+    show_json,
+)
 from verdigris.cli.context import paths as complete_paths
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
-from verdigris.views.lines import Dot, Line, count_of, visible
+from verdigris.views.lines import Dot, Line, count_of, make_visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +39,7 @@ def command() -> None:
 @json_option
 def show_specs(paths: tuple[str, ...], *, as_json: bool) -> int:
     """List the scenarios of a spec with the ids that `@scenario:` comments cite."""
-    found = [_read(path)[0] for path in paths]
+    found = [_read_spec(path)[0] for path in paths]
     if as_json:
         show_json({"specs": [_spec_document(spec) for spec in found]})
     else:
@@ -46,7 +53,7 @@ def show_specs(paths: tuple[str, ...], *, as_json: bool) -> int:
 @json_option
 def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
     """Check specs: scenarios, names, open questions, and the targets of deltas. Exit code: 1 on errors."""
-    found = [(spec, _faults(spec, text)) for spec, text in map(_read, paths)]
+    found = [(spec, _faults(spec, text)) for spec, text in map(_read_spec, paths)]
     if plan is not None:
         found.append(_lint_plan(plan, [spec for spec, _ in found]))
     if as_json:
@@ -82,18 +89,17 @@ def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
 
 @command.command("activate")
 @click.argument("path", metavar="SPEC", shell_complete=complete_paths)
+@persons_command("spec activate")
 def activate(path: str) -> int:
     """Make a spec the one to build (a person's command). Exit code: 0, 1 if lint finds errors, 3 denied."""
-    if denial := persons_only("spec activate"):
-        return deny(denial)
-    files, relative = _files(), _inside(path)
+    files, relative = _files(), _require_inside(path)
     _refuse_in_cycle(relative)
     spec, errors = files.activate(relative)
     if errors:
-        show([Line(f"{visible(spec.id)} stays {spec.status}:", "red"), *_lint_lines(spec, errors)])
+        show([Line(f"{make_visible(spec.id)} stays {spec.status}:", "red"), *_lint_lines(spec, errors)])
         return 1
     _record(spec)
-    show([Line(f"{visible(spec.id)} is active, spec_hash {spec.digest[:12]}", "green")])
+    show([Line(f"{make_visible(spec.id)} is active, spec_hash {spec.digest[:12]}", "green")])
     return 0
 
 
@@ -104,17 +110,16 @@ def activate(path: str) -> int:
     "--delta", metavar="DELTA", default="", help="A delta that you filled in; with --to, it makes NEW."
 )
 @json_option
+@persons_command("spec supersede")
 def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
     """Make the delta of a spec, mark the spec superseded, and name what becomes stale (a person's command).
 
     Without options a delta file is made to fill in; called again, it tells what the delta makes stale.
     """
-    if denial := persons_only("spec supersede"):
-        return deny(denial, as_json=as_json)
-    files, relative = _files(), _inside(path)
+    files, relative = _files(), _require_inside(path)
     _refuse_in_cycle(relative)
     was = files.spec(relative).status
-    new, by = (_inside(one) if one else "" for one in (to, delta))
+    new, by = (_require_inside(one) if one else "" for one in (to, delta))
     done = files.supersede(relative, new, by)
     spec = files.spec(relative)
     if was != spec.status:
@@ -146,7 +151,7 @@ def _refuse_in_cycle(path: str) -> None:
 
 
 def _record(spec: Spec) -> None:
-    """Where nothing is set up there is no log either."""
+    """Records nothing where nothing is set up: there is no log either."""
     from verdigris.core.events import SpecStatusSet
 
     try:
@@ -155,7 +160,7 @@ def _record(spec: Spec) -> None:
         return
 
 
-def _read(spelling: str) -> tuple[Spec, str]:
+def _read_spec(spelling: str) -> tuple[Spec, str]:
     from verdigris.drivers.specs.spec import read_spec
 
     file = here() / spelling
@@ -171,7 +176,7 @@ def _lint_plan(plan: str, specs: Sequence[Spec]) -> tuple[Spec, tuple[SpecFault,
 
     if len(specs) != 1:
         raise UserError("a plan belongs to one spec.", hint="name one spec beside `--plan`")
-    page, text = _read(plan)
+    page, text = _read_spec(plan)
     return page, lint_plan(text, [one.id for one in specs[0].scenarios])
 
 
@@ -190,7 +195,7 @@ def _relative(file: Path) -> str:
     return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.name
 
 
-def _inside(spelling: str) -> str:
+def _require_inside(spelling: str) -> str:
     file = here() / spelling
     if not file.resolve().is_relative_to(_root().resolve()):
         raise UserError(f"{spelling} lies outside the repository.", hint="name a spec inside it")
@@ -204,14 +209,14 @@ def _faults(spec: Spec, text: str) -> tuple[SpecFault, ...]:
     file = _root() / base if base else None
     if file is None or not file.is_file():
         return lint_spec(spec, text)
-    return lint_spec(spec, text, *_read(str(file)))
+    return lint_spec(spec, text, *_read_spec(str(file)))
 
 
 def _spec_lines(spec: Spec) -> list[Line]:
     count = count_of(len(spec.scenarios), "scenario")
-    head = f"{visible(spec.id)} ({visible(spec.status)}): {count}, spec_hash {spec.digest[:12]}"
+    head = f"{make_visible(spec.id)} ({make_visible(spec.status)}): {count}, spec_hash {spec.digest[:12]}"
     lines = [Line(head, "green" if spec.scenarios else "yellow")]
-    lines += [Line(f"  {one.line:>4}  {one.digest[:12]}  {visible(one.id)}") for one in spec.scenarios]
+    lines += [Line(f"  {one.line:>4}  {one.digest[:12]}  {make_visible(one.id)}") for one in spec.scenarios]
     return [*lines, *(Line(f"  {one.line:>4}  not read: {one.why}", "yellow") for one in spec.skipped)]
 
 
@@ -238,13 +243,17 @@ def _spec_document(spec: Spec) -> dict[str, Any]:
 
 def _lint_lines(spec: Spec, faults: Sequence[SpecFault]) -> list[Line]:
     if not faults:
-        return [Line(f"{visible(spec.path)}: {count_of(len(spec.scenarios), 'scenario')}, no fault", "green")]
+        return [
+            Line(f"{make_visible(spec.path)}: {count_of(len(spec.scenarios), 'scenario')}, no fault", "green")
+        ]
     lines = []
     for fault in faults:
         first, *rest = fault.fix.split("\n")
         dot: Dot = "red" if fault.level == "error" else "yellow"
-        lines.append(Line(f"{visible(spec.path)}:{fault.line}: {fault.level}: {visible(fault.what)}", dot))
-        lines += [Line(f"    fix: {visible(first)}"), *(Line(f"      {text}") for text in rest)]
+        lines.append(
+            Line(f"{make_visible(spec.path)}:{fault.line}: {fault.level}: {make_visible(fault.what)}", dot)
+        )
+        lines += [Line(f"    fix: {make_visible(first)}"), *(Line(f"      {text}") for text in rest)]
     return lines
 
 
@@ -261,18 +270,19 @@ def _lint_document(spec: Spec, faults: Sequence[SpecFault]) -> dict[str, Any]:
 
 
 def _succession_lines(spec: Spec, done: Succession, *, is_template: bool) -> list[Line]:
-    lines = [Line(f"{visible(spec.id)} is {spec.status}; delta: {visible(done.delta)}", "yellow")]
+    lines = [Line(f"{make_visible(spec.id)} is {spec.status}; delta: {make_visible(done.delta)}", "yellow")]
     if is_template:
         again = f"`tdd spec supersede {spec.path}`"
         lines.append(Line(f"  fill it in, check it with `tdd spec lint`, then {again} names what is stale"))
     for one in done.stale:
         to = f" → {one.to}" if one.to and one.to != one.scenario.id else ""
-        lines.append(Line(f"  {one.fate}: {visible(one.scenario.id)}{visible(to)}"))
+        lines.append(Line(f"  {one.fate}: {make_visible(one.scenario.id)}{make_visible(to)}"))
         carrying = [test for test in done.tests if one.scenario.id in test.scenarios]
         lines += [
-            Line(f"    stale test: {visible(test.test_id)} ({test.path}:{test.line})") for test in carrying
+            Line(f"    stale test: {make_visible(test.test_id)} ({test.path}:{test.line})")
+            for test in carrying
         ]
-    lines += [Line(f"  related: {visible(path)} names {visible(spec.id)}") for path in done.related]
+    lines += [Line(f"  related: {make_visible(path)} names {make_visible(spec.id)}") for path in done.related]
     return lines
 
 

@@ -1,11 +1,14 @@
-"""Reads from failures what a run lacked in its room, and names the key of `tdd.yaml` that gives it."""
+"""What a run needs to work in its room, and what it lacked there.
+
+It needs environment variables, none of the user's secrets among them. What it lacked is read from failures,
+and named by the key of `tdd.yaml` that gives it.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.confinement.environment import surroundings
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
@@ -14,6 +17,66 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from verdigris.core.settings import Network, Settings
+
+
+KEPT = frozenset(
+    (
+        *("PATH", "LANG", "LANGUAGE", "LOCALE_ARCHIVE", "TZ", "TERM", "COLUMNS", "LINES"),
+        *("USER", "LOGNAME", "SHELL", "CI", "NO_COLOR", "FORCE_COLOR"),
+        *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
+        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "NIX_LD_LIBRARY_PATH"),
+        *("PYTHONPATH", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONHASHSEED"),
+        *("PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"),
+        *("ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT"),
+        *("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "GOROOT", "GOPATH", "GOMODCACHE"),
+        *("JAVA_HOME", "MAVEN_HOME", "M2_HOME", "NVM_DIR", "VOLTA_HOME", "NODE_PATH", "GEM_HOME", "GEM_PATH"),
+    )
+)
+"""Where programs are, how text looks, who runs. `PYTHONPATH` is trusted as far as `PATH` is: both come
+from whoever calls `tdd` outside the sandbox, and who could set the one could set the other."""
+
+_HOMES = (
+    (".cargo/bin", "CARGO_HOME", ".cargo"),
+    (".cargo/bin", "RUSTUP_HOME", ".rustup"),
+    (".asdf/shims", "ASDF_DATA_DIR", ".asdf"),
+    (".local/share/mise/shims", "MISE_DATA_DIR", ".local/share/mise"),
+    (".pyenv/shims", "PYENV_ROOT", ".pyenv"),
+    (".rbenv/shims", "RBENV_ROOT", ".rbenv"),
+    (".volta/bin", "VOLTA_HOME", ".volta"),
+    ("go/bin", "GOPATH", "go"),
+)
+"""Programs that look below HOME for what they start: being on PATH from there, they need the real one."""
+
+
+def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str, tmp: str) -> dict[str, str]:
+    """`given` are `NAME`, handed on where it is set, and `NAME=VALUE`; they have the last word.
+
+    `XDG_*` is dropped, not set: its defaults lie below the new HOME, also for a test that moves HOME.
+    """
+    made = {name: text for name, text in environ.items() if name in KEPT or name.startswith("LC_")}
+    for name, text in _left_behind(environ):
+        made.setdefault(name, text)
+    made["HOME"] = home
+    made["TMPDIR"] = tmp
+    for entry in given:
+        name, assigned, text = entry.partition("=")
+        if assigned:
+            made[name] = text
+        elif name in environ:
+            made[name] = environ[name]
+    return made
+
+
+def _left_behind(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What is found below the real HOME, for those who look for it there."""
+    real = environ.get("HOME", "").rstrip("/")
+    if not real:
+        return
+    yield "PYTHONUSERBASE", f"{real}/.local"
+    folders = environ.get("PATH", "").split(":")
+    for on_path, name, folder in _HOMES:
+        if f"{real}/{on_path}" in folders:
+            yield name, f"{real}/{folder}"
 
 
 _ABOUT_VARIABLES = re.compile(
@@ -57,7 +120,7 @@ class _FailureText:
 
 
 def write_keys(lacking: Sequence[Need]) -> tuple[str, ...]:
-    """As one pastes them into `tdd.yaml`: all keys of the room in one line."""
+    """Writes lines to paste into `tdd.yaml`: all keys of the room in one line."""
     by_key: dict[str, list[str]] = {}
     for need in lacking:
         by_key.setdefault(need.key, []).append(need.value)

@@ -63,7 +63,7 @@ def mounts(
 
 
 def with_anchors(found: Mapping[str, bool]) -> dict[str, bool]:
-    """With each folder above a mount as a mount of its own: a mount point cannot be renamed."""
+    """Adds each folder above a mount as a mount of its own: a mount point cannot be renamed."""
     anchors = {folder: False for path in found for folder in above(path)}
     return dict(sorted({**anchors, **found}.items()))
 

@@ -54,7 +54,6 @@ from verdigris.core.events.effects import (
     TestsBlocked,
     Unconfigured,
 )
-from verdigris.core.events.event import Announcement, Event, Outcome, decode, encode
 from verdigris.core.events.turns import (
     Accepted,
     Call,
@@ -84,6 +83,7 @@ from verdigris.core.events.turns import (
     TurnOpened,
     Violation,
 )
+from verdigris.core.records import Announcement, Event, Outcome, decode, encode
 
 __all__ = [
     "Accepted",

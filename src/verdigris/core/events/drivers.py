@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from verdigris.core.events.event import Announcement, Event, Outcome
-from verdigris.core.records import Actor
+from verdigris.core.records import Actor, Announcement, Event, Outcome
 from verdigris.core.value import value
 
 

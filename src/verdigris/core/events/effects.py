@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verdigris.core.events.event import Announcement, Event, Outcome
+from verdigris.core.records import Announcement, Event, Outcome
 from verdigris.core.value import value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from verdigris.core.events.event import Event
+from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
 from verdigris.core.value import value
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import Classes, PathClass
 from verdigris.core.policy.claims import decide_block, decide_claim, decide_claim_phase, deny_suspended
-from verdigris.core.policy.next_move import SYNCS_IN, finish_git, next_move
-from verdigris.core.policy.reds import about_stubs, implied_claim, owners
+from verdigris.core.policy.next_move import (
+    SYNCS_IN,
+    about_stubs,
+    finish_git,
+    implied_claim,
+    next_move,
+    owners,
+)
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
 
 if TYPE_CHECKING:
-    from verdigris.core.settings import Settings
+    from verdigris.core.settings import Bounds, Settings
+
+
 _NEEDS: dict[str, tuple[Phase, ...]] = {
     "settle": (Phase.GREEN,),
     "refactor begin": (Phase.RED,),
@@ -100,8 +110,6 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
 def _deny_beyond(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | None:
     if settings.bounds is None or file.path is None or state.phase is Phase.OFF:
         return None
-    from verdigris.core.policy.bounds import deny_beyond
-
     return deny_beyond(settings.bounds, file.path, file.cls)
 
 
@@ -218,3 +226,63 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
             "`tdd aside`, then `tdd refactor begin`",
         )
     return Allow()
+
+
+def deny_beyond(bounds: Bounds, path: str, cls: PathClass) -> Deny | None:
+    """None where the program may write it; whether the phase allows it is asked elsewhere."""
+    if is_measuring(bounds, path):
+        return Deny(
+            "program-measure",
+            f"{path} is part of what measures the program {bounds.program}, so nobody writes it meanwhile.",
+            "leave it as it is, and change what it measures",
+        )
+    if _matches(bounds.closed, path):
+        return Deny(
+            "program-closed",
+            f"the program {bounds.program} says not to modify {path}.",
+            "leave it as it is, and reach the goal without it",
+        )
+    if is_within(bounds, path, cls):
+        return None
+    return Deny(
+        "outside-program",
+        f"{path} is none of the targets of the program {bounds.program}.",
+        "change the targets only; a person may add it to the list below `## Target` in its program.md",
+    )
+
+
+def is_closed(bounds: Bounds, path: str) -> bool:
+    """Whether it measures the program, or the program says not to modify it."""
+    return is_measuring(bounds, path) or _matches(bounds.closed, path)
+
+
+def is_measuring(bounds: Bounds, path: str) -> bool:
+    return _matches(bounds.measuring, path)
+
+
+def is_within(bounds: Bounds, path: str, cls: PathClass) -> bool:
+    """Whether the program may change it."""
+    if is_closed(bounds, path):
+        return False
+    if not bounds.targets or _matches(bounds.targets, path):
+        return True
+    return bounds.tests and cls is PathClass.TEST
+
+
+def bound_classes(classes: Classes, bounds: Bounds) -> Classes:
+    """What measures the program is as protected as a switch, in every phase; what it says not to modify is
+    specification. Tests stay tests: they have to be run, claimed and compared as such.
+    """
+    more = ((PathClass.SWITCH, bounds.measuring), (PathClass.SPEC, bounds.closed))
+    last = max((at for at, (cls, _) in enumerate(classes.rules, 1) if cls is PathClass.TEST), default=0)
+    added = tuple(rule for rule in more if rule[1])
+    return Classes((*classes.rules[:last], *added, *classes.rules[last:]))
+
+
+def _matches(regex: str, path: str) -> bool:
+    return bool(regex) and _compile(regex).fullmatch(path) is not None
+
+
+@lru_cache(maxsize=8)
+def _compile(regex: str) -> re.Pattern[str]:
+    return re.compile(regex, re.DOTALL)

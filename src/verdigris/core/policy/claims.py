@@ -146,7 +146,7 @@ def _wrong_red(test_id: str, why: str) -> Deny:
 
 
 def decide_block(state: WorktreeState, action: BlockTests) -> Decision:
-    """Only what is red now and never passed: a skip gives nothing up that the suite had."""
+    """Allows a block of what is red now and never passed: such a skip gives nothing up that the suite had."""
     if state.phase is not Phase.RED or state.open_cycle is not None:
         where = f"phase {state.phase}" if state.open_cycle is None else f"cycle {state.open_cycle.id}"
         return Deny(

@@ -109,7 +109,7 @@ def judge(facts: TrialFacts) -> Verdict:
     doubts = (
         *reasons_against_run(after),
         *(f"{path} changed while the tests ran: run `tdd settle` again" for path in facts.moved),
-        *map(rewriting, facts.rewritten),
+        *map(describe_rewrite, facts.rewritten),
     )
     if doubts:
         return Verdict(Kind.BROKEN, doubts, concerns, tuple(claimed))
@@ -139,7 +139,7 @@ def judge_answers(
     concerns: tuple[str, ...],
     *,
     held_out: bool,
-    weakened: Iterable[str] = (),
+    weakened: Iterable[str],
 ) -> Verdict:
     """Judges code whose tests pass; the arguments mean what they mean in `TrialFacts`."""
     if less := tuple(weakened):
@@ -153,7 +153,7 @@ def judge_answers(
     return Verdict(Kind.ACCEPTED, (), concerns)
 
 
-def rewriting(path: str) -> str:
+def describe_rewrite(path: str) -> str:
     return (
         f"{path} is frozen, and the test run itself wrote to it; if the tests make that file, name it under"
         " `generated` in tdd.yaml"
@@ -208,7 +208,7 @@ def reason_for(after: TestReport, native: str, shown: str) -> str:
 
 
 def first_line(message: str, limit: int = 160) -> str:
-    """With the values that failed, where it ends before it comes to them."""
+    """Adds the values that failed, where the line ends before it comes to them."""
     line, *rest = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     if line.endswith(":"):
         line = " ".join([line, *rest[:1]])
@@ -254,7 +254,7 @@ def judge_refactor(seen: Restructured) -> Verdict:
     broken = (
         *reasons_against_run(seen.after),
         *(f"{path} changed while the tests ran: run `tdd refactor end` again" for path in seen.moved),
-        *map(rewriting, seen.rewritten),
+        *map(describe_rewrite, seen.rewritten),
     )
     if broken and (seen.before or seen.after.results):
         return Verdict(Kind.BROKEN, broken, seen.noted)

@@ -1,15 +1,21 @@
-"""Settings and path classes of a commit: from its own `tdd.yaml`, or detected as `tdd init` would."""
+"""A commit as a checkout shows it, and its settings and path classes.
+
+Files of submodules and of LFS stand in the tree, not references. Settings come from the commit's own
+`tdd.yaml`, or are detected as `tdd init` would.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError, UserError
 from verdigris.core.languages import facts_of_manifest
-from verdigris.core.paths import LINK, Classes
+from verdigris.core.paths import FILE, LINK, Classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
@@ -20,6 +26,7 @@ from verdigris.languages.registry import usual
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load
 from verdigris.storage.config.stacks import layouts
+from verdigris.storage.git import null_split, users_git
 from verdigris.storage.project import CONFIG
 
 if TYPE_CHECKING:
@@ -27,7 +34,82 @@ if TYPE_CHECKING:
 
     from verdigris.core.paths import Entry
     from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.storage.project import Project
     from verdigris.storage.snapshots.workspace import Workspace
+
+
+_LINK = "160000"
+_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
+_LONGEST = 1024
+"""Bytes of a pointer."""
+
+Contents = dict[str, tuple[str, bytes | Path] | None]
+
+
+def check_out(project: Project, tree: str, worktree: str) -> str:
+    """Submodules are as they lie in the worktree, which no commit of ours says more about; what LFS has
+    fetched takes the place of its pointers. Most trees have neither, and stay as they are.
+    """
+    listed = null_split(users_git(project.repo).run("ls-tree", "-r", "-l", "-z", "--full-tree", tree))
+    rows = [(row.split("\t", 1)[0].split(), row.split("\t", 1)[1]) for row in listed]
+    links = [path for (mode, *_), path in rows if mode == _LINK]
+    contents: Contents = dict.fromkeys(links)
+    lying = _files_of_submodules(project, worktree, links)
+    if any(path.rpartition("/")[2] == ".gitattributes" for _, path in rows):
+        small = {
+            path: mode for (mode, _, _, size), path in rows if size.isdecimal() and int(size) <= _LONGEST
+        }
+        pointers = _find_pointers(project, tree, small)
+        kept = {path: _kept_file(project, oid) for path, oid in pointers.items()}
+        contents |= {path: (small[path] or FILE, file) for path, file in kept.items() if file is not None}
+        rest = {path: oid for path, oid in pointers.items() if kept[path] is None}
+        lying += _same_in_worktree(project, worktree, rest)
+    made = project.workspace.compose(tree, contents)
+    return project.workspace.graft(made, worktree, lying) if lying else made
+
+
+def _files_of_submodules(project: Project, worktree: str, links: Iterable[str]) -> list[str]:
+    below = tuple(f"{path}/" for path in links)
+    if not below:
+        return []
+    return [e.path for e in project.workspace.files(worktree) if e.path.startswith(below)]
+
+
+def _find_pointers(project: Project, tree: str, small: dict[str, str]) -> dict[str, str]:
+    """The files that only name what LFS has, with the name."""
+    told = b"".join(
+        data
+        for path, data in project.workspace.read_many(
+            tree, [p for p in small if p.endswith(".gitattributes")]
+        ).items()
+        if data is not None
+    )
+    if b"filter=lfs" not in told:
+        return {}
+    texts = project.workspace.read_many(tree, small)
+    matches = {path: _POINTER.match(data) for path, data in texts.items() if data is not None}
+    return {path: pointer[1].decode() for path, pointer in matches.items() if pointer is not None}
+
+
+def _kept_file(project: Project, oid: str) -> Path | None:
+    """From what LFS keeps."""
+    kept = project.repo.common_dir / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
+    return kept if os.path.isfile(kept) else None  # noqa: PTH113 - a broken link is none
+
+
+def _same_in_worktree(project: Project, worktree: str, pointers: dict[str, str]) -> list[str]:
+    """Those that lie in the worktree as they are meant."""
+    found = []
+    entries = project.workspace.entries(worktree, pointers)
+    with project.workspace.open_blobs() as blobs:
+        for path, entry in entries.items():
+            digest = hashlib.sha256()
+            for piece in blobs.pieces(entry.blob):
+                digest.update(piece)
+            if digest.hexdigest() == pointers[path]:
+                found.append(path)
+    return found
+
 
 _KIND = "configurations"
 _CONFIGURING = (".toml", ".ini", ".cfg", ".json", ".yaml", ".yml", ".mod", ".lock", ".txt", ".xml")
@@ -56,7 +138,7 @@ def configure(folder: AuditFolder, workspace: Workspace, home: Path, tree: str) 
         return UnitConfiguration(
             from_json(Settings, known["settings"]), Classes.from_json(known["classes"]), known["note"]
         )
-    found = _detect(workspace, home, tree, entries)
+    found = _detect(workspace, home, entries)
     plain = {
         "settings": to_json(found.settings),
         "classes": found.classes.to_json(),
@@ -71,11 +153,11 @@ def _configures(path: str) -> bool:
     return name in _NAMES or name.endswith(_CONFIGURING) or facts_of_manifest(name) is not None
 
 
-def _detect(workspace: Workspace, home: Path, tree: str, entries: Iterable[Entry]) -> UnitConfiguration:
+def _detect(workspace: Workspace, home: Path, entries: Iterable[Entry]) -> UnitConfiguration:
     with tempfile.TemporaryDirectory(prefix="verdigris-audit.") as place:
         root = Path(place, "tree")
         root.mkdir()
-        _export(workspace, tree, tuple(entries), root)
+        _export(workspace, tuple(entries), root)
         link_shared(home, root, (), ())
         note = ""
         settings = None
@@ -84,12 +166,12 @@ def _detect(workspace: Workspace, home: Path, tree: str, entries: Iterable[Entry
                 settings = load(root).settings
             except ConfigError as error:
                 note = f"its tdd.yaml cannot be used, so its tests were detected: {error.message}"
-        settings = settings or _detected(root)
+        settings = settings or _detect_settings(root)
         classes = compile_classes(settings, layouts(root, settings), usual)
     return UnitConfiguration(_for_audits(settings), classes, note)
 
 
-def _detected(root: Path) -> Settings:
+def _detect_settings(root: Path) -> Settings:
     try:
         found = detect(root)
     except UserError:
@@ -103,16 +185,18 @@ def _for_audits(settings: Settings) -> Settings:
     return replace(settings, stacks=stacks, warm=False, bounds=None)
 
 
-def _export(workspace: Workspace, tree: str, entries: tuple[Entry, ...], root: Path) -> None:
+def _export(workspace: Workspace, entries: tuple[Entry, ...], root: Path) -> None:
     """Every name; contents of what configures, and of all the rest too where that is little."""
     small = len(entries) <= _MANY
-    wanted = [e.path for e in entries if e.mode != LINK and (small or _configures(e.path))]
-    texts = workspace.read_many(tree, wanted)
-    for entry in entries:
-        data = texts.get(entry.path) or b""
-        file = Path(os.fspath(root), entry.path)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(data if len(data) <= _LARGE else b"")
-        except OSError:  # a name that this file system does not take tells nothing about the project
-            continue
+    wanted = [e for e in entries if e.mode != LINK and (small or _configures(e.path))]
+    sizes = workspace.blob_sizes(dict.fromkeys(entry.blob for entry in wanted))
+    read = {entry.path for entry in wanted if sizes.get(entry.blob, _LARGE) < _LARGE}
+    with workspace.open_blobs() as blobs:
+        for entry in entries:
+            data = b"".join(blobs.pieces(entry.blob)) if entry.path in read else b""
+            file = Path(os.fspath(root), entry.path)
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(data)
+            except OSError:  # a name that this file system does not take tells nothing about the project
+                continue

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def judge_at_once(units: Sequence[Unit], judge: Judge, jobs: int) -> Iterator[tuple[Unit, UnitReport]]:
-    """As they come. Each job takes neighbours: what one change left is what the next begins with."""
+    """Yields answers as they come. Each job takes neighbours: what one change left, the next begins with."""
     context = multiprocessing.get_context("fork")
     ends: list[Connection] = []
     processes = []
@@ -42,7 +42,7 @@ def judge_at_once(units: Sequence[Unit], judge: Judge, jobs: int) -> Iterator[tu
 
 
 def _answers(ends: list[Connection]) -> Iterator[UnitReport]:
-    """Until every job has closed its end, by its end or by its death."""
+    """Yields answers until every job has closed its end, by finishing or by dying."""
     while ends:
         ready = wait(ends)
         for end in [one for one in ends if one in ready]:

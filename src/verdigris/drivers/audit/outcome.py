@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.drivers.audit.report import AuditOutcome
+from verdigris.drivers.audit.report import FLAKY, AuditOutcome
 
 if TYPE_CHECKING:
     from verdigris.drivers.audit.report import FoundPlace, LostCheck, RedTest
@@ -72,6 +72,12 @@ def _judge_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
                 " judged, or the range as one change (`--squash`)."
             )
         return AuditOutcome.CHARACTERIZATION, "its tests pass without a change of source."
+    flaky = next((red.id for red in facts.reds if red.why == FLAKY), "")
+    if flaky:
+        return (
+            AuditOutcome.UNVERIFIED,
+            f"{flaky} is flaky: over the source of before it failed, and passed when it was run again.",
+        )
     if facts.tests:
         wrong = next((f": {red.id} failed by {red.why}, not by behaviour" for red in facts.reds), "")
         return (

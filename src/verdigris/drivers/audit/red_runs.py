@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
 from verdigris.checks.verdict_checks import python_tests
+from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import FILE, PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import VALID, judge_collect_error
-from verdigris.drivers.audit.report import RedTest
+from verdigris.drivers.audit.report import FLAKY, RedTest
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.turns.stub import UNDECLARED, missing_stubs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.core.report import CollectError, TestReport, TestResult
     from verdigris.drivers.audit.suite import TestRuns
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}
 """Why a test may be red only since source lacks a declaration."""
+_REPEATED = 25
+"""Reds that are run twice: one that repeats is enough to say that a change was test-driven."""
+_TURNS = 4
+"""Runs of tests that others kept from running."""
+_BUILD_LOCKS = ("go.sum", "Cargo.lock")
 
 
 def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) -> str:
@@ -49,40 +55,71 @@ def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) 
 
 
 def find_reds(
-    runs: TestRuns, tree: str, after: str, passing: Iterable[str], names: Sequence[str]
-) -> tuple[RedTest, ...]:
-    """`passing`: native ids that pass after, of which the reds are told. `tree`: see `lay_tests`."""
+    runs: TestRuns, tree: str, sides: tuple[str, str], passing: Iterable[str], names: Sequence[str]
+) -> dict[str, RedTest]:
+    """Lists reds by native id. `passing`: native ids that pass after, of which reds are told. `tree`: see
+    `lay_tests`; `sides`: the trees before and after.
+    """
+    before, after = sides
     wanted = sorted(set(passing))
     if not wanted or not names:
-        return ()
-    reds = judge_reds(runs.at(tree), runs.run(tree, names), tree, wanted)
-    unloaded = [red for red in reds if red.why in _STUBBED]
-    files = sorted({split_id(red.id).path for red in unloaded})
-    for make in (declare_after, add_stubs) if unloaded else ():
-        stubbed, shown = make(runs.at(tree), tree, after, unloaded)
+        return {}
+    reds = judge_reds(runs.at(tree), runs.run_like(tree, names, before), tree, wanted)
+    unloaded = {native: red for native, red in reds.items() if red.why in _STUBBED}
+    found = reds | repeat_reds(runs, tree, reds)
+    for make in (declare_after, empty_changes, add_stubs):
+        stubbed, shown = make(runs.at(tree), tree, after, unloaded.values()) if unloaded else (tree, "")
         if stubbed == tree:
             continue
-        again = judge_reds(runs.at(stubbed), runs.run(stubbed, files), stubbed, [red.id for red in unloaded])
+        again = _run_stubbed(runs, stubbed, before, unloaded)
         right = {
-            red.id: replace(red, why=f"import, then {red.why}", stub=shown) for red in again if red.valid
+            native: replace(red, why=f"import, then {red.why}", stub=shown)
+            for native, red in again.items()
+            if red.valid
         }
-        if right:
-            return tuple(right.get(red.id, red) for red in reds)
-    return reds
+        found |= right | repeat_reds(runs, stubbed, right)
+        # A test that loads has given its answer: no guess from how it uses things gives another.
+        unloaded = {native: red for native, red in again.items() if red.why in _STUBBED}
+    return found
 
 
-def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> tuple[RedTest, ...]:
-    """Those of the wanted tests that do not pass; a skip is no red."""
+def repeat_reds(runs: TestRuns, tree: str, reds: Mapping[str, RedTest]) -> dict[str, RedTest]:
+    """Those of the right reds that pass when they are run once more: they say nothing of the change."""
+    deciding = [native for native, red in reds.items() if red.valid][:_REPEATED]
+    names = deciding if runs.reuse else sorted({split_id(native).path for native in deciding})
+    report = runs.run(tree, names) if names else None
+    passed = {r.native_id for r in report.results if r.status is Status.PASS} if report else ()
+    return {native: replace(reds[native], why=FLAKY, valid=False) for native in deciding if native in passed}
+
+
+def _run_stubbed(runs: TestRuns, tree: str, before: str, wanted: Iterable[str]) -> dict[str, RedTest]:
+    """A stub that panics may end the run before others had their turn: those are asked again."""
+    found: dict[str, RedTest] = {}
+    left = sorted(wanted)
+    names = sorted({split_id(native).path for native in left})
+    for turn in range(_TURNS):
+        report = runs.run(tree, names) if turn else runs.run_like(tree, names, before)
+        told = {result.native_id for result in report.results}
+        found |= judge_reds(runs.at(tree), report, tree, left)
+        names = left = [native for native in left if native not in told]
+        if not left or not told:
+            break
+    return found
+
+
+def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> dict[str, RedTest]:
+    """Those of the wanted tests that do not pass, by native id; a skip is no red."""
     results = {result.native_id: result for result in with_subjects(project, report.results)}
     held = _held(project, tree, wanted)
-    found: list[RedTest] = []
+    found: dict[str, RedTest] = {}
     for native in wanted:
         result = results.get(native)
         if result is None:
-            found += _uncollected(native, report.errors, results.values())
+            if (red := _uncollected(native, report.errors, results.values())) is not None:
+                found[native] = red
         elif (why := red_of(project, result, held)) is not None:
-            found.append(_red(result, why))
-    return tuple(found)
+            found[native] = _red(result, why)
+    return found
 
 
 def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
@@ -120,35 +157,60 @@ def _red(result: TestResult, why: str) -> RedTest:
     )
 
 
-def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[TestResult]) -> list[RedTest]:
+def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[TestResult]) -> RedTest | None:
     """A test that was not reported: its file did not load; or its cases have other names there."""
     test = split_id(native)
     same = [r for r in others if split_id(r.native_id).path == test.path]
     if any(split_id(r.native_id).function == test.function and r.status is Status.PASS for r in same):
-        return []
+        return None
     error = next((one for one in errors if one.path == test.path), None)
     if error is None and not same:
         error = next(iter(errors), None)
     if error is None:
-        return [] if same else [RedTest(native, "not-collected", test.path, valid=False)]
+        return None if same else RedTest(native, "not-collected", test.path, valid=False)
     message = f"{error.kind}: {first_line(error.message)}"
-    return [RedTest(native, judge_collect_error(error), error.path, 0, message, valid=False)]
+    return RedTest(native, judge_collect_error(error), error.path, 0, message, valid=False)
 
 
-def declare_after(project: Project, tree: str, after: str, _: Sequence[RedTest]) -> tuple[str, str]:
+def declare_after(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
     """The tree with what source declares after, without its work, and the diff of that."""
+    return _declare(project, tree, after, old_work=True)
+
+
+def empty_changes(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
+    """The same for compilers, which may refuse the work of before beside what is declared after: whatever
+    changed is a stub, and what is gone after is gone.
+    """
+    return _declare(project, tree, after, old_work=False)
+
+
+def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tuple[str, str]:
     contents: dict[str, tuple[str, bytes] | None] = {}
     for change in project.workspace.changes(tree, after):
-        if change.deleted or project.classify(change.path) is not PathClass.SOURCE:
+        if project.classify(change.path) is not PathClass.SOURCE:
+            if not change.deleted and _declares_packages(change.path):
+                manifest = project.workspace.read(after, change.path) or b""
+                contents[change.path] = (change.new_mode or FILE, manifest)
+            continue
+        if change.deleted:
+            contents |= {} if old_work else {change.path: None}
             continue
         old, new = (project.workspace.read(side, change.path) for side in (tree, after))
-        made = None if new is None else reader_of(change.path).declare_missing(old or b"", new)
+        reader = reader_of(change.path)
+        made = None if new is None else reader.declare_later(change.path, old or b"", new, old_work=old_work)
         if made is not None and (made != old or old is None):
             contents[change.path] = (change.old_mode or change.new_mode or FILE, made)
+    if not any(project.classify(path) is PathClass.SOURCE for path in contents):
+        return tree, ""
     return _compose(project, tree, contents)
 
 
-def add_stubs(project: Project, tree: str, _: str, reds: Sequence[RedTest]) -> tuple[str, str]:
+def _declares_packages(path: str) -> bool:
+    """A package that a build takes in is declared too."""
+    return facts_of_manifest(path.rpartition("/")[2]) is not None or path.endswith(_BUILD_LOCKS)
+
+
+def add_stubs(project: Project, tree: str, _: str, reds: Collection[RedTest]) -> tuple[str, str]:
     """The tree with what the tests lack declared in source as they use it, and the diff of that."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}

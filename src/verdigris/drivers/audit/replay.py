@@ -9,24 +9,30 @@ from verdigris.checks.coverage import uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
-from verdigris.checks.weakening import RECORDED, find_weakenings
-from verdigris.core.languages import facts_of_manifest
+from verdigris.checks.weakening import RECORDED, describe_weakening, find_weakenings
+from verdigris.core.languages import facts_of, facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
+from verdigris.drivers.audit.known_suites import Suite
 from verdigris.drivers.audit.outcome import UnitFacts
-from verdigris.drivers.audit.red_runs import find_reds, judge_reds, lay_tests, list_idle
-from verdigris.drivers.audit.report import FoundPlace, LostCheck
-from verdigris.drivers.audit.suite import Suite
-from verdigris.execution.room.rooms import frozen_layer
+from verdigris.drivers.audit.red_runs import (
+    find_reds,
+    judge_reds,
+    lay_tests,
+    list_idle,
+    repeat_reds,
+)
+from verdigris.drivers.audit.report import FLAKY, FoundPlace, LostCheck
+from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.paths import Change
@@ -52,6 +58,8 @@ class Replayed:
     notes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     """Of source and tests, what changed by more than layout."""
+    passing: tuple[str, ...] = ()
+    """Native ids of tests that pass before and after."""
 
 
 @value
@@ -79,30 +87,25 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         return Replayed(UnitFacts())
     runs.prepare()
     project = runs.at(unit.after)
+    runs.tell("all tests before the change")
     before = _suite_before(runs, unit.before)
-    # To trace doubles the time of a run: where tests came along, those are asked first.
-    after = runs.suite(unit.after, () if change.oracle else watchable(change.edits))
+    runs.tell("all tests after it")
+    # To trace may double the time of a whole run: where tests came along, those are asked first.
+    traced = watchable(change.edits) if runs.reuse or not change.oracle else ()
+    after = runs.suite(unit.after, traced, base=unit.before)
+    if after.report.ended in {RunEnd.DIED, RunEnd.EARLY_EXIT} and before.passed:
+        after = runs.suite(unit.after)  # a crash that does not repeat blames nobody
     facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
     if unknown := _why_unknown(project, unit, before, after):
         return Replayed(replace(facts, unknown=unknown), paths=change.paths)
+    runs.tell("its tests over the source of before")
     weakened, noted = _find_lost_checks(project, unit, before, after)
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
     reds = _reds(runs, change, before, after, unstable)
     concerns = find_concerns(project, unit.before, unit.after, change.edits)
-    places = (
-        *(FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns),
-        *(
-            FoundPlace(split_id(i).path, 0, f"{i} asserts nothing", "no-assertion")
-            for i in list_idle(project, reds)
-        ),
-    )
-    failing = len(before.failed & after.failed)
-    notes = (
-        *noted,
-        *(f"unstable: {native} both passes and fails on one tree" for native in sorted(unstable)),
-        *([f"{failing} test{'s'[: failing > 1]} fail before and after"] if failing else []),
-        *_about_before(before),
-    )
+    places = (*(FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns), *_find_idle(project, reds))
+    notes = (*noted, *_note_flaky(reds, unstable), *_note_before(before, after))
+    runs.tell("which of the changed lines are run")
     facts = replace(
         facts,
         reds=reds,
@@ -113,10 +116,11 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         uncovered=(*_uncovered(runs, unit, change, after), *_unrun(project, unit, change, after, reds)),
     )
     if deep:
+        runs.tell("its tests with false expectations")
         live = _try_assertions(project, unit, change, after, reds)
         facts = replace(facts, hollow=tuple(dict.fromkeys((*facts.hollow, *live.blocking))))
         notes = (*notes, *live.noted, *live.doubts)
-    return Replayed(facts, places, notes, change.paths)
+    return Replayed(facts, places, notes, change.paths, tuple(sorted(before.passed & after.passed)))
 
 
 def _try_assertions(
@@ -144,10 +148,23 @@ def _look(project: Project, unit: Unit) -> _Change:
     )
 
 
-def _about_before(before: Suite) -> tuple[str, ...]:
-    if before.report.ended is RunEnd.FINISHED:
-        return ()
-    return (f"what passed before is not known: {reasons_against_run(before.report)[0]}",)
+def _find_idle(project: Project, reds: Sequence[RedTest]) -> Iterator[FoundPlace]:
+    for native in list_idle(project, reds):
+        yield FoundPlace(split_id(native).path, 0, f"{native} asserts nothing", "no-assertion")
+
+
+def _note_flaky(reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[str]:
+    yield from (
+        f"{FLAKY}: {red.id} was red, and passed when it was run again" for red in reds if red.why == FLAKY
+    )
+    yield from (f"{FLAKY}: {native} both passes and fails on one tree" for native in sorted(unstable))
+
+
+def _note_before(before: Suite, after: Suite) -> Iterator[str]:
+    if failing := len(before.failed & after.failed):
+        yield f"{failing} test{'s'[: failing > 1]} fail before and after"
+    if before.report.ended is not RunEnd.FINISHED:
+        yield f"what passed before is not known: {reasons_against_run(before.report)[0]}"
 
 
 def _asks(project: Project, path: str) -> bool:
@@ -173,7 +190,7 @@ def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> s
     if elsewhere := from_elsewhere(after.report):
         return f"after the change the tests {elsewhere[0]}."
     if missing := _missing_packages(project, unit, after):
-        return f"{missing} is not installed here, and tests need it; `--env uv` builds what a commit needs."
+        return f"{missing} is not installed here, and tests need it; `--env lock` builds what a commit needs."
     if ended is RunEnd.NO_START and (not before.passed or _LACKING_PLUGIN.search(after.report.tail)):
         return f"after the change {reasons_against_run(after.report)[0]}."
     if not after.passed and not before.passed and (after.report.results or after.report.errors):
@@ -216,14 +233,13 @@ def _find_lost_checks(
     """What the suite asks less, and what is only noted."""
     found = find_weakenings(project, unit.before, unit.after, ())
     lost = [LostCheck(w.kind, w.path, w.line, w.before, w.after) for w in found if w.kind not in RECORDED]
-    noted = tuple(
-        f"{w.path}:{w.line}: {w.kind}: `{w.before}` is `{w.after}`" for w in found if w.kind in RECORDED
-    )
+    noted = tuple(describe_weakening(w) for w in found if w.kind in RECORDED)
     seen = {r.native_id for r in after.report.results}
-    unloaded = {error.path for error in after.report.errors}
-    functions = {*map(_function, seen)}
+    functions = {*map(function_of, seen)}
     unseen = [
-        i for i in sorted(before.passed) if _function(i) not in functions and split_id(i).path not in unloaded
+        i
+        for i in sorted(before.passed)
+        if function_of(i) not in functions and not _is_unloaded(i, after.report)
     ]
     told = {one.path for one in lost}
     if unseen and after.report.ended is RunEnd.FINISHED:
@@ -235,10 +251,6 @@ def _find_lost_checks(
     return tuple(lost), noted
 
 
-def _function(native: str) -> str:
-    return native.removesuffix(split_id(native).case)
-
-
 def _find_regressions(
     runs: TestRuns, unit: Unit, before: Suite, after: Suite, change: _Change
 ) -> tuple[tuple[FoundPlace, ...], frozenset[str]]:
@@ -246,19 +258,27 @@ def _find_regressions(
     if after.report.ended is not RunEnd.FINISHED:
         why = reasons_against_run(after.report)
         return ((FoundPlace("", 0, f"the whole suite: {why[0]}"),) if before.passed else ()), frozenset()
-    unloaded = {error.path: error for error in after.report.errors}
-    lost = sorted(i for i in before.passed if split_id(i).path in unloaded and i not in after.passed)
-    doubtful = after.failed & before.passed
+    seen = {result.native_id for result in after.report.results}
+    lost = sorted(i for i in before.passed if i not in seen and _is_unloaded(i, after.report))
+    doubtful = (after.failed & before.passed).union(lost)
     if not change.source:
         # A test that was changed and fails without any change of source asks for something new.
         doubtful -= {i for i in doubtful if split_id(i).path in change.oracle}
-        lost = [i for i in lost if split_id(i).path not in change.oracle]
     unstable = _passing(runs, unit.after, doubtful)
     failing = doubtful - unstable
     unstable |= failing - _passing(runs, unit.before, failing)
     failing -= unstable
-    told = [_place(after.report, native) for native in (*sorted(failing), *lost)]
-    return tuple(told), frozenset(unstable)
+    return tuple(_place(after.report, native) for native in sorted(failing)), unstable
+
+
+def _is_unloaded(native: str, report: TestReport) -> bool:
+    """Its file did not load; or one that it is compiled with did not."""
+    path = split_id(native).path
+    language = facts_of(path)
+    together = language is not None and not language.loads_singly
+    return any(
+        error.path == path or (together and facts_of(error.path) is language) for error in report.errors
+    )
 
 
 def _passing(runs: TestRuns, tree: str, ids: Collection[str]) -> frozenset[str]:
@@ -282,17 +302,19 @@ def _reds(
 ) -> tuple[RedTest, ...]:
     """Reds of the tests that the change brought, and of those that stood in the suite already."""
     known = sorted((before.failed & after.passed) - frozenset(unstable))
-    found = {red.id: red for red in judge_reds(runs.at(change.before), before.report, change.before, known)}
+    found = judge_reds(runs.at(change.before), before.report, change.before, known)
+    found |= repeat_reds(runs, change.before, found)
     if change.oracle and _may_turn(change):
-        tree = lay_tests(runs.at(change.after), change.before, change.after, change.oracle)
+        sides = (change.before, change.after)
+        tree = lay_tests(runs.at(change.after), *sides, change.oracle)
         own = [i for i in after.passed if split_id(i).path in change.oracle]
         files = sorted({split_id(native).path for native in own})
-        found |= {red.id: red for red in find_reds(runs, tree, change.after, own, files)}
+        found |= find_reds(runs, tree, sides, own, files)
         shared = [path for path in change.oracle if path not in files]
         if shared and not any(red.valid for red in found.values()):
             rest = after.passed - frozenset(own)
             files = sorted({split_id(native).path for native in rest})
-            found |= {red.id: red for red in find_reds(runs, tree, change.after, rest, files)}
+            found |= find_reds(runs, tree, sides, rest, files)
     return tuple(found.values())
 
 

@@ -5,6 +5,7 @@ The JSON form is a contract with tools outside: fields are added, never renamed 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
 from enum import StrEnum
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
 
 SCHEMA = "verdigris.audit/1"
+FLAKY = "flaky"
+"""Why a red is none: the test fails and passes on one tree."""
 
 
 class AuditOutcome(StrEnum):
@@ -129,6 +133,8 @@ class UnitReport:
     seconds: float = 0.0
     paths: tuple[str, ...] = ()
     """The files of source and tests that it changes: a place for what is said of the unit as a whole."""
+    passing: tuple[str, ...] = ()
+    """Native ids of tests that pass before and after; told of test-driven changes, for a corpus."""
 
 
 @value
@@ -183,7 +189,7 @@ def render_unit(unit: UnitReport) -> dict[str, Any]:
         "author": unit.commit.author,
         "date": unit.commit.date,
     }
-    names = ("reds", "regressed", "weakened", "uncovered", "concerns", "hollow", "notes", "paths")
+    names = ("reds", "regressed", "weakened", "uncovered", "concerns", "hollow", "notes", "paths", "passing")
     found = {name: to_json(getattr(unit, name)) for name in names}
     rest = {name: to_json(getattr(unit, name)) for name in ("before", "after", "outcome", "why")}
     return {**plain, **rest, **found, "environment": unit.environment, "seconds": round(unit.seconds, 3)}
@@ -204,7 +210,9 @@ def parse_report(data: Any) -> AuditReport:
 
 def parse_unit(data: Any) -> UnitReport:
     try:
-        return from_json(UnitReport, _nest_commit(data))
+        unit = from_json(UnitReport, _nest_commit(data))
+        # A suite's ids are the same in each unit of a long history: they are in memory once.
+        return replace(unit, passing=tuple(map(sys.intern, unit.passing)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"this is a damaged unit of an audit: {error}", hint=_HINT) from error
 
@@ -216,3 +224,44 @@ def _nest_commit(unit: Mapping[str, Any]) -> dict[str, Any]:
     commit = {name: unit[name] for name in ("parents", "title", "author", "date") if name in unit}
     rest = {name: one for name, one in unit.items() if name not in commit}
     return {**rest, "commit": {"id": unit["commit"], **commit}}
+
+
+def join_shards(reports: Sequence[AuditReport]) -> AuditReport:
+    """A part that is there twice counts once: each gives the same answers."""
+    first = reports[0]
+    parts: dict[int, AuditReport] = {}
+    total = _shard(first)[1]
+    for report in reports:
+        part, parts_of_it = _shard(report)
+        if (report.base, report.head, report.squash, parts_of_it) != (
+            first.base,
+            first.head,
+            first.squash,
+            total,
+        ):
+            raise UserError(
+                f"these are parts of different audits: {first.range} ({total} parts) and {report.range}"
+                f" ({parts_of_it}).",
+                hint="give the reports of one range, made with one `--shard I/N`",
+            )
+        parts.setdefault(part, report)
+    missing = [f"{part}/{total}" for part in range(1, total + 1) if part not in parts]
+    if missing:
+        raise UserError(
+            f"the parts {', '.join(missing)} of {first.range} are missing.",
+            hint=f"make them: `tdd audit {first.range} --shard {missing[0]} --json`",
+        )
+    longest = max(len(report.units) for report in parts.values())
+    units = tuple(
+        parts[part].units[at]
+        for at in range(longest)
+        for part in range(1, total + 1)
+        if at < len(parts[part].units)
+    )
+    settings = {name: text for name, text in first.settings.items() if name != "shard"}
+    return replace(first, units=units, settings=settings)
+
+
+def _shard(report: AuditReport) -> tuple[int, int]:
+    part, _, total = report.settings.get("shard", "1/1").partition("/")
+    return int(part), int(total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -13,12 +14,19 @@ from verdigris.core.paths import Classes
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.checkout import check_out
-from verdigris.drivers.audit.configuration import configure
-from verdigris.drivers.audit.environment import PRESENT, present_environment, require_rooms
+from verdigris.drivers.audit.configuration import check_out, configure
+from verdigris.drivers.audit.environment import (
+    PRESENT,
+    UV,
+    build_environment,
+    present_environment,
+    require_rooms,
+)
 from verdigris.drivers.audit.folder import find_folder, key_of
 from verdigris.drivers.audit.jobs import judge_at_once
+from verdigris.drivers.audit.known_suites import KnownSuites
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
+from verdigris.drivers.audit.proof import Judgement, judge_in_turn
 from verdigris.drivers.audit.replay import Replayed, replay
 from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
 from verdigris.drivers.audit.suite import TestRuns, plain_snapshot
@@ -52,15 +60,19 @@ class AuditRequest:
     suite: tuple[str, ...] = ()
     """Ids, paths, or `-m MARK`: run instead of what a commit's settings call its suite."""
     env: str = PRESENT
-    """`present`, or `uv`: what the files of each commit ask for."""
+    """`present`, or what the files of each commit ask for: `lock`, and `uv` for Python alone."""
     jobs: int = 1
     """How many processes judge at once."""
+    whole: bool = False
+    """Each tree's suite is run whole: no result is carried from one tree to the next."""
 
 
 class AuditWatcher(Protocol):
     """Is told how the audit goes."""
 
     def began(self, total: int, known: int) -> None: ...
+
+    def running(self, what: str) -> None: ...
 
     def judged(self, unit: UnitReport) -> None: ...
 
@@ -78,11 +90,13 @@ def audit(start: Path, asked: AuditRequest, watcher: AuditWatcher | None = None)
     for one in judged.values():
         _tell(watcher, one)
     left = [unit for unit in found.units if unit not in judged]
-    judge = partial(_judge_in_turn, repo, folder, asked)
-    for unit, one in judge_at_once(left, judge, asked.jobs) if asked.jobs > 1 else judge(0, left):
+    apart = partial(_judge_in_turn, repo, folder, asked, None)
+    judge = partial(_judge_in_turn, repo, folder, asked, watcher)
+    for unit, one in judge_at_once(left, apart, asked.jobs) if asked.jobs > 1 else judge(0, left):
         if one.outcome is not AuditOutcome.INFRASTRUCTURE:
+            if unit not in judged:  # else it is judged again, since a result carried over was wrong
+                _tell(watcher, one)
             judged[unit] = one
-            _tell(watcher, one)
     # What the machine failed at, and what a lost job left, is tried once more.
     for unit, one in judge(0, [unit for unit in left if unit not in judged]):
         judged[unit] = one
@@ -96,10 +110,14 @@ def _tell(watcher: AuditWatcher | None, unit: UnitReport) -> None:
 
 
 def _judge_in_turn(
-    repo: Repository, folder: AuditFolder, asked: AuditRequest, job: int, units: Sequence[Unit]
+    repo: Repository,
+    folder: AuditFolder,
+    asked: AuditRequest,
+    watcher: AuditWatcher | None,
+    job: int,
+    units: Sequence[Unit],
 ) -> Iterator[tuple[Unit, UnitReport]]:
-    auditor = Auditor(folder.repository(repo, job), folder, asked)
-    return ((unit, auditor.judge(unit)) for unit in units)
+    return judge_in_turn(Auditor(folder.repository(repo, job), folder, asked, watcher), units)
 
 
 def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) -> AuditReport:
@@ -113,6 +131,7 @@ def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) ->
         "author": selection.author,
         "path": " ".join(selection.paths),
         "merged": "yes" if selection.merged else "",
+        "whole": "yes" if asked.whole else "",
     }
     return AuditReport(
         found.text,
@@ -128,9 +147,14 @@ def _report(found: Range, asked: AuditRequest, units: tuple[UnitReport, ...]) ->
 class Auditor:
     """Judges units one after another; several may work at once, each with a repository of its own."""
 
-    def __init__(self, repo: Repository, folder: AuditFolder, asked: AuditRequest) -> None:
+    def __init__(
+        self, repo: Repository, folder: AuditFolder, asked: AuditRequest, watcher: AuditWatcher | None = None
+    ) -> None:
+        self._watcher = watcher
         self._repo = repo
         self._folder = folder
+        self._suites = KnownSuites(folder)
+        self._shown: dict[tuple[str, str], str] = {}
         self._asked = asked
         # Before a commit's own settings are known: to read trees, classes do not matter.
         self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
@@ -138,8 +162,8 @@ class Auditor:
     def require_tools(self) -> None:
         """No commit's code is run outside of a room."""
         require_rooms(self._plain)
-        if self._asked.env != PRESENT:
-            from verdigris.drivers.audit.built_environment import find_uv
+        if self._asked.env == UV:
+            from verdigris.drivers.audit.packages import find_uv
 
             find_uv()
 
@@ -162,6 +186,7 @@ class Auditor:
             self._asked.timeout,
             self._asked.suite,
             self._asked.env,
+            self._asked.whole,
             self._environment(),
         )
 
@@ -170,29 +195,44 @@ class Auditor:
 
     def _check_out(self, unit: Unit) -> Unit:
         worktree = plain_snapshot(self._plain)
-        before, after = (check_out(self._plain, tree, worktree) for tree in (unit.before, unit.after))
+        before, after = (self._show(tree, worktree) for tree in (unit.before, unit.after))
         return replace(unit, before=before, after=after)
+
+    def _show(self, tree: str, worktree: str) -> str:
+        """What one change made is where the next one begins."""
+        if (tree, worktree) not in self._shown:
+            self._shown[tree, worktree] = check_out(self._plain, tree, worktree)
+        return self._shown[tree, worktree]
 
     def _builder(self, unit: Unit) -> Builder | None:
         if self._asked.env == PRESENT:
             return None
-        from verdigris.drivers.audit.built_environment import build_environment
+        return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
-        return lambda project: build_environment(project, self._folder, unit)
+    def keep(self, unit: Unit, judged: UnitReport) -> None:
+        """Keeps an answer for later audits; what blames the machine is tried again."""
+        if judged.outcome is not AuditOutcome.INFRASTRUCTURE:
+            self._folder.keep(_KIND, self._key(unit), render_unit(judged))
 
-    def judge(self, unit: Unit) -> UnitReport:
+    def judge(self, unit: Unit, *, whole: bool = False) -> Judgement:
+        """`whole`: no result is carried from one tree to the next."""
         began = time.monotonic()
         environment = ""
+        shown, runs = unit, None
         try:
             shown = self._check_out(unit)
             runs = open_runs(
                 self._plain,
-                self._folder,
+                self._suites,
                 shown.after,
                 self._asked.timeout,
                 self._asked.suite,
                 build=self._builder(shown),
             )
+            if not whole and not self._asked.whole:
+                runs.allow_reuse()
+            if self._watcher is not None:
+                runs.tell = self._watcher.running
             replayed = replay(runs, shown, deep=self._asked.deep)
             environment = runs.environment
         except TimedOut as error:
@@ -220,15 +260,22 @@ class Auditor:
             environment=environment,
             seconds=round(time.monotonic() - began, 3),
             paths=replayed.paths,
+            passing=_told_passing(outcome, replayed),
         )
-        if outcome is not AuditOutcome.INFRASTRUCTURE:
-            self._folder.keep(_KIND, self._key(unit), render_unit(judged))
-        return judged
+        return Judgement(unit, shown, judged, runs)
+
+
+def _told_passing(outcome: AuditOutcome, replayed: Replayed) -> tuple[str, ...]:
+    """A suite's ids make a report long, and nobody asks for them elsewhere."""
+    reds = {red.id for red in replayed.facts.reds}
+    if outcome is not AuditOutcome.TEST_DRIVEN:
+        return ()
+    return tuple(sys.intern(native) for native in replayed.passing if native not in reds)
 
 
 def open_runs(
     plain: Project,
-    folder: AuditFolder,
+    suites: KnownSuites,
     tree: str,
     seconds: float,
     suite: tuple[str, ...] = (),
@@ -237,9 +284,9 @@ def open_runs(
 ) -> TestRuns:
     """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings.
 
-    `build` gives it another environment than the present one.
+    `suites`: what is known already. `build` gives it another environment than the present one.
     """
-    found = configure(folder, plain.workspace, plain.repo.root, tree)
+    found = configure(suites.folder, plain.workspace, plain.repo.root, tree)
     settings = found.settings
     if suite:
         settings = replace(settings, stacks=tuple(replace(one, suite=suite) for one in settings.stacks))
@@ -247,7 +294,7 @@ def open_runs(
     project = replace(plain, settings=settings, configured=found.classes, view=view)
     project = replace(project, settings=_with_sources(project, tree))
     environment = "" if build is not None else present_environment(project).key
-    return TestRuns(project, folder, environment, seconds, build)
+    return TestRuns(project, suites, environment, seconds, build)
 
 
 def _with_sources(project: Project, tree: str) -> Settings:

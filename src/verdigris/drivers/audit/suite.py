@@ -3,52 +3,35 @@
 from __future__ import annotations
 
 import time
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import source_roots
 from verdigris.core.errors import HarnessError, TimedOut
-from verdigris.core.paths import Classes
-from verdigris.core.records import from_json, to_json
+from verdigris.core.paths import Classes, classify
+from verdigris.core.records import to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
-from verdigris.core.value import replace, value
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace
 from verdigris.drivers.audit.folder import key_of
+from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
+from verdigris.drivers.audit.reuse import join_records, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import TreeView
+from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from verdigris.core.reuse import RunRecord
     from verdigris.drivers.audit.environment import Environment
-    from verdigris.drivers.audit.folder import AuditFolder
     from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
 
-_KIND = "suites"
 _LEAST = 1.0
 _TRIES = 3
 """Of a run, while somebody edits the worktree."""
-
-
-@value
-class Suite:
-    """How all tests ended on one tree."""
-
-    report: TestReport
-    traced: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> frozenset[str]:
-        return frozenset(r.native_id for r in self.report.results if r.status is Status.PASS)
-
-    @property
-    def failed(self) -> frozenset[str]:
-        return frozenset(r.native_id for r in self.report.results if r.status in {Status.FAIL, Status.ERROR})
-
-    @property
-    def is_whole(self) -> bool:
-        """It says how the suite stands: the run came to its end, and found tests or nothing to object."""
-        return self.report.ended is RunEnd.FINISHED and (bool(self.report.results) or not self.report.errors)
 
 
 class TestRuns:
@@ -59,7 +42,7 @@ class TestRuns:
     def __init__(
         self,
         project: Project,
-        folder: AuditFolder,
+        suites: KnownSuites,
         environment: str,
         seconds: float,
         build: Callable[[Project], tuple[Project, Environment]] | None = None,
@@ -68,11 +51,24 @@ class TestRuns:
         makes another.
         """
         self.project = project
-        self.folder = folder
+        self.suites = suites
         self.environment = environment
         self.seconds = seconds
         self._ends = time.monotonic() + seconds
         self._build = build
+        self.tell: Callable[[str], None] = lambda _: None
+        """Is told what is about to be run."""
+        self.reuse = False
+        self.carried = False
+        """Whether any answer of the unit rests on results of another tree."""
+        self.doubtful: frozenset[str] = frozenset()
+        """Tests that were said to pass in the tree before, and do not in a whole run of this one."""
+        self.compared = False
+        """A whole run was made after results had been carried."""
+
+    def allow_reuse(self) -> None:
+        """Results of one tree may be carried to the next; not where only a part of the tests is asked."""
+        self.reuse = not any(stack.suite for stack in self.project.settings.stacks)
 
     def prepare(self) -> None:
         """Builds the environment, where one is to be built: once, and only where something is run."""
@@ -83,8 +79,8 @@ class TestRuns:
 
     def at(self, tree: str) -> Project:
         """The project as if that tree were the worktree's."""
-        view = self.project.view
-        return replace(self.project, view=TreeView(tree, tree if view is None else view.worktree))
+        view = self.project.view or TreeView(tree, tree)
+        return replace(self.project, view=replace(view, tree=tree))
 
     def left(self) -> float:
         left = self._ends - time.monotonic()
@@ -94,23 +90,119 @@ class TestRuns:
             )
         return left
 
-    def suite(self, tree: str, trace: Sequence[str] = ()) -> Suite:
-        """What a run that came to its end said is kept; `trace`: files whose executed lines are asked."""
-        key = self._key(tree)
-        known = self._known(key)
-        if known is not None and set(known.traced).issuperset(trace):
-            return known
+    def suite(self, tree: str, trace: Sequence[str] = (), *, base: str = "") -> Suite:
+        """What a run that came to its end said is kept; `trace`: files whose executed lines are asked.
+
+        `base`: a tree from which results may be carried over.
+        """
+        known = self._known(tree)
+        if known is None or not set(known.traced).issuperset(trace):
+            known = self._carry(tree, trace, base) or self.run_whole(tree, trace)
+            self._compare_with(base, known)
+        self.carried |= known.carried
+        return known
+
+    def run_whole(self, tree: str, trace: Sequence[str] = (), *, uses: bool = True) -> Suite:
+        """`uses`: what each test uses is recorded, for the trees that come after."""
         there = self.at(tree)
-        request = TestRequest(trace=tuple(trace), sources=source_roots(there, tree), timeout=self._limit())
-        found = Suite(_slim(self._steadily(partial(execute_suite, request=request), tree)), tuple(trace))
-        if found.report.ended is RunEnd.FINISHED:
-            self.folder.keep(_KIND, key, to_json(found))
+        request = TestRequest(
+            trace=tuple(trace),
+            sources=source_roots(there, tree),
+            timeout=self._limit(),
+            uses=uses and self.reuse,
+        )
+        report = self._steadily(partial(execute_suite, request=request), tree)
+        found = Suite(_slim(report), tuple(trace))
+        if report.ended is RunEnd.FINISHED:
+            self.suites.keep_suite(WHOLE, self._key(tree), found)
+            self._keep_record(tree, make_record(there, tree, report))
         return found
+
+    def whole(self, tree: str) -> Suite | None:
+        """What a whole run of the tree said, where there was one."""
+        return self.suites.suite(WHOLE, self._key(tree))
 
     def share(self, known: str, same: str) -> None:
         """What is known of one tree holds for another that differs in no source and no test."""
-        if self._build is None and (data := self.folder.read(_KIND, self._key(known))) is not None:
-            self.folder.keep(_KIND, self._key(same), data)
+        if self._build is None:
+            self.suites.share(self._key(known), self._key(same))
+
+    def _carry(self, tree: str, trace: Sequence[str], base: str) -> Suite | None:
+        """The suite of a tree of which only those tests are run that may differ from `base`; None where
+        that is not sure, or where blame would rest on it.
+        """
+        basis, record = self._basis(base)
+        if basis is None or record is None:
+            return None
+        there = self.at(tree)
+        rerun = plan(there, record, basis.report, base, tree)
+        if rerun.whole:
+            return None
+        names = sorted(rerun.ids | rerun.names)
+        report = self._run_part(tree, names, trace) if names else replace(basis.report, results=())
+        new = make_record(there, tree, report) if names else record
+        if new is None or not _is_good(report, basis) or not _has_loaded(there, base, tree, record, new):
+            return None
+        joined = _join_reports(basis.report, rerun.dropped, report)
+        found = Suite(_slim(joined), tuple(trace), carried=True)
+        self.suites.keep_suite(CARRIED, self._key(tree), found)
+        self._keep_record(tree, join_records(record, rerun.dropped, new) if names else record)
+        return found
+
+    def _run_part(self, tree: str, names: Sequence[str], trace: Sequence[str]) -> TestReport:
+        request = TestRequest(
+            tuple(names),
+            trace=tuple(trace),
+            sources=source_roots(self.at(tree), tree),
+            timeout=self._limit(),
+            uses=True,
+        )
+        return self._steadily(partial(execute, request=request), tree)
+
+    def run_like(self, tree: str, names: Sequence[str], base: str) -> TestReport:
+        """These files on a tree, by results of `base` where they cannot differ."""
+        basis, record = self._basis(base)
+        rerun = (
+            None if basis is None or record is None else plan(self.at(tree), record, basis.report, base, tree)
+        )
+        if basis is None or rerun is None or rerun.whole:
+            return self.run(tree, names)
+        chosen = sorted(name for name in rerun.ids | rerun.names if split_id(name).path in names)
+        others = replace(
+            basis.report,
+            results=tuple(r for r in basis.report.results if split_id(r.native_id).path in names),
+        )
+        report = self.run(tree, chosen) if chosen else replace(others, results=(), errors=())
+        self.carried = True
+        unloaded = {error.path for error in report.errors}
+        gone = {r.native_id for r in others.results if split_id(r.native_id).path in unloaded}
+        return _join_reports(others, rerun.dropped | gone, report)
+
+    def _basis(self, base: str) -> tuple[Suite | None, RunRecord | None]:
+        if not base or not self.reuse:
+            return None, None
+        return self._known(base), self.suites.record(self._key(base))
+
+    def _compare_with(self, base: str, found: Suite) -> None:
+        """A whole run after results were carried shows whether any of them is in doubt."""
+        basis = self._known(base) if base and self.reuse and not found.carried else None
+        if basis is not None and basis.carried:
+            self.compared = True
+            self.doubtful |= basis.passed - found.passed
+
+    def list_wrong(self, tree: str) -> tuple[str, ...]:
+        """Tests that end otherwise in a whole run of the tree than was carried over."""
+        carried = self.suites.suite(CARRIED, self._key(tree))
+        if carried is None:
+            return ()
+        self._ends = time.monotonic() + self.seconds
+        whole = self.whole(tree) or self.run_whole(tree, uses=False)
+        said, found = ({r.native_id: r.status for r in one.report.results} for one in (carried, whole))
+        return tuple(sorted(i for i in {*said, *found} if said.get(i) is not found.get(i)))
+
+    def _keep_record(self, tree: str, record: RunRecord | None) -> None:
+        if record is not None:
+            self.suites.keep_record(self._key(tree), record)
 
     def run(self, tree: str, names: Iterable[str], trace: Sequence[str] = ()) -> TestReport:
         """These files, as far as the suite runs them, and ids; `trace` as for the suite."""
@@ -137,23 +229,51 @@ class TestRuns:
     def _key(self, tree: str) -> str:
         return key_of(tree, to_json(self.project.settings), self.environment)
 
-    def _known(self, key: str) -> Suite | None:
-        data = self.folder.read(_KIND, key)
-        try:
-            return None if data is None else from_json(Suite, data)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return None
+    def _known(self, tree: str) -> Suite | None:
+        carried = partial(self.suites.suite, CARRIED, self._key(tree))
+        return self.whole(tree) or (carried() if self.reuse else None)
+
+
+def _is_good(report: TestReport, basis: Suite) -> bool:
+    """Whether a part of the suite went as a whole run may be expected to go: what fails is asked there."""
+    failed = {r.native_id for r in report.results if r.status not in {Status.PASS, Status.SKIP}}
+    return report.ended is RunEnd.FINISHED and not report.errors and failed <= basis.failed
+
+
+def _has_loaded(project: Project, base: str, tree: str, record: RunRecord, new: RunRecord) -> bool:
+    """Whether what changed was loaded as far as it was before, so that its lines are known."""
+    changed = {change.path for change in project.workspace.changes(base, tree)}
+    return changed & record.files <= new.files
+
+
+def _join_reports(basis: TestReport, dropped: Collection[str], report: TestReport) -> TestReport:
+    kept = tuple(r for r in basis.results if r.native_id not in dropped)
+    seen = {r.native_id for r in report.results}
+    results = (*(r for r in kept if r.native_id not in seen), *report.results)
+    return replace(
+        report,
+        results=results,
+        collected=tuple(r.native_id for r in results),
+        others=(),
+        duration_ms=basis.duration_ms,
+    )
 
 
 def plain_snapshot(project: Project) -> str:
     """The worktree without what git ignores, of whatever class: what was built or installed there stays in
     sight, whichever commit is shown.
     """
-    return replace(project, view=None, configured=Classes(())).workspace.snapshot()
+    return _plain_workspace(project.repo).snapshot()
+
+
+@lru_cache(maxsize=1)
+def _plain_workspace(repo: Repository) -> Workspace:
+    """One for all snapshots of an audit: it knows a worktree that stands as it did, and git is not asked."""
+    return Workspace(repo, partial(classify, classes=Classes(())))
 
 
 def _slim(report: TestReport) -> TestReport:
-    """Without what no answer of an audit rests on."""
+    """Leaves out what no answer of an audit rests on."""
     return replace(
         report,
         results=tuple(replace(result, output="") for result in report.results),
@@ -162,4 +282,5 @@ def _slim(report: TestReport) -> TestReport:
         loaded=(),
         below=(),
         installed=(),
+        uses=None,
     )

@@ -12,18 +12,18 @@ from verdigris.core.events import Ground
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
+from verdigris.drivers.code.conversation import describe_law
 from verdigris.drivers.code.facts import describe_usage, read_changes
-from verdigris.drivers.code.grants import Sweep, touched_files
-from verdigris.drivers.code.kernel_answers import describe_law
 from verdigris.drivers.code.plan import describe_plan
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Undone
 from verdigris.drivers.code.session_start import begin_refactor, work_on_task
-from verdigris.drivers.code.tools.shell import CLIENT
+from verdigris.drivers.code.settings import Sweep, touched_files
+from verdigris.drivers.code.tools.workbench import CLIENT
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back, restore
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 
@@ -94,7 +94,7 @@ def _person(session: Session) -> Project:
     return replace(session.bench.project, actor=Actor(client=CLIENT))
 
 
-def _denied(deny: Deny) -> CommandAnswer:
+def _answer_denial(deny: Deny) -> CommandAnswer:
     return CommandAnswer(deny.lines())
 
 
@@ -108,7 +108,7 @@ def _plan(session: Session, _: str) -> CommandAnswer:
 def _status(session: Session, _: str) -> CommandAnswer:
     project = _person(session)
     state = project.state()
-    return CommandAnswer((*describe_law(state), f"next: {following(project, state)}"))
+    return CommandAnswer((*describe_law(state), f"next: {following_move(project, state)}"))
 
 
 def _diff(session: Session, _: str) -> CommandAnswer:
@@ -146,7 +146,7 @@ def _restore(session: Session, rest: str) -> CommandAnswer:
         return CommandAnswer((*(kept or ["nothing is set aside"]), *way))
     back = restore(project, rest)
     if isinstance(back, Deny):
-        return _denied(back)
+        return _answer_denial(back)
     told = f"brought back: {', '.join(back)}"
     return CommandAnswer((told,), note=f"The person has {told}.")
 
@@ -171,11 +171,11 @@ def _refactor(session: Session, rest: str) -> CommandAnswer:
     project = _person(session)
     if project.state().phase is Phase.REFACTOR:
         if (no := session.bench.judge_sweep()) is not None:
-            return _denied(no)
+            return _answer_denial(no)
         touched = len(touched_files(project))
         ended = refactor.end(project)
         if isinstance(ended, Deny):
-            return _denied(ended)
+            return _answer_denial(ended)
         count = [] if session.bench.sweep is None else [f"the sweep touched {touched} files"]
         return CommandAnswer((*count, ended.footer), note=ended.footer)
     try:
@@ -200,7 +200,7 @@ def _test_bug(session: Session, rest: str) -> CommandAnswer:
     project = _person(session)
     reported = report_bug(project, [place], why, cwd=project.root)
     if isinstance(reported, Deny):
-        return _denied(reported)
+        return _answer_denial(reported)
     told = f"{reported.bug}: {', '.join(reported.places)}: {why}"
     return CommandAnswer((told,), note=f"The person reports a wrong test, {told}. Revise it.")
 
@@ -209,12 +209,14 @@ def _off(session: Session, rest: str) -> CommandAnswer:
     if not rest:
         raise UserError("/off needs a reason, which is recorded.", hint="/off WHY")
     no = switch_off(_person(session), rest)
-    return _denied(no) if no is not None else CommandAnswer((f"the law is off: {rest}; /on ends that",))
+    return (
+        _answer_denial(no) if no is not None else CommandAnswer((f"the law is off: {rest}; /on ends that",))
+    )
 
 
 def _on(session: Session, _: str) -> CommandAnswer:
     no = switch_on(_person(session))
-    return _denied(no) if no is not None else CommandAnswer(("the law is on",))
+    return _answer_denial(no) if no is not None else CommandAnswer(("the law is on",))
 
 
 def _compact(session: Session, _: str) -> CommandAnswer:

@@ -14,8 +14,14 @@ from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailabl
 from verdigris.core.value import value
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code import session_file as entries
-from verdigris.drivers.code.conversation import Essentials, compact, reply_message
-from verdigris.drivers.code.kernel_answers import describe_denial, describe_law, in_tools
+from verdigris.drivers.code.conversation import (
+    Essentials,
+    compact,
+    describe_denial,
+    describe_law,
+    in_tools,
+    reply_message,
+)
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
 from verdigris.drivers.happenings import (
@@ -35,7 +41,6 @@ from verdigris.models.tool_calls import cancel_calls
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from verdigris.core.errors import VerdigrisError
     from verdigris.drivers.budget import Meter
     from verdigris.drivers.code.session_file import SessionFile
     from verdigris.drivers.code.settings import CodeSettings
@@ -77,7 +82,6 @@ class SessionResult:
     text: str
     """For a person: the model's summary, or what happened instead."""
     why: str = ""
-    error: VerdigrisError | None = None
 
 
 @dataclass
@@ -115,7 +119,7 @@ class Session:
         except KeyboardInterrupt:
             result = SessionResult(End.INTERRUPTED, "The session was interrupted.")
         except (ModelUnavailable, ModelMisused, ContextOverflow) as error:
-            result = SessionResult(End.PROVIDER, error.message, error.hint or "", error)
+            result = SessionResult(End.PROVIDER, error.message, error.hint or "")
         self._say(*cancel_calls(self.file.record.conversation.said, _CUT_OFF))
         self.file.add(entries.Ended(result.end, result.why))
         return result
@@ -212,7 +216,7 @@ class Session:
             self.file.add(entries.Said(messages))
 
     def choose_model(self, name: str) -> None:
-        """For the turns to come; what was said and the tools stay, so that a prompt begins as before."""
+        """Chooses it for later turns; what was said and the tools stay, so that a prompt begins as before."""
         if self.cast_model is None:
             raise UserError("this session has one model.", hint="`tdd code --resume ID --model NAME`")
         self.model = self.cast_model(name)
@@ -245,7 +249,7 @@ class Session:
         return SessionResult(End.REFUSED, report, why)
 
     def _stop(self, summary: str) -> tuple[str, SessionResult | None]:
-        """As every agent's stop: edits are settled, and what is left open is told; then it is over."""
+        """Stops as every agent does: edits are settled, and what is left open is told."""
         if told := self._tell_open_steps():
             return told, None
         if (no := self.bench.judge_sweep()) is not None and self.stops < STOPS:

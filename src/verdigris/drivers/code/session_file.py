@@ -15,8 +15,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import Conversation
-from verdigris.drivers.code.grants import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.drivers.code.plan import Plan
+from verdigris.drivers.code.settings import Sweep  # noqa: TC001 - read from JSON by its name
 from verdigris.models.protocol import Message, Usage
 from verdigris.storage.durable_files import append_line, read_lines
 
@@ -172,13 +172,13 @@ class SessionRecord:
     def after(self, entry: Entry) -> SessionRecord:
         match entry:
             case Opened():
-                return self._opened(entry)
+                return self._after_opening(entry)
             case Tasked():
                 return replace(self, tasks=(*self.tasks, entry.task), outcome="")
             case Said():
                 return replace(self, conversation=self.conversation.add(*entry.messages))
             case TurnBegan() | Undone():
-                return self._turned(entry)
+                return self._after_turn(entry)
             case Counted():
                 return replace(self, usage=self.usage + entry.usage)
             case Planned():
@@ -194,12 +194,12 @@ class SessionRecord:
             case Ended():
                 return replace(self, outcome=entry.outcome)
 
-    def _turned(self, entry: TurnBegan | Undone) -> SessionRecord:
+    def _after_turn(self, entry: TurnBegan | Undone) -> SessionRecord:
         if isinstance(entry, Undone):
             return replace(self, turns=tuple(turn for turn in self.turns if turn.number < entry.number))
         return replace(self, turns=(*self.turns, entry), last_turn=entry.number)
 
-    def _opened(self, entry: Opened) -> SessionRecord:
+    def _after_opening(self, entry: Opened) -> SessionRecord:
         again = replace(
             self,
             model=entry.model,
@@ -283,7 +283,7 @@ def describe_sessions(repo: Repository, most: int = 50) -> list[tuple[str, float
 
 
 def note_current(repo: Repository, name: str) -> None:
-    """So that a second session is told whose worktree it is."""
+    """Notes the open session, so that a second one is told whose worktree it is."""
     folder = repo.private / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CURRENT).write_text(name, "utf-8")

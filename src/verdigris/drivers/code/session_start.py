@@ -17,9 +17,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.budget import Limits, Meter
 from verdigris.drivers.code import session_file as entries
-from verdigris.drivers.code.conversation import pin_prefix
-from verdigris.drivers.code.grants import Permission
-from verdigris.drivers.code.kernel_answers import describe_law, in_tools
+from verdigris.drivers.code.conversation import describe_law, in_tools, pin_prefix
 from verdigris.drivers.code.plan import lint_plan
 from verdigris.drivers.code.session import EXIT_CODES, Session, SessionResult
 from verdigris.drivers.code.session_file import (
@@ -30,12 +28,10 @@ from verdigris.drivers.code.session_file import (
     read_current,
     session_path,
 )
-from verdigris.drivers.code.settings import AGENT, load_code
-from verdigris.drivers.code.tools.dispatch import Dispatcher
+from verdigris.drivers.code.settings import AGENT, Permission, load_code
+from verdigris.drivers.code.tools.dispatch import SYSTEM, Dispatcher, is_patching, tools_for
 from verdigris.drivers.code.tools.law import last_event
-from verdigris.drivers.code.tools.shell import CLIENT, jobs_folder
-from verdigris.drivers.code.tools.table import SYSTEM, is_patching, tools_for
-from verdigris.drivers.code.tools.workbench import Jobs, Workbench
+from verdigris.drivers.code.tools.workbench import CLIENT, Jobs, Workbench, jobs_folder
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
 from verdigris.models.casting import Casting
@@ -45,14 +41,13 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
-from verdigris.turns.claim_check import following
+from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from verdigris.drivers.code.grants import Mode, Sweep
-    from verdigris.drivers.code.settings import CodeSettings
+    from verdigris.drivers.code.settings import CodeSettings, Mode, Sweep
     from verdigris.drivers.happenings import Watcher
     from verdigris.models.protocol import Model
     from verdigris.storage.project import Project
@@ -83,7 +78,7 @@ class SessionOptions:
 def open_session(
     start: Path,
     watch: Watcher,
-    options: SessionOptions = SessionOptions(),  # noqa: B008 - frozen
+    options: SessionOptions,
     ask_person: Callable[[str, str], bool] | None = None,
 ) -> Iterator[Session]:
     """`ask_person`: where somebody is there to say yes to a call."""
@@ -221,7 +216,7 @@ def _instructions(root: Path) -> Iterator[tuple[str, str]]:
 def run_session(
     session: Session, task: str, *, uncovered: bool = False, sweep: Sweep | None = None
 ) -> SessionEnded:
-    """From the first event to the last; `uncovered`: a person's yes to a refactor of code without tests."""
+    """Runs a whole session; `uncovered`: a person's yes to a refactor of code without tests."""
     begin_session(session, task, uncovered=uncovered, sweep=sweep)
     resumed = bool(session.file.record.tasks)
     words = task or ("Go on with the task." if resumed else "")
@@ -250,7 +245,7 @@ def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: s
     return ended
 
 
-def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None = None) -> None:
+def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None) -> None:
     """A person's: with lines that no test runs, or with a scope for a codemod."""
     person = replace(session.bench.project, actor=Actor(client=CLIENT))
     begun = refactor.begin(person, uncovered=uncovered)
@@ -280,7 +275,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
         lines.append(
             f"This refactor is a sweep: edit {scope}, by tools, shell or a script; then refactor_end."
         )
-    move = following(project, state, session=session.file.name)
+    move = following_move(project, state, session=session.file.name)
     lines += [] if move == FIRST_MOVE else [f"next: {in_tools(move)}"]
     return "\n".join(("[tdd] where things stand:", *lines))
 

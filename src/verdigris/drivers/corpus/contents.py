@@ -1,24 +1,128 @@
-"""What a corpus holds before it is written, the repository's name, and patches by path class."""
+"""What a corpus holds before it is written: triples, trajectories, patches by path class.
+
+Patches are made of the trees of a repository, wherever they are kept: commits', snapshots', and patched ones.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.paths import PathClass, classify
+from verdigris.core.errors import StorageError
+from verdigris.core.paths import Classes, PathClass, classify
+from verdigris.core.records import Actor
+from verdigris.core.settings import Settings
 from verdigris.core.value import value
+from verdigris.drivers.audit.folder import AuditFolder
 from verdigris.drivers.corpus.triple import CommitPatches
 from verdigris.storage.git import users_git
+from verdigris.storage.project import Project, open_log
+from verdigris.storage.snapshots import trees
+from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from verdigris.core.paths import Classes
+    from verdigris.core.paths import Change
     from verdigris.drivers.corpus.session_source import Trajectory
-    from verdigris.drivers.corpus.tree_objects import TreeObjects
     from verdigris.drivers.corpus.triple import LeftOut, Triple
     from verdigris.storage.repository import Repository
+
+
+_PATCH = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
+_PATHS = 400
+"""Of one call of git, since an argv has an end."""
+
+
+class TreeObjects:
+    def __init__(self, repo: Repository, folder: AuditFolder) -> None:
+        self.folder = folder
+        apart = folder.repository(repo)
+        self._git = open_store(apart)
+        kept = repo.control / "store" / "objects"
+        if kept.is_dir():
+            with (self._git.git_dir / "objects" / "info" / "alternates").open("ab") as lent:
+                lent.write(os.fsencode(kept) + b"\n")
+        self.project = Project(apart, open_log(apart), Actor(client="corpus"), Settings(), Classes(()))
+        """Reads trees; it knows no settings, and its path classes do not count."""
+        self._whole: set[str] = set()
+        self._attributes = folder.path / "binary.attributes"
+        self._attributes.write_text("* -diff\n", "ascii")
+
+    def changes(self, old: str, new: str) -> tuple[Change, ...]:
+        return trees.changes(self._git, old, new)
+
+    def patch(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
+        """A patch that `git apply` takes, as text; files that are no UTF-8 are in it as binary ones."""
+        wanted = [change.path for change in self.changes(old, new)] if paths is None else paths
+        parts = [wanted[at : at + _PATHS] for at in range(0, len(wanted), _PATHS)]
+        return "".join(self._patch(old, new, part) for part in parts)
+
+    def _patch(self, old: str, new: str, paths: Sequence[str]) -> str:
+        try:
+            return self._git.run(*_PATCH, old, new, "--", *paths).decode("utf-8")
+        except UnicodeDecodeError:
+            if len(paths) > 1:
+                return "".join(self._patch(old, new, [path]) for path in paths)
+            as_binary = f"core.attributesFile={self._attributes}"
+            return self._git.run("-c", as_binary, *_PATCH, old, new, "--", *paths).decode("utf-8")
+
+    def apply(self, tree: str, *patches: str) -> str | None:
+        """The tree after the patches; None where one does not apply."""
+        git = self._git.with_index(self.folder.path / "index")
+        git.run("read-tree", tree)
+        for patch in filter(None, patches):
+            applied = git.call("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch.encode("utf-8"))
+            if applied.code != 0:
+                return None
+        return os.fsdecode(git.run("write-tree")).strip()
+
+    def tree_of(self, commit: str) -> str | None:
+        """None where there is no such commit."""
+        found = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        return os.fsdecode(found.stdout).strip() if commit and found.code == 0 else None
+
+    def has_all(self, tree: str) -> bool:
+        """Whether the tree can be read, with all folders and files in it."""
+        if tree in self._whole:  # the green of one change is the ground of the next
+            return True
+        listed = self._git.call("ls-tree", "-r", "-t", "-z", tree)
+        if listed.code != 0:
+            return False
+        about = (line.partition(b"\t")[0].split(b" ") for line in listed.stdout.split(b"\0") if line)
+        names = b"".join(name + b"\n" for _, kind, name in about if kind != b"commit")
+        found = self._git.run("cat-file", "--batch-check=%(objecttype)", stdin=names)
+        if b" missing\n" in found:
+            return False
+        self._whole.add(tree)
+        return True
+
+    def blob(self, name: str) -> bytes | None:
+        return trees.blobs(self._git, [name])[0] if name else None
+
+
+@contextmanager
+def open_objects(repo: Repository) -> Iterator[TreeObjects]:
+    with temporary_folder("tdd-corpus.") as folder:
+        yield TreeObjects(repo, AuditFolder(folder))
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """It is gone afterwards; that it cannot be written is told as what it is, a full or failing disk."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise StorageError(
+            f"{error.filename or tempfile.gettempdir()} cannot be used: {error.strerror}",
+            hint="make room there, or set TMPDIR to a folder that has some",
+        ) from error
+
 
 _REMOTE = re.compile(r"[:/](?P<owner>[^/:]+)/(?P<name>[^/]+?)(\.git)?/?$")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]+@")
@@ -61,8 +165,8 @@ class RepositoryName:
     remote: str = ""
 
 
-def name_repository(repo: Repository, given: str = "") -> RepositoryName:
-    """From the remote `origin`; credentials in its address are left out."""
+def name_repository(repo: Repository, given: str) -> RepositoryName:
+    """Reads the remote `origin`; credentials in its address are left out."""
     asked = users_git(repo).call("config", "--get", "remote.origin.url")
     remote = _CREDENTIALS.sub("", os.fsdecode(asked.stdout).strip()) if asked.code == 0 else ""
     found = _REMOTE.search(remote)

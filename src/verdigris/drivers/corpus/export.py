@@ -13,12 +13,10 @@ from verdigris import __version__
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.records import to_json
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.audit_source import read_audit
-from verdigris.drivers.corpus.contents import CorpusContents, name_repository
-from verdigris.drivers.corpus.log_source import read_log
+from verdigris.drivers.corpus.contents import CorpusContents, name_repository, open_objects
 from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Sessions
-from verdigris.drivers.corpus.tree_objects import open_objects
+from verdigris.drivers.corpus.sources import read_audit, read_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -90,7 +88,7 @@ def gather(start: Path, options: ExportOptions) -> CorpusContents:
 
 
 def _without_twins(triples: Iterable[Triple]) -> tuple[Triple, ...]:
-    """In order of their ids; the same change from two sources stands there once, as the log tells it."""
+    """Sorts by id; the same change from two sources stands there once, as the log tells it."""
     ordered = sorted(triples, key=lambda triple: (triple.origin.startswith("log:"), triple.origin))
     by_id = {triple.id: triple for triple in ordered}
     return tuple(by_id[name] for name in sorted(by_id))

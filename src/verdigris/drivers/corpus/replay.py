@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.report import Status
 from verdigris.core.value import value
+from verdigris.drivers.audit.known_suites import KnownSuites
 from verdigris.drivers.audit.red_runs import judge_reds
 from verdigris.drivers.audit.run import open_runs
+from verdigris.drivers.corpus.contents import open_objects
 from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
-from verdigris.drivers.corpus.tree_objects import open_objects
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.drivers.audit.suite import TestRuns
-    from verdigris.drivers.corpus.tree_objects import TreeObjects
+    from verdigris.drivers.corpus.contents import TreeObjects
     from verdigris.drivers.corpus.triple import Triple
 
 TIMEOUT = 600.0
@@ -99,7 +100,7 @@ def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Repla
         if missing:
             why = f"this repository has not the tree {missing[0]}, and no patch here makes it"
             return ReplayedTriple(triple.id, ReplayAnswer.UNVERIFIED, why)
-        runs = open_runs(objects.project, objects.folder, triple.green_tree, seconds)
+        runs = open_runs(objects.project, KnownSuites(objects.folder), triple.green_tree, seconds)
         if fault := _red_fault(runs, triple) or _green_fault(runs, triple):
             return ReplayedTriple(triple.id, ReplayAnswer.FAILS, fault)
     except (ToolMissing, StorageError, HarnessError):
@@ -133,7 +134,8 @@ def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
 def _red_fault(runs: TestRuns, triple: Triple) -> str:
     names = [red.native for red in triple.reds]
     report = runs.run(triple.red_tree, names)
-    reds = {red.id: red for red in judge_reds(runs.at(triple.red_tree), report, triple.red_tree, names)}
+    judged = judge_reds(runs.at(triple.red_tree), report, triple.red_tree, names)
+    reds = {red.id: red for red in judged.values()}
     for red in triple.reds:
         seen = reds.get(red.id) or reds.get(red.native)
         if seen is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import replace, value
-from verdigris.drivers.corpus.tree_objects import temporary_folder
+from verdigris.drivers.corpus.contents import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -232,16 +232,16 @@ def _map_trajectory(
 ) -> Trajectory:
     place = f"session {trajectory.session}"
 
-    def heard(message: Message) -> Message:
+    def scrub_message(message: Message) -> Message:
         calls = tuple(replace(one, arguments=change(place, one.arguments)) for one in message.calls)
         return replace(message, content=change(place, message.content), calls=calls)
 
-    def spoken(one: Spoken) -> Spoken:
-        return replace(one, message=heard(one.message))
+    def scrub_spoken(one: Spoken) -> Spoken:
+        return replace(one, message=scrub_message(one.message))
 
     return replace(
         trajectory,
-        prefix=tuple(map(heard, trajectory.prefix)),
-        spoken=tuple(map(spoken, trajectory.spoken)),
+        prefix=tuple(map(scrub_message, trajectory.prefix)),
+        spoken=tuple(map(scrub_spoken, trajectory.spoken)),
         triples=tuple(known[one.id] for one in trajectory.triples),
     )

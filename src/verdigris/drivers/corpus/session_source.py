@@ -21,7 +21,7 @@ from verdigris.drivers.code.session_file import (
     Tasked,
     read_entries,
 )
-from verdigris.drivers.code.tools.table import tools_for
+from verdigris.drivers.code.tools.dispatch import tools_for
 from verdigris.drivers.corpus.triple import Author, LeftOut
 from verdigris.storage.durable_files import TDD_FOLDER
 
@@ -137,7 +137,7 @@ class Sessions:
             except UserError as error:
                 self.left_out.append(LeftOut(f"session:{path.stem}", error.message))
 
-    def named(self, name: str) -> SessionStory | None:
+    def find_story(self, name: str) -> SessionStory | None:
         return self._stories.get(name)
 
     def author_of(self, record: Record, before: WorktreeState) -> Author:

@@ -52,6 +52,8 @@ class Author:
     context: str = ""
     """Which session or agent it was."""
     model: str = ""
+    name: str = ""
+    """The author of a commit, as git has it."""
 
 
 @value
@@ -131,7 +133,7 @@ def slug_of(repository: str) -> str:
 
 
 def triple_id(repository: str, red_tree: str, green_tree: str, reds: Iterable[str]) -> str:
-    """By content: the same change has the same id in every export."""
+    """Makes an id of the content: the same change has the same id in every export."""
     return f"{slug_of(repository)}-{_digest(red_tree, green_tree, *sorted(reds))}"
 
 
@@ -141,7 +143,7 @@ def task_of_session(repository: str, session: str) -> str:
 
 
 def task_of_tests(repository: str, tests: Iterable[str]) -> str:
-    """Without a session: changes that the same test files ask for are one task, whoever proved them."""
+    """Names a task where there is no session: changes that the same test files ask for are one."""
     return f"{slug_of(repository)}-{_digest('tests', *sorted({split_id(one).path for one in tests}))}"
 
 

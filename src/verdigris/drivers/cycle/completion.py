@@ -19,15 +19,16 @@ from verdigris.drivers.cycle.frame import (
     deny_same,
     identity_of,
     is_test,
-    now_ms,
     workers_since,
 )
 from verdigris.drivers.cycle.pages import FOLDER, EvidenceFacts, next_id, path_of, read_fields, render
 from verdigris.drivers.cycle.settings import load_cycle
+from verdigris.drivers.private_worktree import ancestor
 from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
-from verdigris.storage.snapshots.head_moves import checked_out, listing
+from verdigris.storage.log.log import now_ms
+from verdigris.storage.snapshots.head_moves import checked_out, list_commit
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def _verify_code(project: Project, cycle: Cycle, path: str) -> Iterator[str]:
     added = _adding_commit(project, path)
     if not added:
         return
-    held = {entry.path: entry for entry in listing(project.repo, added).files}
+    held = {entry.path: entry for entry in list_commit(project.repo, added).files}
     accepted = {entry.path: entry for entry in project.workspace.files(cycle.accepted)}
     for name in sorted(held.keys() | accepted.keys()):
         there, proven = held.get(name), accepted.get(name)
@@ -211,7 +212,7 @@ def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
         if not file.ok or normalized_digest(file.out.encode("utf-8", "surrogateescape")) != digest:
             yield f"the {key} {where} had another hash in commit {added[:12]} than the page says"
     tests = _tests_commit(text)
-    if not tests or not git(project.root, "merge-base", "--is-ancestor", tests, added).ok:
+    if not tests or not ancestor(project.root, tests, added):
         yield f"the commit with the tests ({tests[:12] or 'none'}) does not come before {added[:12]}"
         return
     changed = git(project.root, "diff", "--name-only", "-z", tests, added).out.split("\0")

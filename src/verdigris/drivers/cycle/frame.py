@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
@@ -12,15 +11,16 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import Committing
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
+from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
-from verdigris.core.verdict.turn_events import denial_event
 from verdigris.drivers.cycle.entry import read_at
+from verdigris.drivers.private_worktree import ancestor
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
-from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit
+from verdigris.turns.git import CommitIdentity, CommitRefused, commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -38,10 +38,6 @@ class CycleStep:
     said: tuple[str, ...]
     cycle: Cycle | None
     next: str
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def report_step(project: Project, *said: str) -> CycleStep:
@@ -93,7 +89,7 @@ def _is_renamed(project: Project, cycle: Cycle, branch: str | None) -> bool:
     """The old name is gone, and what is checked out goes on from where the cycle began."""
     if branch is None or git(project.root, "rev-parse", "--quiet", "--verify", f"refs/heads/{cycle.on}").ok:
         return False
-    return git(project.root, "merge-base", "--is-ancestor", cycle.commit, "HEAD").ok
+    return ancestor(project.root, cycle.commit, "HEAD")
 
 
 def spec_of(project: Project, cycle: Cycle) -> Spec:

@@ -9,7 +9,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.state import Stage
 from verdigris.drivers.cycle.frame import spec_of
 from verdigris.drivers.cycle.pages import EXAMPLE
-from verdigris.drivers.edits import describe_reds, gather_material
+from verdigris.drivers.edits import describe_reds, gather_material, read_files
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.edit_faults import plain
@@ -179,7 +179,7 @@ ROLE_OF = {
 def material_of(project: Project, cycle: Cycle, tree: str, budget: int) -> Material:
     """`tree`: what the role begins with. Nothing is in it of what another role thought."""
     spec = (project.root / cycle.spec_path).read_text("utf-8", "replace")
-    found = gather_material(project, tree, spec, cycle.spec_path, budget)
+    found = gather_material(project, read_files(project, tree), spec, cycle.spec_path, budget)
     return replace(found, own=frozenset({cycle.plan})) if cycle.stage is Stage.PLAN else found
 
 

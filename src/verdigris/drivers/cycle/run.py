@@ -10,11 +10,10 @@ from verdigris.core.cycle import PASS, next_step
 from verdigris.core.state import Stage
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
-from verdigris.drivers.cycle.coder_turn import freeze, resume
 from verdigris.drivers.cycle.frame import deny_misplaced
 from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR, step_of
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
-from verdigris.drivers.cycle.stages import advance, start
+from verdigris.drivers.cycle.stages import advance, freeze, resume, start
 from verdigris.drivers.cycle.validation.judgement import validate
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import CycleBegan, Noted, RunEnded, StepBegan, StepEnded, Told
@@ -52,7 +51,7 @@ class CycleRun:
         self._cost = Usage()
 
     def make(self, spelling: str, *, cwd: Path) -> RunEnded | Deny:
-        """From wherever the cycle on that spec is to its end, or to a stop with the next move."""
+        """Takes the cycle on that spec from wherever it is to its end, or to a stop with the next move."""
         with operation(self._project):
             pass  # what a kill left half done is finished first
         begun = self._begin(spelling, cwd)
@@ -102,7 +101,7 @@ class CycleRun:
             return _as_refused(denial)
         step = step_of(self._project, cycle)
         role = ROLE_OF[cycle.stage]
-        project = self._open.acting(role, cycle, step)
+        project = self._open.project_for(role, cycle, step)
         human = self._open.settings.player(role.name).human
         match cycle.stage:
             case Stage.VALIDATE if cycle.verdict == PASS:
@@ -222,26 +221,11 @@ class CycleRun:
         return workspace.diff(start, tree, paths) if paths else ""
 
     def _tell_end(self, ended: CycleEnd) -> RunEnded:
-        meter = self._open.meter
-        for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
-            if recording.drift:
-                self._watch(Noted(recording.drift))
         since = f"{self._first_commit}..HEAD" if self._first_commit else "HEAD..HEAD"
         commits = git(self._project.root, "log", "--reverse", "--format=%H", since).out.split()
-        found = RunEnded(
-            ended.outcome,
-            ended.why,
-            self._steps,
-            tuple(commits),
-            meter.tokens,
-            meter.usage.cached,
-            meter.usage.prompt - meter.usage.cached,
-            round(meter.prefix, 4),
-            ended.next,
-            cost=meter.cost,
+        return self._open.tell_end(
+            RunEnded(ended.outcome, ended.why, self._steps, tuple(commits), following=ended.next)
         )
-        self._watch(found)
-        return found
 
 
 def _as_refused(denial: Deny) -> CycleEnd:

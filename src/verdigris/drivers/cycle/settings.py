@@ -17,7 +17,7 @@ from verdigris.storage.config.drivers import (
     KeyExample,
     Positive,
     check_below_root,
-    shared_values,
+    driver_values,
 )
 from verdigris.storage.durable_files import prepare_folder, write_whole
 
@@ -59,14 +59,7 @@ class CycleKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 def cycle_settings(said: CycleKeys, shared: DriverSettings, places: Places) -> CycleSettings:
     check_below_root(said.plans, "cycle.plans", places)
-    return CycleSettings(
-        **shared_values(shared),
-        judgement=said.judgement,
-        rounds=said.rounds,
-        attempts=said.attempts,
-        plans=said.plans.rstrip("/"),
-        prompt_tokens=said.prompt_tokens,
-    )
+    return CycleSettings(**{**driver_values(said, shared), "plans": said.plans.rstrip("/")})
 
 
 SECTION = DriverSection(

@@ -13,26 +13,20 @@ from verdigris.core.events import CycleStopped
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
-from verdigris.drivers.attempts import Attempts, Exhausted
-from verdigris.drivers.budget import Meter
-from verdigris.drivers.cycle.coder_turn import resume
+from verdigris.drivers.attempts import Exhausted, RoleRun, open_roles
 from verdigris.drivers.cycle.frame import CycleStep, report_step
 from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.stages import advance
+from verdigris.drivers.cycle.stages import advance, resume
 from verdigris.drivers.cycle.validation.judgement import HOLDOUT, Judgement, validate
 from verdigris.drivers.edits import (
     Bad,
     format_changes,
-    join_reasons,
+    refuse,
     run_linters,
     settle_edits,
     write_changes,
 )
-from verdigris.drivers.happenings import Delayed, scrub_events
-from verdigris.drivers.step_records import StepLog, StepRecords
-from verdigris.models.casting import cast_roles
-from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
 from verdigris.storage.durable_files import write_whole
@@ -48,7 +42,6 @@ if TYPE_CHECKING:
     from verdigris.drivers.cycle.settings import CycleSettings
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import Watcher
-    from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
     from verdigris.storage.project import Project
 
@@ -56,17 +49,12 @@ _PLACE = re.compile(r"([^\s:`]+:\d+)`?\s*(?:—|–|-+|:)?\s*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class OpenRun:
-    """Where the roles work: the user's own checkout."""
-
+class OpenRun(RoleRun):
     project: Project
+    """Where the roles work: the user's own checkout."""
     settings: CycleSettings
-    casting: Casting
-    keeper: StepRecords
-    meter: Meter
-    watch: Watcher
 
-    def acting(self, role: Role, cycle: Cycle, step: int) -> Project:
+    def project_for(self, role: Role, cycle: Cycle, step: int) -> Project:
         """Each stage in a context of its own; a person is who they are. One strike: a refused edit goes."""
         if self.settings.player(role.name).human:
             return self.project
@@ -78,23 +66,15 @@ class OpenRun:
 def open_run(project: Project, watch: Watcher, *, record: Path | None = None) -> Iterator[OpenRun]:
     """One per worktree; a second one says so."""
     settings = load_cycle(project.root)
-    casting = cast_roles(
-        TEAM,
-        settings,
-        root=project.root,
-        record=record,
-        notice=lambda why: watch(Delayed(why)),
-        optional=(VALIDATOR.name,),
-    )
     busy = "a cycle is being run in this worktree already"
-    with hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there"), casting:
-        told = scrub_events(watch, casting.scrub)
-        keeper = StepRecords(project.root, casting.scrub)
-        yield OpenRun(project, settings, casting, keeper, Meter(settings.tokens, told, settings.prices), told)
+    alone = hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there")
+    optional = (VALIDATOR.name,)
+    with open_roles(TEAM, settings, project.root, watch, record=record, optional=optional) as run, alone:
+        yield OpenRun(run.casting, run.keeper, run.meter, run.watch, project, settings)
 
 
 def set_back(project: Project, cycle: Cycle, why: str) -> None:
-    """To what the open stage's next attempt begins with; what was accepted in it stays, all is kept.
+    """Sets the tree back to what the open stage's next attempt begins with; all bytes are kept.
 
     Files that are neither test nor source nor a role's doing are somebody else's.
     """
@@ -122,11 +102,8 @@ class StagePlay:
     def __init__(self, open_: OpenRun, project: Project, cycle: Cycle, step: int) -> None:
         self._open, self._project, self._cycle, self._step = open_, project, cycle, step
         self._role = ROLE_OF[cycle.stage]
-        metered = open_.meter.metered(open_.casting.model(self._role.name, step), step, self._role)
-        self._log = StepLog(open_.keeper, step, self._role, metered)
-        self._attempts = Attempts(
-            project, metered, self._log, open_.settings.attempts, open_.watch, open_.casting.scrub
-        )
+        self._attempts = open_.attempts(project, self._role, step, open_.settings.attempts)
+        self._log = self._attempts.log
 
     def take(self) -> CycleStep | Deny:
         """Where the cycle stopped for a person, its state says why."""
@@ -145,15 +122,15 @@ class StagePlay:
             project, cycle, project.workspace.snapshot(), self._open.settings.prompt_tokens
         )
         done: CycleStep | Deny | Exhausted = self._attempts.make(
-            material, task_of(project, cycle, self._step), self._carry_out
+            material, task_of(project, cycle, self._step), self._carry_out, self._begin_again
         )
         if isinstance(done, Exhausted):
             tried = f"no answer of the {self._role} was accepted in {self._open.settings.attempts} attempts"
             return self._stop(f"{tried}: {done.why}")
         if isinstance(done, Deny):
-            self._log.ended(outcome="refused", why=done.reason)
+            self._log.record_end(outcome="refused", why=done.reason)
         else:
-            self._log.ended(outcome="done", why="; ".join(done.said))
+            self._log.record_end(outcome="done", why="; ".join(done.said))
         return done
 
     def _stop(self, why: str) -> CycleStep:
@@ -163,7 +140,7 @@ class StagePlay:
 
     # -- an answer ----------------------------------------------------------------------------
 
-    def _carry_out(self, got: EditPlan | RoleStop, attempt: int) -> CycleStep | Deny | Bad:
+    def _carry_out(self, got: EditPlan | RoleStop, _: int, seen: Seen) -> CycleStep | Deny | Bad:
         match got:
             case RoleStop(say=Say.TEST_IS_WRONG):
                 return self._report_bug(got.reason)
@@ -171,16 +148,7 @@ class StagePlay:
                 return self._stop(f"the {self._role} says that the spec is wrong: {got.reason}")
             case RoleStop():
                 return self._judge(got)
-        seen: Seen = []
-        done = self._judge_edits(got, seen)
-        if not isinstance(done, Bad):
-            self._log.attempt(attempt, paths=tuple(got.changes), runs=seen)
-            return done
-        why = self._attempts.shorten(done.reasons)
-        self._log.attempt(
-            attempt, paths=tuple(got.changes), reasons=done.reasons, output=done.output, runs=seen
-        )
-        return self._begin_again(join_reasons(why)) or done
+        return self._judge_edits(got, seen)
 
     def _judge(self, got: RoleStop) -> CycleStep | Deny:
         """The validator's word, on top of the kernel's own checks."""
@@ -189,7 +157,7 @@ class StagePlay:
         return validate(self._project, Judgement(got.say.value, got.findings))
 
     def _report_bug(self, reason: str) -> CycleStep | Deny:
-        """At the place that it names; where that is none of a test, the first test that is still red."""
+        """Reports the place that it names; where that is no test's, the first test that is still red."""
         project = self._project
         found = _PLACE.search(reason)
         left = [test for test in self._cycle.tests if test not in self._cycle.green]
@@ -212,7 +180,7 @@ class StagePlay:
             return bad
         done = advance(project)
         if isinstance(done, Deny):
-            return Bad(feedback.describe_denial(done), (f"denied [{done.rule}]: {done.reason}",))
+            return refuse(done)
         return done
 
     def _begin_again(self, why: str) -> Deny | None:

@@ -5,36 +5,47 @@ The agent knows no rules. It tries, and shows what the kernel answers.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.errors import HarnessError, ToolMissing
+from verdigris.core.errors import HarnessError, ToolMissing, UserError
 from verdigris.core.records import Actor
+from verdigris.core.settings import REPLAY, MachineSettings
 from verdigris.core.test_ids import shell_words
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind, first_line
 from verdigris.core.verdict.redness import VALID, WHY_NOT, judge_collect_error
 from verdigris.drivers import demo as s
+from verdigris.drivers.cycle.roles import TEAM as CYCLE_TEAM
+from verdigris.drivers.cycle.run import CycleRun
+from verdigris.drivers.cycle.stage_play import open_run
 from verdigris.drivers.demo import Act, Moral
+from verdigris.drivers.happenings import RunEnded
+from verdigris.drivers.machine.open_machine import open_machine
+from verdigris.drivers.machine.roles import TEAM
+from verdigris.drivers.machine.run import MachineRun
 from verdigris.execution.tools.lookup import program
 from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.git import ask_users_git
-from verdigris.storage.project import open_project
+from verdigris.storage.project import CONFIG, open_project
 from verdigris.turns.claim import claim
 from verdigris.turns.settle import settle
 from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from verdigris.drivers.demo import DemoStage
+    from verdigris.drivers.happenings import Watcher
     from verdigris.languages.starter import Cheat, PlainTool, RequiredTool, Script
     from verdigris.storage.project import Project
 
@@ -86,7 +97,7 @@ class Agent:
         return lines[int(place[2]) - 1].strip()
 
     def tests_plainly(self, tool: PlainTool) -> None:
-        """As without Verdigris: the tool is run in the folder, and what it prints is believed."""
+        """Runs the tool as one would without Verdigris: in the folder, and what it prints is believed."""
         self.stage.show(s.CommandScene(tool.shown))
         ran = subprocess.run(
             tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
@@ -209,3 +220,56 @@ def require(needed: RequiredTool) -> None:
     raise ToolMissing(
         f"`{needed.name}` is on PATH, but `{needed.name} {needed.version}` fails: {why}", hint=needed.broken
     )
+
+
+IN_PLACE = "machine: {sandbox: false}\n"
+"""Of a tdd.yaml: the machine works in the folder itself."""
+KATA = Path(__file__).with_name("leap_year.md")
+KATA_TALK = Path(__file__).with_name("leap_year.jsonl")
+KATA_STEPS = 6
+"""Of the recorded run: tester, implementor and refactorer for each rule."""
+
+
+def build_kata(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
+    """Builds it in a new folder; tells `watch` what happens, and that it is a replay."""
+    prepare_kata(root, actor, IN_PLACE)
+    with open_machine(root, watch) as machine:
+        return MachineRun(machine, lambda _: None).make(KATA_STEPS)
+
+
+def prepare_kata(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{KATA_TALK}") -> None:
+    """`more`: of its tdd.yaml."""
+    files = {MachineSettings().kata: KATA.read_text("utf-8")}
+    _initialise(root, actor, files, _roles(TEAM.names, model) + more, "chore: a kata")
+
+
+SPEC = Path(__file__).with_name("shipping.md")
+SPEC_TALK = Path(__file__).with_name("shipping.jsonl")
+SPEC_PATH = "specs/shipping.md"
+
+
+def build_spec(root: Path, actor: Actor, watch: Watcher) -> RunEnded:
+    """Builds it in a new folder; tells `watch` what happens, and that it is a replay."""
+    prepare_spec(root, actor)
+    with open_run(open_project(root, actor), watch) as opened:
+        ended = CycleRun(opened).make(SPEC_PATH, cwd=root)
+    if not isinstance(ended, RunEnded):
+        raise UserError(ended.reason, hint=ended.next)
+    return ended
+
+
+def prepare_spec(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{SPEC_TALK}") -> None:
+    """`more`: of its tdd.yaml."""
+    files = {SPEC_PATH: SPEC.read_text("utf-8")}
+    _initialise(root, actor, files, _roles(CYCLE_TEAM.names, model) + more, "docs: a spec")
+
+
+def _roles(names: Iterable[str], model: str) -> str:
+    return "roles:\n" + "".join(f"  {role}: {{model: {json.dumps(model)}}}\n" for role in names)
+
+
+def _initialise(root: Path, actor: Actor, files: dict[str, str], sections: str, subject: str) -> None:
+    python = f"{{root: ., language: python, runner: unittest, python: {json.dumps(sys.executable)}}}"
+    config = f"stacks:\n  - {python}\n{sections}"
+    lay_out({**files, CONFIG: config, ".gitignore": "__pycache__/\n"}, root, subject)
+    initialise(root, actor)

@@ -61,7 +61,7 @@ def carry_out(errand: Errand) -> UnitEnd:
     if not Path(unit.repo).is_dir():
         return UnitEnd(UnitOutcome.INFRASTRUCTURE, why=f"{unit.repo} is not on this machine")
     argv = [*(errand.tdd or (sys.executable, "-m", "verdigris")), *unit.words]
-    code, output, error = _run(argv, unit.repo, errand.seconds)
+    code, output, error = _run_command(argv, unit.repo, errand.seconds)
     if code is None:
         judged = UnitEnd(UnitOutcome.UNVERIFIED, why=f"it took more than {errand.seconds:.0f} s")
     else:
@@ -71,7 +71,7 @@ def carry_out(errand: Errand) -> UnitEnd:
     return judged
 
 
-def _run(argv: Sequence[str], cwd: str, seconds: float) -> tuple[int | None, str, str]:
+def _run_command(argv: Sequence[str], cwd: str, seconds: float) -> tuple[int | None, str, str]:
     """Exit code, None where its time was up, and what it printed."""
     process = subprocess.Popen(
         argv,

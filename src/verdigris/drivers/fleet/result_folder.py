@@ -68,7 +68,7 @@ class ResultFolder:
         self._file(FAILURES, unit).unlink(missing_ok=True)
 
     def note_failure(self, unit: FleetUnit, why: str) -> None:
-        """For people: it is no result, and the next run tries the unit again."""
+        """Writes it down for people: it is no result, and the next run tries the unit again."""
         document = {"schema": SCHEMA, "key": unit.key, "unit": dict(unit.asked), "why": why}
         self._replace(self._file(FAILURES, unit), document)
 
@@ -138,7 +138,7 @@ class FleetSummary:
 
 
 def _put_first(draft: Path, file: Path) -> None:
-    """Only where nothing is yet; without hard links two may be first, and both say the same."""
+    """Writes only where nothing is yet; without hard links two may be first, and both say the same."""
     try:
         os.link(draft, file)
     except OSError as error:

@@ -1,13 +1,19 @@
-"""Runs a fleet: what the folder has no answer to is carried out, a lost unit again, and then counted."""
+"""Runs a fleet on an engine: what the folder has no answer to, a lost unit again; and counts the answers."""
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import tempfile
+import time
 from collections import Counter, deque
-from typing import TYPE_CHECKING, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
-from verdigris.core.errors import UserError
+from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
-from verdigris.drivers.fleet.carrier import Errand
+from verdigris.drivers.fleet.carrier import Errand, render_errand, run_carrier, start_words
 from verdigris.drivers.fleet.result_folder import ResultFolder
 from verdigris.drivers.fleet.unit import choose_shard, read_units
 
@@ -15,9 +21,139 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from verdigris.drivers.fleet.engines import Engine
     from verdigris.drivers.fleet.result_folder import FleetSummary
     from verdigris.drivers.fleet.unit import FleetUnit
+
+
+_PAUSE = 0.05
+_SAID = 2000
+_KNOCK = 10.0
+"""Seconds that a cluster has to answer."""
+
+
+@value
+class Carried:
+    """A carrier that ended, or was lost."""
+
+    errand: Errand
+    why: str
+    """Its last words; they matter where it left no result."""
+
+
+class Engine(Protocol):
+    jobs: int
+    """How many units it carries at once."""
+
+    def submit(self, errand: Errand) -> None: ...
+
+    def wait(self) -> Carried:
+        """The next that ended; there is one on its way."""
+        ...
+
+    def close(self) -> None:
+        """What is still on its way ends without a result."""
+        ...
+
+
+class LocalEngine:
+    """Processes of this machine."""
+
+    def __init__(self, jobs: int = 0) -> None:
+        self.jobs = jobs or os.cpu_count() or 1
+        self._running: list[tuple[Errand, subprocess.Popen[bytes], Any]] = []
+
+    def submit(self, errand: Errand) -> None:
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the carrier has ended
+        carrier = subprocess.Popen(
+            start_words(), stdin=subprocess.PIPE, stdout=said, stderr=said, start_new_session=True
+        )
+        self._running.append((errand, carrier, said))
+        if carrier.stdin is not None:
+            try:
+                carrier.stdin.write(render_errand(errand))
+                carrier.stdin.close()
+            except BrokenPipeError:  # it was killed already, and `wait` finds it so
+                return
+
+    def wait(self) -> Carried:
+        while True:
+            for one in self._running:
+                errand, carrier, said = one
+                if carrier.poll() is not None:
+                    self._running.remove(one)
+                    said.seek(0)
+                    words = os.fsdecode(said.read())[-_SAID:].strip()
+                    said.close()
+                    return Carried(errand, _describe_end(carrier.returncode, words))
+            time.sleep(_PAUSE)
+
+    def close(self) -> None:
+        for _, carrier, said in self._running:
+            carrier.kill()
+            carrier.wait()
+            said.close()
+        self._running = []
+
+
+def _describe_end(code: int, words: str) -> str:
+    return f"its worker was killed by signal {-code}" if code < 0 else words
+
+
+class RayEngine:
+    """A Ray cluster, or a Ray of this machine's own where no address is given.
+
+    Ray is not asked to try again: who lost a unit is asked of the folder, in the same way as elsewhere.
+    """
+
+    def __init__(self, address: str = "", jobs: int = 0) -> None:
+        try:
+            self._ray: Any = import_module("ray")
+        except ImportError:
+            raise ToolMissing(
+                "the engine `ray` needs Ray, and it is not installed.", hint="pip install 'verdigris[fleet]'"
+            ) from None
+        begun = {} if address else {"include_dashboard": False}
+        try:
+            _knock(address)
+            self._ray.init(address=address or None, log_to_driver=False, configure_logging=False, **begun)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise ToolMissing(
+                f"Ray cannot be reached at {address or 'this machine'}: {error}",
+                hint="`ray status` there; `--address auto` finds a cluster that this machine belongs to",
+            ) from None
+        self.jobs = jobs or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        self._carry = self._ray.remote(max_retries=0, num_cpus=1)(run_carrier)
+        self._running: dict[Any, Errand] = {}
+
+    def submit(self, errand: Errand) -> None:
+        self._running[self._carry.remote(render_errand(errand))] = errand
+
+    def wait(self) -> Carried:
+        [ready], _ = self._ray.wait(list(self._running), num_returns=1)
+        errand = self._running.pop(ready)
+        try:
+            code, words = self._ray.get(ready)
+        except self._ray.exceptions.RayError as error:
+            return Carried(errand, f"its worker was lost: {type(error).__name__}")
+        return Carried(errand, _describe_end(code, words.strip()))
+
+    def close(self) -> None:
+        for ref in self._running:
+            self._ray.cancel(ref, force=True)
+        self._running = {}
+        self._ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Whether anybody listens there: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
+
+
+def open_engine(name: str, address: str, jobs: int) -> Engine:
+    return RayEngine(address, jobs) if name == "ray" else LocalEngine(jobs)
+
 
 ATTEMPTS = 3
 SECONDS = 3600.0
@@ -41,9 +177,9 @@ class FleetWatcher(Protocol):
 
     def began(self, total: int, known: int) -> None: ...
 
-    def ended(self, unit: FleetUnit, answer: str) -> None: ...
+    def on_end(self, unit: FleetUnit, answer: str) -> None: ...
 
-    def lost(self, unit: FleetUnit, why: str, *, again: bool) -> None: ...
+    def on_loss(self, unit: FleetUnit, why: str, *, again: bool) -> None: ...
 
 
 def prepare_units(asked: FleetRequest) -> tuple[FleetUnit, ...]:
@@ -76,11 +212,11 @@ def run_fleet(
             unit = carried.errand.unit
             found = folder.read(unit)
             if found is not None:
-                watcher.ended(unit, ", ".join(found["answers"]) or found["outcome"])
+                watcher.on_end(unit, ", ".join(found["answers"]) or found["outcome"])
                 continue
             tries[unit.key] += 1
             again = tries[unit.key] < asked.attempts
-            watcher.lost(unit, carried.why, again=again)
+            watcher.on_loss(unit, carried.why, again=again)
             if again:
                 waiting.append(unit)
             else:

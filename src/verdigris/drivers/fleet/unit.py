@@ -119,7 +119,7 @@ def _key(asked: Mapping[str, Any]) -> str:
 
 
 def choose_shard(units: Iterable[FleetUnit], part: int, parts: int) -> tuple[FleetUnit, ...]:
-    """By key, so that the parts are the same on every machine, and lines that were added move little."""
+    """Chooses by key, so that parts are the same on every machine, and lines that were added move little."""
     return tuple(unit for unit in units if int(unit.key, 16) % parts == part - 1)
 
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.paths import PathClass
-from verdigris.drivers.edits import Bad, forbidden, settle_edits, write_changes
+from verdigris.drivers.edits import Bad, forbid, refuse, settle_edits, write_changes
 from verdigris.drivers.judges.tester import test_texts_at as tests_of
 from verdigris.drivers.step_records import flat
 from verdigris.languages.python.concerns import concerns
 from verdigris.languages.python.stubs.origins import MARK
-from verdigris.models.roles import feedback
 from verdigris.storage.project import texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from verdigris.core.state import Red
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.judges.step import StepRules
+    from verdigris.drivers.edits import Seen, StepRules
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
 
@@ -49,17 +47,15 @@ def judge_implementation(
     """None: accepted. One strike, so that what is not accepted has been set aside already."""
     reds = open_reds(project, left)
     if not reds:
-        return forbidden("no test is red any more, so nothing may be implemented")
+        return forbid("no test is red any more, so nothing may be implemented")
     classes = {path: project.classify(path) for path in plan.changes}
     targets = [path for path, cls in classes.items() if cls in {PathClass.SOURCE, PathClass.OTHER}]
     if frozen := [path for path in classes if path not in targets]:
-        return forbidden(
-            f"{frozen[0]} is of class {classes[frozen[0]]}, which the implementor leaves as it is"
-        )
+        return forbid(f"{frozen[0]} is of class {classes[frozen[0]]}, which the implementor leaves as it is")
     for red in reds:
         claimed = claim(project, [red.test_id], targets, cwd=project.root)
         if isinstance(claimed, Deny):
-            return Bad(feedback.describe_denial(claimed), (f"denied [{claimed.rule}]: {claimed.reason}",))
+            return refuse(claimed)
     return write_changes(project, plan.changes) or judge_implemented(project, rules, brief, seen)
 
 
@@ -82,7 +78,7 @@ def _left_a_stub(project: Project, start: str) -> Bad | None:
     if not after or (project.state().blocked and len(after) < len(before)):
         return None
     path, number, line = after[0]
-    return forbidden(
+    return forbid(
         f"{path}:{number} still says {MARK}: `{line.strip()}`. Put the real body there and remove the marker"
     )
 
@@ -98,7 +94,7 @@ def _marked_lines(project: Project, tree: str, paths: list[str]) -> list[tuple[s
 
 def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str) -> Bad | None:
     found = find_answer_lookup(project, brief, start) if rules.expected_literals == "block" else ""
-    return forbidden(found) if found else None
+    return forbid(found) if found else None
 
 
 def find_answer_lookup(project: Project, brief: str, start: str) -> str:

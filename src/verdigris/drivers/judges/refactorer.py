@@ -14,10 +14,17 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, write_changes
-from verdigris.drivers.judges.step import with_changes
-from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.rooms import possible
+from verdigris.drivers.edits import (
+    Bad,
+    forbid,
+    format_changes,
+    make_quote,
+    refuse,
+    with_changes,
+    write_changes,
+)
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.python.syntax import added_lines
 from verdigris.languages.registry import language_named
@@ -29,8 +36,7 @@ from verdigris.turns import refactor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.judges.step import StepRules
+    from verdigris.drivers.edits import Seen, StepRules
     from verdigris.storage.project import Project
 
 
@@ -62,9 +68,9 @@ def too_large(
 ) -> Bad | None:
     found = extent(project.workspace.read_many(tree, changes), changes)
     if found.files > rules.refactor_files:
-        return forbidden(f"it touches {found.files} files, and a refactor may touch {rules.refactor_files}")
+        return forbid(f"it touches {found.files} files, and a refactor may touch {rules.refactor_files}")
     if found.lines > rules.refactor_lines:
-        return forbidden(f"it changes {found.lines} lines, and a refactor may change {rules.refactor_lines}")
+        return forbid(f"it changes {found.lines} lines, and a refactor may change {rules.refactor_lines}")
     return None
 
 
@@ -82,7 +88,7 @@ def judge_refactoring(
         return large
     begun = refactor.begin(project, uncovered=False, known=True, optimizes=optimizes)
     if isinstance(begun, Deny):
-        return Bad(feedback.describe_denial(begun), (f"denied [{begun.rule}]: {begun.reason}",))
+        return refuse(begun)
     return write_changes(project, changes) or judge_restructured(project, rules, start, seen)
 
 
@@ -100,7 +106,7 @@ def judge_restructured(project: Project, rules: StepRules, start: str, seen: See
 def _refuse_unchanged(project: Project, start: str) -> Bad | None:
     if project.workspace.snapshot() != start:
         return None
-    return forbidden("nothing differs from before, once it is formatted")
+    return forbid("nothing differs from before, once it is formatted")
 
 
 def _other_tests(project: Project, start: str) -> Bad | None:
@@ -115,9 +121,9 @@ def _other_tests(project: Project, start: str) -> Bad | None:
     if not after or any(stack.suite for stack in project.settings.stacks):
         return None  # what keeps them from being found is told by the run itself
     if new := sorted(after - before):
-        return forbidden(f"{new[0]} is a new test: a refactor adds none and renames none")
+        return forbid(f"{new[0]} is a new test: a refactor adds none and renames none")
     if gone := [test for test in sorted(before - after) if not _is_written(project, test)]:
-        return forbidden(f"{gone[0]} is gone: a refactor keeps every test under its name")
+        return forbid(f"{gone[0]} is gone: a refactor keeps every test under its name")
     return None
 
 
@@ -129,26 +135,28 @@ def _is_written(project: Project, test: str) -> bool:
 
 def _guard_coverage(project: Project, rules: StepRules, start: str) -> Bad | None:
     why = why_lowered(project, start) if rules.coverage_guard else None
-    return None if why is None else forbidden(why)
+    return None if why is None else forbid(why)
 
 
 def _end_refactor(project: Project, seen: Seen) -> Bad | None:
     ended = refactor.end(project)
     if isinstance(ended, Deny):
-        return Bad(feedback.describe_denial(ended), (f"denied [{ended.rule}]: {ended.reason}",))
+        return refuse(ended)
     seen += [ended.report] if ended.report else []
     if ended.verdict.accepted:
         return None
     state = project.state()
     laid = state.aside.get(ended.aside or "")
-    quote = quoting(project, laid.edited if laid is not None else None)
+    quote = make_quote(project, laid.edited if laid is not None else None)
     said = feedback.describe_verdict(
         ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote
     )
     return Bad(said, (f"{ended.verdict.kind}: {feedback.causes(ended.verdict, ended.report)}",))
 
 
-def mending(project: Project, base: str, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def rebase_changes(
+    project: Project, base: str, changes: Mapping[str, bytes | None]
+) -> dict[str, bytes | None]:
     """Edits meant for `base`, as edits of the tree as it stands, which has others of them already."""
     now = project.workspace.snapshot()
     target = with_changes(project, base, changes)
@@ -215,7 +223,7 @@ def unshown(project: Project) -> tuple[str, ...]:
 
 
 def _measure_coverage(project: Project, tree: str, worktree: str) -> LineCoverage | None:
-    """By the whole suite; None where there is no Python to measure."""
+    """Measures by the whole suite; None where there is no Python to measure."""
     paths = [
         entry.path
         for entry in project.workspace.files(tree)

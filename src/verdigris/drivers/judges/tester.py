@@ -16,13 +16,21 @@ from verdigris.core.report import RunEnd, Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
-from verdigris.drivers.edits import Bad, forbidden, format_changes, quoting, run_linters, write_changes
-from verdigris.drivers.judges.step import Judged, with_changes
+from verdigris.drivers.edits import (
+    Bad,
+    Judged,
+    forbid,
+    format_changes,
+    make_quote,
+    run_linters,
+    with_changes,
+    write_changes,
+)
 from verdigris.drivers.step_records import Verified, told_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.python.syntax import parse
-from verdigris.languages.registry import UNREAD, language_for
+from verdigris.languages.registry import UNREAD, is_traced, language_for
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -33,8 +41,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import TestRun
     from verdigris.core.report import TestReport
-    from verdigris.drivers.edits import Seen
-    from verdigris.drivers.judges.step import StepRules
+    from verdigris.drivers.edits import Seen, StepRules
     from verdigris.models.roles.check import EditPlan
     from verdigris.storage.project import Project
     from verdigris.turns.test import Tested
@@ -69,7 +76,7 @@ def _only_stubs(project: Project, start: str, tree: str) -> Bad | None:
     if not found:
         return None
     first = found[0]
-    return forbidden(
+    return forbid(
         f"{first.path}:{first.line} is more than a stub, and a tester writes no source: {first.why}"
     )
 
@@ -78,7 +85,7 @@ def _check_nothing_lost(project: Project) -> Bad | None:
     """Against the last acceptance: a test-bug frees the tester's last test only, which came after it."""
     state = replace(project.state(), test_bugs={})
     losses = find_losses(project, state, project.workspace.snapshot()).blocking
-    return forbidden(f"the suite lost something: {losses[0]}") if losses else None
+    return forbid(f"the suite lost something: {losses[0]}") if losses else None
 
 
 def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
@@ -97,20 +104,20 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
         passing_new = _new_passes(project, start, changed, tested)
         stubbed = any(project.classify(path) is PathClass.SOURCE for path in changed)
         said = feedback.wrong_red(
-            tested.tests, tested.report, passing=passing_new, stubbed=stubbed, quote=quoting(project)
+            tested.tests, tested.report, passing=passing_new, stubbed=stubbed, quote=make_quote(project)
         )
         reasons = _why_no_red(tested, changed, passing_new, stubbed=stubbed)
         return Bad(said, reasons, _tail(tested), passing_new)
     idle = [run for run in reds if not asks_source(project, start, tree, run.native_id)]
     if idle:
-        return forbidden(
+        return forbid(
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
             " Call the code that is asked for"
         )
     spoilt = [run for run in tested.tests if _spoilt(run, reds, passing, changed)]
     errors = tested.report.errors if tested.report else ()
     if spoilt or errors:
-        said = feedback.spoilt(spoilt, tested.report)
+        said = feedback.describe_spoilt(spoilt, tested.report)
         what = [f"{run.test_id}: {run.failure or run.status}" for run in spoilt] or [
             f"{error.path}: {error.kind}" for error in errors
         ]
@@ -127,7 +134,7 @@ def _too_many(
     names = ", ".join(name.partition("::")[2] for name in new[:_NAMED])
     most = f"{rules.tests_per_step} of them" if rules.tests_per_step > 1 else "one"
     more = ", …" if len(new) > _NAMED else ""
-    return forbidden(
+    return forbid(
         f"there are {len(new)} new tests ({names}{more}), and a step has {most}:"
         " keep the simplest one, the others get steps of their own"
     )
@@ -235,11 +242,11 @@ def asks_source(project: Project, start: str, tree: str, red: str) -> bool:
     before, after = texts_at(project, start, [path]), texts_at(project, tree, [path])
     if names_source(path, before.get(path, ""), after.get(path, ""), sources):
         return True
-    return _traces(path) and _runs_source(project, red, sources)
+    return is_traced(path) and _runs_source(project, red, sources)
 
 
 def names_source(path: str, before: str, after: str, sources: Mapping[str, str]) -> bool:
-    """By the words of the new lines: names that the source has, its modules, or a helper beside the test."""
+    """Reads the words of the new lines: names of the source, its modules, or a helper beside the test."""
     new = "\n".join(_new_lines(path, before, after))
     words = {word for word in _WORD.findall(new) if not word.lower().startswith("test")} - _GRAMMAR
     stems = {part for name in sources for part in re.split(r"[/.]", name)} - {
@@ -247,7 +254,7 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
         *(suffix[1:] for suffix in known_suffixes()),
     }
     known = {word for text in sources.values() for word in _WORD.findall(text)}
-    if not _traces(path):
+    if not is_traced(path):
         known |= {word for line in _DECLARED.findall(before) for word in _WORD.findall(line)}
     return not words.isdisjoint((known | stems) - _GRAMMAR)
 
@@ -256,11 +263,6 @@ def _new_lines(path: str, before: str, after: str) -> list[str]:
     """What they say, without comments and imports where those can be told."""
     language = language_for(path) or UNREAD
     return language.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
-
-
-def _traces(path: str) -> bool:
-    language = language_for(path)
-    return language is not None and language.traces
 
 
 def _added_lines(before: list[str], after: list[str]) -> list[int]:

@@ -12,16 +12,21 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Spent, reached_limit
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
-from verdigris.drivers.loop.iteration.phases import LoopOutcome
-from verdigris.drivers.loop.occupancy import DAEMON, RUN, find_occupant, is_asked_to_stop, occupy
-from verdigris.drivers.loop.open_program import open_program
+from verdigris.drivers.loop.history import LoopOutcome
+from verdigris.drivers.loop.open_program import (
+    DAEMON,
+    RUN,
+    find_occupant,
+    is_asked_to_stop,
+    occupy,
+    open_program,
+)
 from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.run import ITERATION, STOPPED, LoopRun
-from verdigris.drivers.loop.schedule import choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper
-from verdigris.drivers.loop.survey import gather_candidates
+from verdigris.drivers.loop.survey import choose_due, gather_candidates
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -31,7 +36,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.drivers.loop.programs.discovery import FoundProgram
-    from verdigris.drivers.loop.schedule import WaitingProgram
+    from verdigris.drivers.loop.survey import WaitingProgram
 
     Play = Callable[[str, Limits], RunEnded]
 
@@ -42,7 +47,7 @@ _SLICE = 1.0
 
 
 @dataclass
-class Clock:
+class DaemonClock:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     sleep: Callable[[float], None] = time.sleep
 
@@ -62,7 +67,7 @@ class Daemon:
     interval: timedelta
     """The longest time between two looks at the programs."""
     play: Play
-    clock: Clock = field(default_factory=Clock)
+    clock: DaemonClock = field(default_factory=DaemonClock)
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _spent: dict[str, Spent] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
@@ -77,7 +82,7 @@ class Daemon:
         self._home = open_project(self.root, Actor(client=DRIVER))
 
     def make(self) -> DaemonEnded:
-        """Until a person stops it. Nothing that befalls a program ends it."""
+        """Runs until a person stops it. Nothing that befalls a program ends it."""
         while not is_asked_to_stop(self._home.repo, ""):
             try:
                 self._turn()
@@ -112,7 +117,7 @@ class Daemon:
         return gather_candidates(self.root, "", settings.memory)
 
     def _ready_at(self, one: FoundProgram) -> datetime:
-        """By what is known here, also where the state file could not be written."""
+        """Answers by what is known here, also where the state file could not be written."""
         trouble, ran = self._troubles.get(one.name), self._ran.get(one.name)
         due = _ALWAYS if ran is None else ran + timedelta(hours=one.program.schedule.hours)
         return due if trouble is None else max(due, trouble.until)

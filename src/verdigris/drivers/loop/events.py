@@ -5,7 +5,7 @@ These events change no state of the kernel, so that nothing but the loop has to 
 
 from __future__ import annotations
 
-from verdigris.core.events.event import Event
+from verdigris.core.records import Event
 from verdigris.core.value import value
 
 

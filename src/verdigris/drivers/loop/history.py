@@ -1,8 +1,9 @@
-"""The state of a program, folded from the log: its iterations, its harness, its best, its pause."""
+"""The state of a program, folded from the log; and what follows: its next phase, and when it stops."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, decode
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from verdigris.core.records import Record
+
 
 ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
     "accepted",
@@ -164,7 +166,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
         case e.Measured() if event.iteration == 0:
             return replace(s, best=event)  # measured again, on a base that moved
         case _ if s.open is not None:
-            return _within(s, s.open, event)
+            return _advance_open(s, s.open, event)
         case _:
             return s
 
@@ -174,7 +176,7 @@ def _left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
     return known or (s.failing[0] if s.failing else None)
 
 
-def _within(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:
+def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> ProgramState:
     match event:
         case e.BehaviourPinned() | e.TestRethought() | e.BehaviourMade() | e.RefactorChosen():
             open_ = replace(open_, rest=event.tree)
@@ -224,3 +226,116 @@ def _with_entry(
     if open_ is not None and open_.pinned == found:
         open_ = replace(open_, pinned=after)
     return replace(s, harness=harness, open=open_)
+
+
+RETRIES = 3
+"""Attempts to make a test pass before the test itself is doubted."""
+ERRORS = 3
+"""Iterations in a row with an error, after which the test is rethought; one more pauses the program."""
+PLATEAU = 5
+"""Rejections in a row that pause the program."""
+
+
+class LoopPhase(StrEnum):
+    RED = "red"
+    GREEN = "green"
+    RETHINK = "rethink-test"
+    BLOCK = "block"
+    REFACTOR = "refactor"
+    OPTIMIZE = "optimize"
+    COMMIT = "commit"
+    EVALUATE = "evaluate"
+    ACCEPT = "accept"
+
+
+def choose_iteration(state: ProgramState) -> str:
+    """A red that was left comes before anything new; three errors in a row doubt the test."""
+    if state.errors >= ERRORS:
+        return "rethink"
+    return "failing" if state.failing else "new"
+
+
+def next_phase(now: OpenIteration, *, is_test_driven: bool, committed: bool, attempts: int) -> LoopPhase:
+    """`attempts`: the most there may be to make a pinned test pass."""
+    if is_test_driven and (phase := _pinning_phase(now, attempts)) is not None:
+        return phase
+    if now.refactor is None:
+        return LoopPhase.REFACTOR if is_test_driven else LoopPhase.OPTIMIZE
+    if not committed:
+        return LoopPhase.COMMIT
+    return LoopPhase.EVALUATE if now.measured is None else LoopPhase.ACCEPT
+
+
+def _pinning_phase(now: OpenIteration, attempts: int) -> LoopPhase | None:
+    if now.pinned is None:
+        return LoopPhase.RED
+    if now.made is not None:
+        return None
+    if now.attempts >= attempts:
+        return LoopPhase.BLOCK
+    doubted = now.attempts >= RETRIES or now.choice == "rethink"
+    return LoopPhase.RETHINK if doubted and not now.rethought else LoopPhase.GREEN
+
+
+def attempts_left(now: OpenIteration, attempts: int) -> int:
+    """How often the code may still be tried before the test is doubted or given up."""
+    return (attempts if now.rethought else min(RETRIES, attempts)) - now.attempts
+
+
+# -- when it stops ----------------------------------------------------------------------------
+
+
+class LoopOutcome(StrEnum):
+    """How a run ends: one vocabulary for all programs."""
+
+    COMPLETED = "completed"
+    NOTHING_DUE = "nothing-due"
+    LIMIT = "limit"
+    STUCK = "stuck"
+    BLOCKED = "blocked"
+    PAUSED = "paused"
+    INFRASTRUCTURE = "infrastructure"
+
+
+EXIT_CODES = {
+    LoopOutcome.COMPLETED: 0,
+    LoopOutcome.LIMIT: 0,
+    LoopOutcome.NOTHING_DUE: 1,
+    LoopOutcome.STUCK: 5,
+    LoopOutcome.BLOCKED: 6,
+    LoopOutcome.PAUSED: 7,
+    LoopOutcome.INFRASTRUCTURE: 69,
+}
+
+
+@value
+class LoopEnd:
+    outcome: LoopOutcome
+    why: str
+    next: str
+
+
+def pause_reason(state: ProgramState) -> str:
+    """Why the program stops itself after its last iteration; empty: it goes on."""
+    last = state.iterations[-1] if state.iterations else None
+    if last is None:
+        return ""
+    if last.status == BLOCKED:
+        return f"td-stuck: {last.target}"
+    if last.status == CI_EXHAUSTED:
+        return last.notes[0] if last.notes else "ci-fix-exhausted"
+    if state.errors > ERRORS:
+        return f"consecutive errors: {state.errors}, the test was rethought in between"
+    recent = state.recent[-PLATEAU:]
+    if len(recent) == PLATEAU and set(recent) == {REJECTED}:
+        return f"plateau: the last {PLATEAU} iterations were rejected"
+    return ""
+
+
+def end_of_pause(name: str, reason: str) -> LoopEnd:
+    """Ends a run by a pause, whoever made it."""
+    following = f"look at `tdd loop status {name}`, then `tdd loop resume {name}`"
+    if reason.startswith("td-stuck"):
+        return LoopEnd(LoopOutcome.BLOCKED, reason, following)
+    stuck = ("consecutive errors", "plateau", "ci-", "stuck in CI")
+    return LoopEnd(LoopOutcome.STUCK if reason.startswith(stuck) else LoopOutcome.PAUSED, reason, following)

@@ -1,30 +1,37 @@
-"""Opens a program: where it works, who plays its roles, and what it must not touch."""
+"""Opens a program, alone in its repository: where it works, who plays, what it must not touch."""
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
+import json
+import os
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.errors import UserError
+from verdigris.core.errors import StorageError, UserError
 from verdigris.core.records import Actor
-from verdigris.drivers.budget import Meter
-from verdigris.drivers.edits import gather_material
-from verdigris.drivers.happenings import Delayed, Noted, scrub_events
+from verdigris.core.value import value
+from verdigris.drivers.attempts import RoleRun, open_roles
+from verdigris.drivers.edits import gather_material, read_files
+from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
 from verdigris.drivers.loop.history import read_history
-from verdigris.drivers.loop.occupancy import RUN, occupy
-from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of, withheld_paths
-from verdigris.drivers.loop.programs.discovery import find_program, lint_program
+from verdigris.drivers.loop.programs.discovery import (
+    bind_project,
+    bounds_of,
+    find_program,
+    lint_program,
+    withheld_paths,
+)
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
-from verdigris.drivers.step_records import StepRecords
-from verdigris.models.casting import cast_roles
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
+from verdigris.storage.lock import hold_alone, hold_lock
 from verdigris.storage.project import open_project
+from verdigris.storage.repository import LOCKS
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -37,28 +44,100 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
-    from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
+Post = Literal["run", "daemon"]
+RUN: Post = "run"
+DAEMON: Post = "daemon"
+_BUSY = {
+    RUN: "a program is at work in this repository already",
+    DAEMON: "a daemon is at work in this repository already",
+}
+_LET_IT_END = "let it end, or stop it with `tdd loop stop`"
+_MOMENT = 0.5
+"""Seconds: whoever asks whether the lock is held has it for less."""
+
+
+@value
+class Occupant:
+    pid: int
+    program: str = ""
+    """Empty: a daemon."""
+
+
+@contextmanager
+def occupy(repo: Repository, post: Post, program: str = "", *, patient: bool = False) -> Iterator[None]:
+    """Alone, or a UserError that names who is at work; `patient`: waits for them to end."""
+    with hold_alone(_lock(repo, post), _BUSY[post], _LET_IT_END, wait=None if patient else _MOMENT):
+        note = json.dumps({"pid": os.getpid(), "program": program})
+        write_whole(_folder(repo) / f"{post}.json", note.encode())
+        if post == DAEMON or find_occupant(repo, DAEMON) != Occupant(os.getpid()):
+            _mark(repo, os.getpid()).unlink(missing_ok=True)  # of a process that had the same number
+        try:
+            yield
+        finally:
+            if _mark_text(repo, os.getpid()) == program:
+                _mark(repo, os.getpid()).unlink(missing_ok=True)
+
+
+def find_occupant(repo: Repository, post: Post) -> Occupant | None:
+    lock = _lock(repo, post)
+    if not lock.exists():
+        return None
+    with suppress(UserError):
+        try:
+            with hold_lock(lock, wait=0):
+                return None
+        except StorageError:
+            return None  # whoever cannot open it cannot know
+    try:
+        said = json.loads((_folder(repo) / f"{post}.json").read_bytes())
+        return Occupant(int(said["pid"]), str(said["program"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Occupant(0)  # it has begun just now
+
+
+def ask_to_stop(repo: Repository, pid: int, program: str) -> None:
+    """An empty `program`: all that the process does."""
+    write_whole(_mark(repo, pid), program.encode())
+
+
+def is_asked_to_stop(repo: Repository, program: str) -> bool:
+    """Whether this process is, in what it does for `program`; empty: as a daemon."""
+    return _mark_text(repo, os.getpid()) in {"", program}
+
+
+def _mark_text(repo: Repository, pid: int) -> str | None:
+    try:
+        return _mark(repo, pid).read_text("utf-8")
+    except OSError:
+        return None
+
+
+def _mark(repo: Repository, pid: int) -> Path:
+    return _folder(repo) / f"stop-{pid}"
+
+
+def _folder(repo: Repository) -> Path:
+    return repo.control / "loop"
+
+
+def _lock(repo: Repository, post: Post) -> Path:
+    return repo.control / LOCKS / f"loop-{post}"
 
 
 @dataclass(frozen=True)
-class OpenProgram:
+class OpenProgram(RoleRun):
     home: Project
     """The user's checkout."""
     project: Project
     """The private worktree on the program's branch, bound to what the program may change."""
     found: FoundProgram
     settings: LoopSettings
-    casting: Casting
-    keeper: StepRecords
-    meter: Meter
-    watch: Watcher
     base: str = ""
     """The commit of the base branch that the program's branch has taken in."""
     hooks: str | None = None
@@ -78,7 +157,7 @@ class OpenProgram:
     def record(self, *events: Event) -> None:
         self.project.record(*events, sync=True)
 
-    def acting(self, role: Role) -> Project:
+    def project_for(self, role: Role) -> Project:
         """Each role in a context of its own. One strike: what is refused is set aside at once."""
         actor = Actor("agent", f"{DRIVER}:{role}:{self.name}", DRIVER)
         return replace(
@@ -86,9 +165,8 @@ class OpenProgram:
         )
 
     def material(self, tree: str) -> Material:
-        found = gather_material(
-            self.project, tree, self.found.brief, self.found.path, self.settings.prompt_tokens
-        )
+        files, budget = read_files(self.project, tree), self.settings.prompt_tokens
+        found = gather_material(self.project, files, self.found.brief, self.found.path, budget)
         bounds = self.project.settings.bounds
         held = withheld_paths(bounds, found.files) if bounds is not None else frozenset()
         return replace(found, withheld=found.withheld | held)
@@ -114,30 +192,21 @@ def open_program(
     require_ready(found, home.root)
     settings = load_loop(home.root)
     needed = TEST_DRIVEN if found.is_test_driven else RATCHET
-    casting = cast_roles(
-        TEAM,
-        settings,
-        root=home.root,
-        record=record,
-        notice=lambda why: watch(Delayed(why)),
-        optional=[role for role in TEAM.names if role not in needed],
-    )
-    with occupy(home.repo, RUN, name), casting:
-        told = scrub_events(watch, casting.scrub)
-        work, base = _prepare(home, found, settings, told)
+    optional = [role for role in TEAM.names if role not in needed]
+    limit = min(filter(None, (settings.tokens, found.program.limits.tokens)), default=0)
+    settings = replace(settings, tokens=limit)
+    alone = occupy(home.repo, RUN, name)
+    with open_roles(TEAM, settings, home.root, watch, record=record, optional=optional) as run, alone:
+        work, base = _prepare(home, found, settings, run.watch)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))
         with operation(project):
             pass  # what a kill left half done is finished first
-        tokens = min(filter(None, (settings.tokens, found.program.limits.tokens)), default=0)
         yield OpenProgram(
+            *(run.casting, run.keeper, run.meter, run.watch),
             home,
-            _bound(project, found),
+            _bind(project, found),
             found,
             settings,
-            casting,
-            StepRecords(home.root, casting.scrub),
-            Meter(tokens, told, settings.prices),
-            told,
             base,
             hooks(home.root),
         )
@@ -172,6 +241,6 @@ def _prepare(
     return work, base.commit
 
 
-def _bound(project: Project, found: FoundProgram) -> Project:
+def _bind(project: Project, found: FoundProgram) -> Project:
     files = [entry.path for entry in project.workspace.files(project.workspace.snapshot())]
     return bind_project(project, bounds_of(found, files))

@@ -12,17 +12,16 @@ from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, Run
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
-from verdigris.drivers.loop.history import accepted_metrics
+from verdigris.drivers.loop.history import LoopEnd, LoopOutcome, accepted_metrics, end_of_pause, pause_reason
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.iteration.iteration import Iteration
-from verdigris.drivers.loop.iteration.phases import LoopEnd, LoopOutcome, end_of_pause, pause_reason
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
-from verdigris.drivers.loop.occupancy import is_asked_to_stop
-from verdigris.drivers.loop.open_program import BranchStuck, follow_base, now_ms
+from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_asked_to_stop
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
+from verdigris.storage.log.log import now_ms
 
 if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits
@@ -176,22 +175,7 @@ class LoopRun:
         )
 
     def _tell_end(self, ended: LoopEnd) -> RunEnded:
-        meter = self._open.meter
-        for recording in {id(r): r for r in self._open.casting.recordings.values()}.values():
-            if recording.drift:
-                self._open.watch(Noted(recording.drift))
-        found = RunEnded(
-            str(ended.outcome),
-            ended.why,
-            self._made,
-            tuple(self._commits),
-            meter.tokens,
-            meter.usage.cached,
-            meter.usage.prompt - meter.usage.cached,
-            round(meter.prefix, 4),
-            ended.next,
-            cost=self._open.meter.cost,
-            program=self._open.name,
+        commits, name = tuple(self._commits), self._open.name
+        return self._open.tell_end(
+            RunEnded(str(ended.outcome), ended.why, self._made, commits, following=ended.next, program=name)
         )
-        self._open.watch(found)
-        return found

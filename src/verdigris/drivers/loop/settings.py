@@ -9,7 +9,7 @@ import msgspec
 from verdigris.core.settings import ConcernRule, DriverSettings
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, shared_values
+from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, driver_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ class LoopKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def loop_settings(said: LoopKeys, shared: DriverSettings, _: Places) -> LoopSettings:
-    return LoopSettings(**shared_values(shared), **msgspec.structs.asdict(said))
+    return LoopSettings(**driver_values(said, shared))
 
 
 SECTION = DriverSection(

@@ -9,10 +9,11 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import MemoryPlace, StateDeferred, see_state, write_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.history import ProgramState, read_history
-from verdigris.drivers.loop.open_program import now_ms, remote_of
+from verdigris.drivers.loop.open_program import remote_of
 from verdigris.drivers.loop.state_file.person_edits import read_edits
 from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
 from verdigris.storage.lock import hold_lock
+from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import LOCKS
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class StateKeeper:
             self._read()
 
     def take_in(self) -> None:
-        """For whoever only looks: what people resumed counts at once."""
+        """Takes in people's edits for whoever only looks: what people resumed counts at once."""
         with hold_lock(self._lock):
             self._read()
             if self._resumed:
@@ -61,7 +62,7 @@ class StateKeeper:
             self._write()
 
     def record(self, *events: Event) -> None:
-        """For a person's verbs: on record and in the file."""
+        """Records a person's verb, in the log and in the file."""
         with hold_lock(self._lock):
             self._read()
             self._append(*events)

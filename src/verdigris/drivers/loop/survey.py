@@ -1,9 +1,9 @@
-"""Programs as a person sees them from outside: how each stands; and to pause, resume or stop one."""
+"""Programs seen from outside: which is due, how each stands; and to pause, resume or stop one."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
@@ -11,30 +11,140 @@ from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
-from verdigris.drivers.loop.history import accepted_metrics, read_history
+from verdigris.drivers.loop.history import accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
-from verdigris.drivers.loop.iteration.phases import next_phase
-from verdigris.drivers.loop.occupancy import DAEMON, RUN, ask_to_stop, find_occupant
-from verdigris.drivers.loop.open_program import now_ms
+from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant
 from verdigris.drivers.loop.programs.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.schedule import WaitingProgram, choose_due
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL
-from verdigris.drivers.loop.state_file.text import read_machine_state
+from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes, read_machine_state
 from verdigris.drivers.loop.state_file.view import read_count, read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
+from verdigris.storage.log.log import now_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from verdigris.drivers.happenings import Happening
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.occupancy import Occupant
+    from verdigris.drivers.loop.open_program import Occupant
     from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
+
+
+PLATEAU = 5
+"""Rejections in a row after which a program is not chosen by itself any more."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@value
+class WaitingProgram:
+    found: FoundProgram
+    state: Mapping[str, str]
+    """The rows of its state file."""
+    size: int = 0
+    """Of that file, in bytes."""
+    faults: int = 0
+    """What `tdd loop lint` says against it."""
+
+
+@value
+class SkippedProgram:
+    name: str
+    reason: str
+    next_due: str = ""
+
+
+@value
+class Due:
+    selected: WaitingProgram | None
+    skipped: tuple[SkippedProgram, ...] = ()
+    deferred: tuple[str, ...] = ()
+    """Due as well, and younger."""
+
+
+def choose_due(candidates: Sequence[WaitingProgram], now: datetime, *, forced: str = "") -> Due:
+    """A name that is asked for goes before every other rule but the lint."""
+    skipped: list[SkippedProgram] = []
+    due: list[WaitingProgram] = []
+    for one in candidates:
+        reason = _why_not(one, now) if one.found.name != forced else _why_unfit(one)
+        if forced and one.found.name != forced:
+            continue
+        if reason is None:
+            due.append(one)
+        else:
+            skipped.append(reason)
+    due.sort(key=lambda one: (_last_run(one) or _NEVER, one.found.name))
+    first, others = (due[0], due[1:]) if due else (None, [])
+    return Due(first, tuple(skipped), tuple(one.found.name for one in others))
+
+
+def _why_unfit(one: WaitingProgram) -> SkippedProgram | None:
+    if not one.faults:
+        return None
+    return SkippedProgram(
+        one.found.name, f"unconfigured: {one.faults} findings (`tdd loop lint {one.found.name}`)"
+    )
+
+
+def _why_not(one: WaitingProgram, now: datetime) -> SkippedProgram | None:
+    name, state = one.found.name, one.state
+    if unfit := _why_unfit(one):
+        return unfit
+    if is_yes(state.get("Completed", "")):
+        return SkippedProgram(name, f"completed: {state.get('Completed Reason') or 'its target is met'}")
+    if is_yes(state.get("Paused", "")):
+        reason = state.get("Pause Reason") or "manual"
+        return SkippedProgram(name, f"paused: {reason} (`tdd loop resume {name}`)")
+    recent = [word.strip() for word in state.get("Recent Statuses", "").split(",") if word.strip()]
+    if len(recent) >= PLATEAU and set(recent[-PLATEAU:]) == {"rejected"}:
+        return SkippedProgram(name, f"plateau: the last {PLATEAU} were rejected (`tdd loop resume {name}`)")
+    last, hours = _last_run(one), one.found.program.schedule.hours
+    if last is not None and hours and (now - last).total_seconds() < hours * 3600:
+        following = datetime.fromtimestamp(last.timestamp() + hours * 3600, UTC)
+        return SkippedProgram(name, "not due", following.isoformat(timespec="seconds"))
+    return None
+
+
+def _last_run(one: WaitingProgram) -> datetime | None:
+    said = one.state.get("Last Run", "").strip()
+    try:
+        found = datetime.fromisoformat(said)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def due_document(due: Due) -> dict[str, Any]:
+    """The fields that the scheduler of `.autoloop` prints."""
+    one = due.selected
+    program = one.found.program if one else None
+    return {
+        "selected": program.name if program else None,
+        "selected_file": one.found.path if one else None,
+        "selected_issue": None,
+        "selected_target_metric": program.target_metric if program else None,
+        "selected_metric_direction": program.direction if program else None,
+        "state_file_size_bytes": one.size if one else None,
+        "state_file_max_bytes": MOST_BYTES,
+        "issue_programs": {},
+        "deferred": list(due.deferred),
+        "skipped": [_skip_document(skip) for skip in due.skipped],
+        "unconfigured": [skip.name for skip in due.skipped if skip.reason.startswith("unconfigured")],
+        "no_programs": one is None and not due.skipped,
+        "head_branch": f"autoloop/{program.name}" if program else None,
+        "existing_pr": None,
+    }
+
+
+def _skip_document(skip: SkippedProgram) -> dict[str, str]:
+    found = {"name": skip.name, "reason": skip.reason}
+    return {**found, "next_due": skip.next_due} if skip.next_due else found
 
 
 READY, RUNNING, WAITING = "ready", "running", "waiting"
@@ -176,9 +286,9 @@ class Intervention:
     """What came of it, and what was noticed."""
 
 
-def pause_program(home: Project, name: str, why: str = "") -> Intervention:
+def pause_program(home: Project, name: str, why: str) -> Intervention:
     """A run that is at work sees it before its next step."""
-    keeper, notes = _open(home, name)
+    keeper, notes = _open_keeper(home, name)
     keeper.read()
     state = keeper.state()
     if state.completed:
@@ -193,9 +303,9 @@ def pause_program(home: Project, name: str, why: str = "") -> Intervention:
     return Intervention(True, (f"{name} is paused: {reason}", *soon, *notes))
 
 
-def resume_program(home: Project, name: str, why: str = "") -> Intervention:
+def resume_program(home: Project, name: str, why: str) -> Intervention:
     """After a pause, whoever made it, a plateau, or its completion."""
-    keeper, notes = _open(home, name)
+    keeper, notes = _open_keeper(home, name)
     keeper.read()
     state = keeper.state()
     was = f"paused: {state.paused}" if state.paused else f"completed: {state.completed}"
@@ -220,7 +330,7 @@ def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
     return tuple(one for one in (daemon, run) if one is not None)
 
 
-def _open(home: Project, name: str) -> tuple[StateKeeper, list[str]]:
+def _open_keeper(home: Project, name: str) -> tuple[StateKeeper, list[str]]:
     notes: list[str] = []
 
     def watch(happening: Happening) -> None:

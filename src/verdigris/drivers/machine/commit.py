@@ -14,7 +14,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
-from verdigris.drivers.judges.step import oracle_of
+from verdigris.drivers.edits import oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.open_machine import taken_back
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
@@ -24,9 +24,7 @@ from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.git import commit
-from verdigris.turns.git.commit import CommitIdentity, CommitRefused, author_environment
-from verdigris.turns.git.sync import sync
+from verdigris.turns.git import CommitIdentity, CommitRefused, author_environment, commit, sync
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -65,9 +63,7 @@ def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal
     project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
 
 
-def commit_step(
-    machine: Machine, project: Project, found: Verified | None = None
-) -> StepCommit | CommitRefused:
+def commit_step(machine: Machine, project: Project, found: Verified | None) -> StepCommit | CommitRefused:
     """`found`: of a tester's step; of the others the log knows it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
@@ -89,7 +85,7 @@ def commit_step(
         paths=paths,
     )
     author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
-    made = commit.commit(project, intent, author, hidden=machine.casting.scrub.variables, hooks=machine.hooks)
+    made = commit(project, intent, author, hidden=machine.casting.scrub.variables, hooks=machine.hooks)
     if isinstance(made, CommitRefused):
         if not made.by_content:
             raise UserError(
@@ -189,7 +185,7 @@ def _steps(machine: Machine) -> list[MachineCommit]:
 
 
 def _is_users(machine: Machine, root: Path, commit: str) -> bool:
-    return machine.sandboxed and ancestor(root, commit, ref(machine.branch))
+    return machine.is_sandboxed and ancestor(root, commit, ref(machine.branch))
 
 
 def cycle_message(messages: Sequence[str], last: int) -> str:
@@ -206,7 +202,7 @@ def cycle_message(messages: Sequence[str], last: int) -> str:
 
 
 def _join_body(lines: Sequence[str], head: str) -> str:
-    """Without the headline that is the commit's own."""
+    """Leaves out the headline that is the commit's own."""
     body = "\n".join(lines[1:]).strip()
     return "\n\n".join(filter(None, ("" if lines[0] == head else f"{lines[0]}:", body)))
 

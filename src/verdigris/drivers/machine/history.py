@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
@@ -57,8 +58,14 @@ def machine_commits(root: Path) -> tuple[MachineCommit, ...]:
     return tuple(sorted(found, key=lambda commit: -commit.step))
 
 
-def _read_log(root: Path, *which: str) -> tuple[CommitText, ...]:
-    text = ask_users_git(root, "log", *which, f"--max-count={LOOKED_AT}", f"--format={_FORMAT}")
+def _read_log(root: Path, which: str) -> tuple[CommitText, ...]:
+    return _read_log_of(root, head(find_repository(root)).commit or "HEAD", which)
+
+
+@lru_cache(maxsize=8)
+def _read_log_of(root: Path, commit: str, which: str) -> tuple[CommitText, ...]:
+    """Asked many times in a step; what a commit stands on never changes."""
+    text = ask_users_git(root, "log", which, f"--max-count={LOOKED_AT}", f"--format={_FORMAT}", commit)
     return tuple(_parse_commit(part) for part in text.split("\x1e")[1:])
 
 
@@ -227,7 +234,7 @@ class MachineSurvey:
 def survey_machine(home: Project) -> MachineSurvey | None:
     """None where nothing can be told of it."""
     try:
-        root, here = _working(home)
+        root, here = _working_place(home)
         made = machine_commits(root)
     except VerdigrisError:
         return None
@@ -237,7 +244,7 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         now.step,
         now.role.name,
         here.machine.last,
-        _running(home),
+        _is_running(home),
         str(root),
         newest.commit if newest else "",
         newest.subject if newest else "",
@@ -253,7 +260,7 @@ def _reds_left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
     return tuple(red for red in here.reds.values() if flat(red.test_id) in now.tests)
 
 
-def _working(home: Project) -> tuple[Path, WorktreeState]:
+def _working_place(home: Project) -> tuple[Path, WorktreeState]:
     """The private worktree of the user's branch where that is used, else the user's own."""
     own = home.state()
     branch = head(home.repo).branch
@@ -263,7 +270,7 @@ def _working(home: Project) -> tuple[Path, WorktreeState]:
     return private, home.log.state().of(find_repository(private).worktree)
 
 
-def _running(home: Project) -> bool:
+def _is_running(home: Project) -> bool:
     lock = home.repo.lock("machine")
     if not lock.exists():
         return False

@@ -11,10 +11,8 @@ from verdigris.core.errors import UserError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
-from verdigris.core.value import value
 from verdigris.drivers import private_worktree
-from verdigris.drivers.budget import Meter
-from verdigris.drivers.happenings import Delayed, scrub_events
+from verdigris.drivers.attempts import RoleRun, open_roles
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.private_worktree import (
     Leftover,
@@ -28,10 +26,8 @@ from verdigris.drivers.private_worktree import (
     open_private,
     ref,
 )
-from verdigris.drivers.step_records import StepRecords
 from verdigris.languages.registry import language_named
 from verdigris.languages.starter import says_nothing
-from verdigris.models.casting import cast_roles
 from verdigris.models.roles.context import as_text
 from verdigris.storage import durable_files
 from verdigris.storage.config import load_machine
@@ -40,7 +36,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.aside import lay_back
-from verdigris.turns.git.sync import sync
+from verdigris.turns.git import sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +44,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import MachineSettings
     from verdigris.drivers.happenings import Watcher
-    from verdigris.models.casting import Casting
     from verdigris.models.roles import Role
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
@@ -62,22 +57,13 @@ _BUILDING = 180
 """Seconds for a compiler that begins with nothing."""
 
 
-@value
-class Private:
-    root: Path
-    branch: str
-    made: bool
-    """It was not there before."""
-
-
-def private(home: Repository, branch: str) -> Private:
+def prepare_private(home: Repository, branch: str) -> Path:
     """The private worktree of the user's branch: made or found, and moved along with that branch."""
     root, ours = place(home, branch), f"{BRANCHES}{branch}"
-    made = not is_made(root)
-    if made:
+    if not is_made(root):
         make(home, DRIVER, root, ours, ref(branch))
     _move_along(home, root, ours, branch)
-    return Private(root, ours, made)
+    return root
 
 
 def place(home: Repository, branch: str) -> Path:
@@ -85,7 +71,7 @@ def place(home: Repository, branch: str) -> Path:
 
 
 def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
-    """Only ever forward: what diverged is for a person to bring together."""
+    """Moves only forward: what diverged is for a person to bring together."""
     if current_branch(root) != ours:
         raise UserError(
             f"the machine's worktree {root} is not on its branch {ours}",
@@ -115,7 +101,7 @@ def taken_back(root: Path, theirs: str, ours: str) -> bool:
     return not frozenset(had).isdisjoint(ahead)
 
 
-def behind(root: Path, branch: str) -> bool:
+def is_behind(root: Path, branch: str) -> bool:
     """Whether the user's branch has commits that the worktree has not."""
     return not ancestor(root, ref(branch), "HEAD")
 
@@ -132,10 +118,10 @@ def _branches(root: Path) -> Iterator[Leftover]:
         theirs = branch.removeprefix(BRANCHES)
         where = f" in {place}" if place else ""
         what = f"the machine's branch {branch}{where}"
-        yield Leftover(what, _unsafe(root, branch, theirs, place), place, branch)
+        yield Leftover(what, _why_unsafe(root, branch, theirs, place), place, branch)
 
 
-def _unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
+def _why_unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
     if not ancestor(root, ref(branch), ref(theirs)):
         moves = f"`git merge --ff-only {branch}`, or `git branch -D {branch}`"
         return f"{theirs} does not have its commits: {moves}"
@@ -143,7 +129,7 @@ def _unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
 
 
 def _folder(root: Path) -> Iterator[Leftover]:
-    """Only where nobody put anything else into it."""
+    """Names the folder only where nobody put anything else into it."""
     folder = root / durable_files.TDD_FOLDER
     if not durable_files.is_made_here(root):
         return
@@ -153,7 +139,7 @@ def _folder(root: Path) -> Iterator[Leftover]:
 
 
 @dataclass(frozen=True)
-class Machine:
+class Machine(RoleRun):
     home: Project
     """The user's checkout."""
     project: Project
@@ -161,25 +147,21 @@ class Machine:
     branch: str
     """The user's."""
     settings: MachineSettings
-    casting: Casting
-    keeper: StepRecords
-    meter: Meter
-    watch: Watcher
     hooks: str | None = None
     """Where git has to be told where the hooks are."""
 
     @property
-    def sandboxed(self) -> bool:
+    def is_sandboxed(self) -> bool:
         return self.project.root != self.home.root
 
-    def acting(self, role: Role) -> Project:
+    def project_for(self, role: Role) -> Project:
         """Each role in a context of its own; a person who plays one is a person."""
         who = "person" if self.settings.player(role.name).human else "agent"
         limited = replace(self.project.settings, timeout=self._seconds())
         return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT), settings=limited)
 
     def _seconds(self) -> int:
-        """For a run of the tests: what the suite took before, and what one more test may take."""
+        """Time for a run of the tests: what the suite took before, and what one more test may take."""
         baseline = self.project.state().baseline
         took = 3 * baseline.duration_ms // 1000 if baseline is not None else 0
         languages = [language_named(stack.language) for stack in self.project.settings.stacks]
@@ -187,7 +169,7 @@ class Machine:
         return min(self.project.settings.timeout, took + building + self.settings.test_seconds)
 
     def kata(self) -> str:
-        """As committed; where it is not, as it lies in the user's checkout."""
+        """The kata as committed; where it is not, as it lies in the user's checkout."""
         for root in (self.project.root, self.home.root):
             try:
                 text = as_text((root / self.settings.kata).read_bytes())
@@ -211,16 +193,15 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
     home = open_project(start, Actor(client=CLIENT))
     settings = load_machine(home.root)
     branch = _branch(home)
-    casting = cast_roles(
-        TEAM, settings, root=home.root, record=record, notice=lambda why: watch(Delayed(why))
-    )
-    with hold_alone(home.repo.lock("machine"), _BUSY, _LET_IT_END), casting:
-        keeper = StepRecords(home.root, casting.scrub)
-        project = _private(home, settings, branch) if settings.sandbox else _in_place(home, settings)
-        told = scrub_events(watch, casting.scrub)
-        meter = Meter(settings.tokens, told, settings.prices)
+    alone = hold_alone(home.repo.lock("machine"), _BUSY, _LET_IT_END)
+    with open_roles(TEAM, settings, home.root, watch, record=record) as run, alone:
+        project = (
+            _open_private_project(home, settings, branch) if settings.sandbox else _in_place(home, settings)
+        )
         own_hooks = hooks(home.root) if project.root != home.root else None
-        machine = Machine(home, project, branch, settings, casting, keeper, meter, told, own_hooks)
+        machine = Machine(
+            run.casting, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
+        )
         machine.kata()
         yield machine
 
@@ -253,17 +234,17 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
     return _adapt_project(home, settings)
 
 
-def dirty(root: Path) -> list[str]:
+def list_dirty(root: Path) -> list[str]:
     """Files that differ from HEAD, of those that git knows or would add; nothing of ours."""
     said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
     paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
     return [path for path in paths if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
 
 
-def _private(home: Project, settings: MachineSettings, branch: str) -> Project:
-    found = private(home.repo, branch)
-    project = open_private(home, found.root, CLIENT, settings.share)
-    if behind(found.root, branch):
+def _open_private_project(home: Project, settings: MachineSettings, branch: str) -> Project:
+    root = prepare_private(home.repo, branch)
+    project = open_private(home, root, CLIENT, settings.share)
+    if is_behind(root, branch):
         _follow(project, branch)
     return _adapt_project(adapt_stacks(home, project), settings)
 

@@ -65,7 +65,7 @@ class Waiting:
 
 class HumanStep:
     def __init__(self, machine: Machine, position: Position, person: Person, notes: tuple[str, ...]) -> None:
-        acting = machine.acting(position.role)
+        acting = machine.project_for(position.role)
         self._project = replace(acting, settings=replace(acting.settings, strikes=PATIENT))
         self._machine, self._position, self._role = machine, position, position.role
         self._person, self._notes = person, notes

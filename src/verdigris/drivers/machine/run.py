@@ -24,7 +24,7 @@ from verdigris.drivers.machine.history import (
     Position,
     position,
 )
-from verdigris.drivers.machine.open_machine import dirty
+from verdigris.drivers.machine.open_machine import list_dirty
 from verdigris.drivers.machine.person import HumanStep, Waiting
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TEAM, TESTER
 from verdigris.drivers.machine.step import MachineStep, Outcome, material_of, notes_for, unshown_points
@@ -35,7 +35,7 @@ from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
-from verdigris.turns.git.commit import committed_tree
+from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
 
@@ -125,7 +125,9 @@ class MachineRun:
             return False
         state = self._machine.project.state()
         begun = state.machine.step is not None and state.machine.step.verdict
-        return not begun and not state.claims and not open_reds(self._machine.acting(now.role), now.tests)
+        return (
+            not begun and not state.claims and not open_reds(self._machine.project_for(now.role), now.tests)
+        )
 
     def _begin(self, now: Position) -> None:
         """On the tree that HEAD has; a step that was begun before goes on from its own start."""
@@ -137,8 +139,8 @@ class MachineRun:
         if open_ is not None:
             lay_back(machine.project, machine.project.workspace.snapshot(), "another step is on")
         human = machine.settings.player(now.role.name).human
-        if (changed := dirty(machine.project.root)) and not human:
-            if not machine.sandboxed:
+        if (changed := list_dirty(machine.project.root)) and not human:
+            if not machine.is_sandboxed:
                 raise UserError(
                     f"the tree has changes that are not committed: {changed[0]}",
                     hint="commit or stash them; or `sandbox: true`: the machine works in a tree of its own",
@@ -213,7 +215,7 @@ class MachineRun:
 
     def _close_bugs(self, now: Position) -> None:
         """What was reported about the test, which the tester has revised or kept."""
-        project = self._machine.acting(now.role)
+        project = self._machine.project_for(now.role)
         for bug in tuple(project.state().test_bugs):
             close_bug(project, bug)
 
@@ -238,7 +240,7 @@ class MachineRun:
 
     def _sent_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
         """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
-        project = self._machine.acting(now.role)
+        project = self._machine.project_for(now.role)
         if isinstance(taken, RoleStop):
             why = f"The implementor says that the test is wrong: {taken.reason}"
         else:
@@ -266,7 +268,7 @@ class MachineRun:
     def _follow(self) -> None:
         """The user's branch, where there is one to follow; said once for each reason."""
         machine = self._machine
-        if not machine.sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
+        if not machine.is_sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
             return
         ours = head(machine.project.repo).branch or ""
         why = forward(machine.home, machine.branch, ref(ours))
@@ -288,7 +290,7 @@ class MachineRun:
         )
         if replay:
             machine.watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
-        if machine.sandboxed and (why := hindrance(machine.home, machine.branch, "HEAD")):
+        if machine.is_sandboxed and (why := hindrance(machine.home, machine.branch, "HEAD")):
             machine.watch(
                 Noted(f"{machine.branch} will not follow: {why}; the machine builds on what is committed")
             )
@@ -302,26 +304,17 @@ class MachineRun:
     def _report_end(self, ended: RunResult) -> RunEnded:
         if ended.outcome not in {BUDGET, WAITING}:
             self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
-        meter = self._machine.meter
-        for recording in {id(r): r for r in self._machine.casting.recordings.values()}.values():
-            if recording.drift:
-                self._machine.watch(Noted(recording.drift))
-        found = RunEnded(
-            ended.outcome,
-            ended.why,
-            self._steps,
-            tuple(self._commits),
-            meter.tokens,
-            meter.usage.cached,
-            meter.usage.prompt - meter.usage.cached,
-            round(meter.prefix, 4),
-            _following(ended),
-            unshown_points(self._machine.kata(), where(self._machine).points),
-            unshown(self._machine.project) if self._done else (),
-            meter.cost,
+        return self._machine.tell_end(
+            RunEnded(
+                ended.outcome,
+                ended.why,
+                self._steps,
+                tuple(self._commits),
+                following=_next_move(ended),
+                points=unshown_points(self._machine.kata(), where(self._machine).points),
+                lines=unshown(self._machine.project) if self._done else (),
+            )
         )
-        self._machine.watch(found)
-        return found
 
 
 _FOLLOWING = {
@@ -333,5 +326,5 @@ _FOLLOWING = {
 }
 
 
-def _following(ended: RunResult) -> str:
+def _next_move(ended: RunResult) -> str:
     return _FOLLOWING.get(ended.outcome, "decide what is right, change the kata or the test, then `tdd run`")

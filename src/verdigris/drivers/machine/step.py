@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, TypeAlias
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
-from verdigris.drivers.attempts import Attempts, Exhausted
-from verdigris.drivers.edits import Bad, describe_reds, describe_tools, join_reasons
+from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.edits import Bad, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
-from verdigris.drivers.judges.refactorer import judge_refactoring, mending
-from verdigris.drivers.judges.step import standing
+from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history, roles
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.step_records import Proposal, StepLog, Verified, told_red
+from verdigris.drivers.step_records import Proposal, Verified, told_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
-from verdigris.models.roles.context import Material
 from verdigris.models.roles.prompt import Task
 from verdigris.turns.aside import lay_back
 
@@ -33,8 +31,9 @@ if TYPE_CHECKING:
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.machine.history import Position
     from verdigris.drivers.machine.open_machine import Machine
+    from verdigris.models.roles.context import Material
     from verdigris.storage.project import Project
-    from verdigris.turns.git import commit
+    from verdigris.turns import git
 
 
 _CAME_BACK = """\
@@ -52,23 +51,13 @@ Outcome: TypeAlias = StepCommit | RoleStop | Exhausted
 
 
 def material_of(machine: Machine) -> Material:
-    """From git alone, so that a resumed run tells the same; without what is held out in either worktree."""
+    """Reads git alone, so that a resumed run tells the same; leaves out what either worktree holds out."""
     project = machine.project
     told = history.record(project.repo, history.commits(project.root), project.classify)
-    stack = project.settings.stacks[0]
-    return Material(
-        kata=machine.kata(),
-        classify=project.classify,
-        language=stack.language,
-        runner=stack.runner,
-        kata_path=machine.settings.kata,
-        files=told.files,
-        ages=told.ages,
-        history=told.history,
-        tools=tuple(describe_tools(project)),
-        withheld=frozenset({*project.state().held_out, *machine.home.state().held_out}),
-        budget=machine.settings.prompt_tokens,
-    )
+    settings = machine.settings
+    found = gather_material(project, told.files, machine.kata(), settings.kata, settings.prompt_tokens)
+    withheld = found.withheld | frozenset(machine.home.state().held_out)
+    return replace(found, ages=told.ages, history=told.history, withheld=withheld)
 
 
 def notes_for(now: Position, machine: Machine) -> tuple[str, ...]:
@@ -111,7 +100,7 @@ def points_of(kata: str) -> tuple[str, ...]:
 
 
 def unshown_points(kata: str, shown: Collection[int]) -> tuple[str, ...]:
-    """As `3 (one number is its value)`."""
+    """Lists points as `3 (one number is its value)`."""
     points = enumerate(points_of(kata), 1)
     return tuple(
         f"{number} ({shorten(text, _TOLD, placeholder=' …')})"
@@ -133,18 +122,10 @@ class MachineStep:
         self, machine: Machine, position: Position, material: Material, notes: tuple[str, ...]
     ) -> None:
         self._machine, self._position, self._role = machine, position, position.role
-        self._project = machine.acting(position.role)
-        model = machine.casting.model(position.role.name, position.step)
-        metered = machine.meter.metered(model, position.step, position.role)
-        self._log = StepLog(machine.keeper, position.step, position.role, metered)
-        self._attempts = Attempts(
-            self._project,
-            metered,
-            self._log,
-            machine.settings.attempts,
-            machine.watch,
-            machine.casting.scrub,
-        )
+        self._project = machine.project_for(position.role)
+        most = machine.settings.attempts
+        self._attempts = machine.attempts(self._project, position.role, position.step, most)
+        self._log = self._attempts.log
         self._material, self._notes = material, notes
 
     def take(self) -> Outcome:
@@ -170,28 +151,26 @@ class MachineStep:
         return open_step(self._project).verdict == ACCEPTED
 
     def _converse(self) -> Outcome:
-        return self._attempts.make(self._material, self._task(), self._judge_answer)
+        return self._attempts.make(self._material, self._task(), self._judge_answer, self._back)
 
-    def _judge_answer(self, got: EditPlan | RoleStop, attempt: int) -> StepCommit | RoleStop | Bad:
+    def _judge_answer(
+        self, got: EditPlan | RoleStop, attempt: int, seen: Seen
+    ) -> StepCommit | RoleStop | Bad:
         if isinstance(got, EditPlan):
-            return self._carry_out(got, attempt)
-        red = refuse_unfinished(self._project, got)
-        if red is None:
-            return self._log_stop(got)
-        self._log.attempt(attempt, reasons=red.reasons)
-        return red
+            return self._carry_out(got, attempt, seen)
+        return refuse_unfinished(self._project, got) or self._log_stop(got)
 
     def _task(self) -> Task:
         now = self._position
         if self._role is IMPLEMENTOR:
             return Task(self._role, now.step, describe_reds(open_reds(self._project, now.tests)), self._notes)
-        words = standing(self._project).words
+        words = read_standing(self._project).words
         returned = self._role is TESTER and bool(now.finding)
         return Task(self._role, now.step, (), self._notes, words, returned)
 
     # -- the edits ----------------------------------------------------------------------------
 
-    def _carry_out(self, plan: EditPlan, attempt: int) -> StepCommit | Bad:
+    def _carry_out(self, plan: EditPlan, attempt: int, seen: Seen) -> StepCommit | Bad:
         reds = (
             dict(map(told_red, open_reds(self._project, self._position.tests)))
             if self._role is IMPLEMENTOR
@@ -201,21 +180,13 @@ class MachineStep:
         intents = dict(plan.intents)
         said = Proposal(plan.type, plan.subject, plan.rationale, intents, reds, because, plan.points)
         propose(self._machine, self._project, attempt, said)
-        seen: Seen = []
         found = self._judge_edits(plan, seen)
-        done = found if isinstance(found, Bad) else self._commit(found)
-        paths = tuple(plan.changes)
-        if isinstance(done, Bad):
-            self._log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
-            self._back(join_reasons(self._attempts.shorten(done.reasons)))
-            return done
-        self._log.attempt(attempt, paths=paths, runs=seen)
-        return done
+        return found if isinstance(found, Bad) else self._commit(found)
 
     def _judge_edits(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
         """None: accepted by the kernel, whose log knows the rest."""
         start = open_step(self._project).tree
-        changes = mending(self._project, start, plan.changes)
+        changes = rebase_changes(self._project, start, plan.changes)
         if self._is_accepted() or self._role.judge == "refactor":
             return judge_refactoring(self._project, self._machine.settings, changes, seen)
         if self._role.judge == "red":
@@ -229,7 +200,7 @@ class MachineStep:
     def _commit(self, found: Verified | None) -> StepCommit | Bad:
         match commit_step(self._machine, self._project, found):
             case StepCommit() as done:
-                self._log.ended(
+                self._log.record_end(
                     outcome="committed",
                     verdict=done.verdict,
                     commit=done.commit,
@@ -241,16 +212,16 @@ class MachineStep:
                 return _by_hook(refused)
 
     def _back(self, why: str) -> None:
-        """To the step's start; what was accepted stays, and waits to be committed."""
+        """Goes back to the step's start; what was accepted stays, and waits to be committed."""
         step = open_step(self._project)
         lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
 
     def _log_stop(self, stop: RoleStop) -> RoleStop:
-        self._log.ended(outcome=stop.say.value, why=stop.reason)
+        self._log.record_end(outcome=stop.say.value, why=stop.reason)
         return replace(stop, reason=self._machine.casting.scrub(stop.reason))
 
 
-def _by_hook(refused: commit.CommitRefused) -> Bad:
+def _by_hook(refused: git.CommitRefused) -> Bad:
     said = feedback.tool_failed(HOOK, HOOK, f"{refused.why}\n{refused.output}")
     return Bad(said, (refused.why,), refused.output)
 
@@ -259,7 +230,7 @@ def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
     """A kata is done when every test passes."""
     if stop.say is not Say.KATA_DONE:
         return None
-    found = standing(project)
+    found = read_standing(project)
     if found.green:
         return None
     reason = f"kata-done needs tests that all pass, and these fail: {found.named}"

@@ -72,7 +72,7 @@ def is_delta(text: str) -> bool:
 
 
 def read_delta(text: str) -> tuple[DeltaEntry, ...]:
-    """In the order of the text; empty for a spec that is no delta."""
+    """Reads entries in the order of the text; none for a spec that is no delta."""
     page, raw = read_page(text), split_lines(text)
     found: list[DeltaEntry] = []
     for operation, start, end in _sections(page):
@@ -265,7 +265,7 @@ def _entry(operation: Operation, one: Requirement) -> DeltaEntry:
 
 
 def level_body(one: Requirement) -> tuple[str, ...]:
-    """As below a heading of a delta."""
+    """Writes a body as it stands below a heading of a delta."""
     return tuple(_shift_headings(one.body, _LEVEL - one.level))
 
 
@@ -305,8 +305,8 @@ def _render_modified(one: DeltaEntry, was: Requirement | None) -> list[str]:
     ]
 
 
-def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry] = ()) -> tuple[StaleScenario, ...]:
-    """By ids without the spec's own part, and by hashes; `delta` tells which requirements were renamed."""
+def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry]) -> tuple[StaleScenario, ...]:
+    """Compares ids without the spec's own part, and hashes; `delta` tells which requirements were renamed."""
     after = {one.id.partition("#")[2]: one for one in new.scenarios}
     to = {one.name: one.to for one in delta if one.operation == "renamed"}
     found = []

@@ -153,7 +153,7 @@ def _head(title: str, form: Format, spec_id: str, parent: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """As YAML takes it for a text."""
+    """Quotes so that YAML takes it for a text."""
     try:
         return text if yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
     except (yaml.YAMLError, ValueError):

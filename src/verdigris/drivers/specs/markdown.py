@@ -110,7 +110,7 @@ def _read_front_matter(
 
 
 class _Loader(yaml.SafeLoader):
-    """Without aliases: a few lines of them can stand for more than fits into memory."""
+    """Refuses aliases: a few lines of them can stand for more than fits into memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -153,7 +153,7 @@ def _read_heading(text: str) -> Heading | None:
 
 
 def strip_emphasis(text: str) -> str:
-    """Without `*`, `_` and backticks around the whole of it."""
+    """Takes off `*`, `_` and backticks around the whole of it."""
     text = text.strip()
     while len(text) > 1 and text[0] == text[-1] and text[0] in "*_`":
         text = text[1:-1].strip()

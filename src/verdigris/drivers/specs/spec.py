@@ -138,12 +138,12 @@ def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
     )
 
 
-def slug(text: str, longest: int = _LONGEST) -> str:
+def slug(text: str) -> str:
     """Lower case, words joined by `-`; letters of every alphabet stay. A cut one ends in a hash."""
     joined = "-".join(re.findall(r"\w+", text.casefold()))
-    if len(joined) > longest:
+    if len(joined) > _LONGEST:
         end = "-" + hashlib.sha256(joined.encode()).hexdigest()[:_HASH]
-        cut = joined[: longest + 1 - len(end)]
+        cut = joined[: _LONGEST + 1 - len(end)]
         joined = (cut.rpartition("-")[0] or cut[:-1]) + end
     return joined or "unnamed"
 
@@ -258,7 +258,7 @@ def _requirement_above(lines: Sequence[TextLine], at: int) -> str:
 
 
 def requirement_name(heading: str) -> str:
-    """Without `Requirement:` or `Requirement 1:` before it."""
+    """Takes off `Requirement:` or `Requirement 1:`."""
     found = _REQUIREMENT.fullmatch(heading)
     return (found[1] if found and found[1] else heading).strip()
 

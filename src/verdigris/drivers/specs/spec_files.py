@@ -123,7 +123,7 @@ class SpecFiles:
                 loose += found.loose
         return tuple(marks), tuple(loose)
 
-    def related(self, spec: Spec) -> tuple[str, ...]:
+    def related_paths(self, spec: Spec) -> tuple[str, ...]:
         """Specs that name it in their metadata, or below a heading such as `Related`."""
         pages = (path for path in self.paths if path.endswith((".md", ".feature")) and path != spec.path)
         return tuple(path for path, data in self._contents(pages) if _names(_text(data), spec))
@@ -156,7 +156,7 @@ class SpecFiles:
         return read_spec(path, made)
 
     def activate(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
-        """With the errors that keep it from being active; then nothing is written."""
+        """Returns also the errors that keep it from being active; then nothing is written."""
         spec, faults = self.lint(path)
         if spec.status in {SUPERSEDED, DEPRECATED}:
             raise UserError(f"{spec.id} is {spec.status}.", hint="activate the spec that took its place")
@@ -165,7 +165,7 @@ class SpecFiles:
         errors = tuple(fault for fault in faults if fault.level == "error")
         return (spec, errors) if errors or spec.status == ACTIVE else (self.set_status(path, ACTIVE), ())
 
-    def supersede(self, path: str, to: str = "", by: str = "") -> Succession:
+    def supersede(self, path: str, to: str, by: str) -> Succession:
         """`to`: the new version; `by`: a delta that makes it, where it is not there yet."""
         text = _text(self.read(path))
         old = self.spec(path)
@@ -184,7 +184,7 @@ class SpecFiles:
         stale = stale_scenarios(old, self.spec(to) if to else changed_spec(old, text, entries), entries)
         ids = {one.scenario.id for one in stale}
         tests = tuple(one for one in self.scenario_marks()[0] if ids.intersection(one.scenarios))
-        related = tuple(one for one in self.related(old) if one not in {delta, to})
+        related = tuple(one for one in self.related_paths(old) if one not in {delta, to})
         if old.status != SUPERSEDED:
             self.set_status(path, SUPERSEDED)
         return Succession(delta, is_new, stale, tests, related)

@@ -6,7 +6,7 @@ import _socket
 import os
 
 from verdigris.execution.children import Child, Started
-from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.entry import enter
 from verdigris.sandbox.syscalls import kept_capabilities
 
@@ -29,13 +29,13 @@ class LentChild(Child):
 
     __slots__ = ("line", "lost")
 
-    def __init__(self, output: int, line: Line) -> None:
+    def __init__(self, output: int, line: MessageLine) -> None:
         super().__init__(0, output)
         self.line = line
         self.lost = False
         """Nobody said how it ended."""
 
-    def arrived(self) -> bool:
+    def has_arrived(self) -> bool:
         """Whether it is there, and in its room."""
         if not self.pid:
             number = self._receive_number("pid", CHILD_PATIENCE)
@@ -51,7 +51,7 @@ class LentChild(Child):
             self.lost, self.returncode = True, KILLED
         return self.returncode or 0
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.poll() is not None
 
     def end_of(self) -> int:
@@ -83,9 +83,9 @@ class Lent(Started):
         self._lent = child
         self._maker = maker
 
-    def arrived(self) -> bool:
+    def has_arrived(self) -> bool:
         self._reap()
-        return self._lent.arrived()
+        return self._lent.has_arrived()
 
     @property
     def lost(self) -> bool:  # type: ignore[override]  # it is only read
@@ -123,9 +123,9 @@ def rights(way: str) -> int:
 
 
 def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
-    """By kind; OSError where the room could not be made, which a cold run will tell about."""
+    """Opens namespaces by kind; OSError where the room could not be made, of which a cold run will tell."""
     ours, theirs = _socket.socketpair()
-    line, end = Line(ours), Line(theirs)
+    line, end = MessageLine(ours), MessageLine(theirs)
     maker = _making(confining, cwd, below, end, lambda doors: end.send({}, tuple(doors.values())))
     end.close()
     try:
@@ -140,7 +140,12 @@ def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
 
 
 def open_for(
-    confining: Confining, cwd: str, below: int, line: Line, run: dict[str, Any], beside: tuple[int, ...]
+    confining: Confining,
+    cwd: str,
+    below: int,
+    line: MessageLine,
+    run: dict[str, Any],
+    beside: tuple[int, ...],
 ) -> int:
     """A child of ours that makes the room, and then asks for the run in it, with the way in beside `beside`.
 
@@ -154,7 +159,7 @@ def open_for(
 
 
 def _making(
-    confining: Confining, cwd: str, below: int, line: Line, use: Callable[[dict[str, int]], None]
+    confining: Confining, cwd: str, below: int, line: MessageLine, use: Callable[[dict[str, int]], None]
 ) -> int:
     maker = os.fork()
     if maker == 0:

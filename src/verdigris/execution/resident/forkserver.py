@@ -14,10 +14,10 @@ import _socket
 import json
 import os
 
-from verdigris.core.confinement.environment import surroundings
+from verdigris.core.confinement.needs import surroundings
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
-from verdigris.execution.room.room import Room
+from verdigris.execution.room import Room
 from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.resident.resident import ResidentProgram
-    from verdigris.execution.room.room import Terms
-    from verdigris.runners.reporter.verdigris_reporter.line import Line
+    from verdigris.execution.room import Terms
+    from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
     from verdigris.storage.project import Project
 
 
@@ -56,7 +56,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
     None wherever anything is in doubt: a cold run is always right.
     """
     begun = begin(private, terms, argv, cwd)
-    if begun is None or begun[0].arrived():
+    if begun is None or begun[0].has_arrived():
         return begun
     begun[0].end()
     begun[1].close()
@@ -86,12 +86,16 @@ def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Le
         os.close(user)
 
 
-def _ask_for_child(line: Line, user: int, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room]:
+def _ask_for_child(
+    line: MessageLine, user: int, terms: Terms, argv: Sequence[str], cwd: str
+) -> tuple[Lent, Room]:
     room = Room(terms, argv)
     confining: Any = room.confine
     ours, theirs = _socket.socketpair()
     output, write = os.pipe()
     try:
+        if room.opens is not None:
+            line.send({"leave": True}, (room.opens.events,))  # so that our end does not wait for it
         run = {"kept": borrowed_child.rights(terms.way or ""), "cwd": cwd, "env": room.env}
         maker = borrowed_child.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
     except BaseException:

@@ -9,13 +9,13 @@ import os
 
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.children import Started, start
-from verdigris.execution.room.room import Room, read
+from verdigris.execution.room import Room, read
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.execution.room.room import Terms
+    from verdigris.execution.room import Terms
 
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
@@ -74,7 +74,7 @@ def _borrow_child(private: str, terms: Terms, argv: list[str], cwd: str) -> Earl
 def take(terms: Terms, argv: tuple[str, ...], cwd: str) -> Early | None:
     """The waiting process, if it is the one that would be started now."""
     early = _waiting.pop((*terms.words(), cwd, *argv), None)
-    if early is not None and (not early.started.arrived() or early.started.child.poll() is not None):
+    if early is not None and (not early.started.has_arrived() or early.started.child.poll() is not None):
         early.end()
         return None
     return early
@@ -86,7 +86,7 @@ def cancel() -> None:
 
 
 def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
-    """For the next command; only saves time, so a disk that refuses it is no matter."""
+    """Notes them for the next command; this only saves time, so a disk that refuses it is no matter."""
     words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE

@@ -17,23 +17,27 @@ import sys
 import time
 
 from verdigris.execution.children import Started, start
-from verdigris.execution.room.room import Room, read
-from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+from verdigris.execution.room import Room, read
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
+from verdigris.sandbox.confinement import is_inside
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    from verdigris.sandbox import Confinement
+    from verdigris.sandbox.confinement import Confinement
     from verdigris.sandbox.folders import Folders
 
 LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
 HELD = 3
 """The descriptor on which a keeper finds its lock."""
 PROGRAM = "VERDIGRIS_RESIDENT"
+PATH = "PYTHONPATH"
 TICK = 2.0
 """Seconds between two looks at what a resident must not outlive."""
+ABANDONED = 1.0
+"""Seconds after which a caller that has hung up has ended, too."""
 HELLO = 1.0
 """Seconds in which a caller says what it wants; meanwhile nobody else is listened to."""
 PATIENCE = 10.0
@@ -74,10 +78,12 @@ class Keeper:
         self.refused: dict[str, str] = {}
         self.restarts = 0
         self.listening = _listening(os.path.join(kept["folder"], SOCKET))
-        self.caller: Line | None = None
+        self.caller: MessageLine | None = None
         self.leaving = False
         """A caller is gone, and the program has not taken notice yet."""
         self.ready = False
+        self.left: list[int] = []
+        """Descriptors that callers leave with us, since to close the last of them takes time."""
         self.since = time.monotonic()
 
     def keep(self) -> None:
@@ -99,18 +105,21 @@ class Keeper:
         room = Room(terms, self.kept["argv"], equip=_live(self.kept["live"]))
         try:
             env = {**room.env, **self.kept["env"]}
-            started = start(self.kept["argv"], self.kept["cwd"], env, PROGRAM, room.confine)
+            apart = (
+                {**env, PATH: _outside_of(terms.root, self.kept["cwd"], env[PATH])} if PATH in env else env
+            )
+            started = start(self.kept["argv"], self.kept["cwd"], apart, PROGRAM, room.confine)
             try:
-                return self._spoken(started)
+                return self._serve_program(started)
             finally:
                 started.end()
         finally:
             room.close()
 
-    def _spoken(self, started: Started) -> bool:
+    def _serve_program(self, started: Started) -> bool:
         self.ready = False
         self.since = time.monotonic()
-        program = Line(started.ours)
+        program = MessageLine(started.ours)
         load = without(self.kept["greeting"].get("load", ()), self.refused)
         program.send({**self.kept["greeting"], "load": load})
         user = os.open(f"/proc/{started.child.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
@@ -132,7 +141,7 @@ class Keeper:
         finally:
             os.close(user)
 
-    def _hear_program(self, program: Line) -> bool:
+    def _hear_program(self, program: MessageLine) -> bool:
         """From the program; true when it refuses to be what it is."""
         if not program.step():
             raise _Unneeded
@@ -155,11 +164,14 @@ class Keeper:
                 self._answer(self.caller, message)
         return False
 
-    def _passed_on(self, caller: Line, program: Line) -> None:
+    def _passed_on(self, caller: MessageLine, program: MessageLine) -> None:
         try:
             there = caller.step()
             while there and (said := caller.waiting()) is not None:
                 message, beside = said
+                if "leave" in message:
+                    self.left += beside
+                    continue
                 program.send(message, beside)
                 for descriptor in beside:
                     os.close(descriptor)
@@ -176,7 +188,7 @@ class Keeper:
         """One more caller; only one that sees the machine as we do, and so is no agent, is listened to."""
         listening: Any = self.listening
         connection, _ = listening._accept()  # noqa: SLF001 - `accept` is made by `socket`, which is slow
-        caller = Line(_socket.socket(fileno=connection))
+        caller = MessageLine(_socket.socket(fileno=connection))
         message = _read_request(caller) if _outside(caller) else None
         if message is None:
             caller.close()
@@ -187,13 +199,14 @@ class Keeper:
         if self.ready and right and not self.caller:
             self.caller = caller
             self._answer(caller, {"ready": True}, (user,))
+            self._close_left()
             return
         self._answer(caller, {"ready": False})
         caller.close()
         if not right and not self.caller:
             raise _Unneeded
 
-    def _answer(self, caller: Line, message: dict[str, Any], beside: tuple[int, ...] = ()) -> None:
+    def _answer(self, caller: MessageLine, message: dict[str, Any], beside: tuple[int, ...] = ()) -> None:
         try:
             caller.send(message, beside)
         except OSError:
@@ -205,10 +218,16 @@ class Keeper:
         limit = PATIENCE if self.leaving else self.kept["idle"] if self.ready else START
         if self.caller is None and waited > limit:
             raise _Unneeded
+        if self.caller is None and waited > ABANDONED:
+            self._close_left()
         if not self._is_ours() or not os.path.isdir(self.kept["cwd"]):
             raise _Unneeded
         if self.caller is None and self.ready and _resident_bytes(program) > MEMORY:
             raise _Unneeded
+
+    def _close_left(self) -> None:
+        while self.left:
+            os.close(self.left.pop())
 
     def _is_ours(self) -> bool:
         """Not where the repository, or only the kernel's folder in it, has been removed or made anew."""
@@ -246,6 +265,12 @@ def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confin
     return equip
 
 
+def _outside_of(root: str, cwd: str, path: str) -> str:
+    """Leaves out the project's own folders, which the runs take: nothing of it may be loaded before."""
+    folders = (os.path.normpath(os.path.join(cwd, folder)) for folder in path.split(os.pathsep))
+    return os.pathsep.join(folder for folder in folders if not is_inside(folder, root))
+
+
 def _listening(path: str) -> _socket.socket:
     """Listens by way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
     folder, name = os.path.split(path)
@@ -262,7 +287,7 @@ def _listening(path: str) -> _socket.socket:
     return made
 
 
-def _read_request(caller: Line) -> dict[str, Any] | None:
+def _read_request(caller: MessageLine) -> dict[str, Any] | None:
     try:
         said = caller.receive(HELLO)
     except Broken:
@@ -270,7 +295,7 @@ def _read_request(caller: Line) -> dict[str, Any] | None:
     return said and said[0]
 
 
-def _outside(caller: Line) -> bool:
+def _outside(caller: MessageLine) -> bool:
     peer = caller.connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _PEER)
     pid, uid = (int.from_bytes(peer[at : at + 4], sys.byteorder, signed=True) for at in (0, 4))
     try:

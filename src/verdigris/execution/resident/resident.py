@@ -8,6 +8,7 @@ and say `ensure` afterwards, which starts one in the background, or another wher
     line = connect(folder, key)                  # None: none is there, not ready, busy, or of another key
     if line is not None:
         line.send({"run": ...})                  # a JSON object a line, with descriptors beside it if need be
+        line.send({"leave": True}, (number,))    # the keeper has it too, until the caller has long ended
         answer = line.receive(5)                 # (message, descriptors); None at the end, or after 5 s
         line.close()                             # the program reads {"gone": true}
     ...
@@ -35,14 +36,14 @@ import sys
 import time
 
 from verdigris.execution.resident.keeper import HELD, LOCK, SOCKET, TOLD, tell
-from verdigris.runners.reporter.verdigris_reporter.line import Broken, Line
+from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from verdigris.execution.room.room import Terms
+    from verdigris.execution.room import Terms
 
 FOLDER = "warm"
 """In a worktree's private folder: one folder for each resident."""
@@ -97,7 +98,7 @@ class Resident:
         self.live = live
 
     def describe(self) -> bytes:
-        """As the keeper reads it."""
+        """Describes it as the keeper reads it."""
         own = {name: fact for name, fact in vars(self).items() if name != "program"}
         whole = {**own, **vars(self.program), "terms": self.program.terms.words()}
         return json.dumps(whole).encode("ascii")
@@ -111,7 +112,7 @@ def folder_of(private: str, name: str) -> str:
     return os.path.join(private, FOLDER, name)
 
 
-def connect(folder: str, key: str) -> tuple[Line, int] | None:
+def connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
     """A conversation with the resident of this key, and a descriptor of its user namespace."""
     if not is_allowed():
         return None
@@ -200,7 +201,7 @@ def _lock_folder(folder: str, *, create: bool = True) -> int:
 
 
 def end(folder: str) -> None:
-    """And wait for it; one that does not listen is killed, and its program with it."""
+    """Ends it and waits for it; one that does not listen is killed, and its program with it."""
     try:
         line = _call_keeper(folder)
         try:
@@ -232,7 +233,7 @@ def _kill(folder: str) -> None:
         return
 
 
-def _call_keeper(folder: str) -> Line:
+def _call_keeper(folder: str) -> MessageLine:
     import _socket
 
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
@@ -244,7 +245,7 @@ def _call_keeper(folder: str) -> Line:
         raise
     finally:
         os.close(held)
-    return Line(made)
+    return MessageLine(made)
 
 
 def _start(kept: bytes, lock: int) -> None:

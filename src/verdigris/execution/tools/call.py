@@ -12,8 +12,8 @@ from verdigris.core.errors import HarnessError
 from verdigris.core.report import RunEnd
 from verdigris.core.settings import JUnit
 from verdigris.core.value import replace
-from verdigris.execution.room.rooms import RoomEquipment, possible, terms_of
-from verdigris.execution.test_call import answer_of
+from verdigris.execution.rooms import RoomEquipment, possible, terms_of
+from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.lookup import watch
 from verdigris.execution.tools.runs import (
     Prepared,
@@ -33,18 +33,24 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.execution.test_call import TestCall
+    from verdigris.execution.test_selection import TestCall
     from verdigris.execution.tools.runs import Compiler, Ran
     from verdigris.runners.protocol import Runner, TestRequest
 
 
 if TYPE_CHECKING:
     Environ = Mapping[str, str]
+    Lent = tuple[tuple[str, str], ...]
     WarmRun = Callable[[RunnerCall, RunPlace, float, float | None], Ran | None]
 
 
-def find_tool(stack: Stack, root: Path, environ: Environ) -> Toolset:
-    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded."""
+def find_tool(stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:
+    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded.
+
+    `lent`: packages that a run finds below the root, though they lie elsewhere.
+    """
+    if stack.runner in _PACKAGED:
+        return _PACKAGED[stack.runner](stack, root, environ, lent)
     find = _FINDERS.get(stack.runner) or kind_of(stack.runner).find
     if find is None:
         raise HarnessError(f"no tool is known for `runner: {stack.runner}`")
@@ -69,16 +75,16 @@ def hidden_paths(stack: Stack, root: Path) -> tuple[str, ...]:
     return () if list_paths is None else tuple(list_paths(stack, root))
 
 
-def _vitest(stack: Stack, root: Path, environ: Environ) -> Toolset:
+def _vitest(stack: Stack, root: Path, environ: Environ, lent: Lent) -> Toolset:
     from verdigris.execution.tools.lookup import find_vitest
 
-    return find_vitest(stack, root, environ)
+    return find_vitest(stack, root, environ, lent)
 
 
-def _jest(stack: Stack, root: Path, environ: Environ) -> Toolset:
+def _jest(stack: Stack, root: Path, environ: Environ, lent: Lent) -> Toolset:
     from verdigris.execution.tools.lookup import find_jest
 
-    return find_jest(stack, root, environ)
+    return find_jest(stack, root, environ, lent)
 
 
 def _node_test(_: Stack, __: Path, environ: Environ) -> Toolset:
@@ -125,9 +131,8 @@ def _warm_vitest() -> WarmRun:
     return ran_warm
 
 
+_PACKAGED = {"vitest": _vitest, "jest": _jest}
 _FINDERS = {
-    "vitest": _vitest,
-    "jest": _jest,
     "node-test": _node_test,
     "cargo": _cargo,
     "go": _go,
@@ -164,7 +169,8 @@ def call_tool(asked: TestCall) -> TestReport:
 def _tools(asked: TestCall) -> Toolset:
     command = asked.request.command
     if not command or not reports(command):
-        return find_tool(asked.stack, asked.project.root, os.environ)
+        view = asked.project.view
+        return find_tool(asked.stack, asked.project.root, os.environ, () if view is None else view.lent)
     from verdigris.execution.tools.lookup import junit_tool
     from verdigris.runners.junit import JUnitRunner
 

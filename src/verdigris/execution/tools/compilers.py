@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.value import replace, value
-from verdigris.execution.room.layers import Layer
+from verdigris.execution.room import Layer
 from verdigris.execution.tools import runs
 from verdigris.execution.tools.lookup import OURS, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
@@ -53,12 +53,12 @@ class GoCache:
         cache.mkdir(exist_ok=True)
         tree = project.workspace.snapshot() if place.layer is None else place.layer.wanted
         record, key = folder / "filled.json", self._key(project, stack, tree, request)
-        known, whose = _read(record), f"{project.repo.worktree}:{stack.root}"
-        to_run = place.shadowing(str(cache), spare)
+        known, whose = _read_record(record), f"{project.repo.worktree}:{stack.root}"
+        to_run = place.with_shadowed(str(cache), spare)
         if _enough(project, known.get(whose), key, tree):
             return Prepared(to_run)
         done = run_in_room(
-            self.runner.build_call(request), place.placing(str(cache), spare), project.settings.timeout
+            self.runner.build_call(request), place.with_placed(str(cache), spare), project.settings.timeout
         )
         if done.finished.timed_out:
             return Prepared(to_run, done)
@@ -80,7 +80,7 @@ def _enough(project: Project, known: Any, key: list[str], tree: str) -> bool:
     return sum(change.path.endswith(".go") for change in changed) <= _MANY
 
 
-def _read(record: Path) -> dict[str, Any]:
+def _read_record(record: Path) -> dict[str, Any]:
     try:
         known = json.loads(record.read_bytes())
     except (OSError, ValueError):
@@ -137,13 +137,13 @@ class CargoTarget:
         built = runs.date_build(project, tree, known)
         at = os.path.normpath(f"{project.root}/{stack.root}/target")
         dressed = place.with_env({"CARGO_TARGET_DIR": at}, layer=_date_layer(project, layer, tree, built))
-        to_run = dressed.shadowing(str(target), at)
+        to_run = dressed.with_shadowed(str(target), at)
         done_before = known is not None and known.whole and known.tree == tree
         if done_before or (layer is not None and not layer.only_holds):
             return Prepared(to_run)
         runs.write(record, built)
         done = run_in_room(
-            self.runner.build_call(request), dressed.placing(str(target), at), project.settings.timeout
+            self.runner.build_call(request), dressed.with_placed(str(target), at), project.settings.timeout
         )
         good = done.finished.exit_code == 0
         runs.write(record, replace(built, ended=time.time_ns(), whole=good))
@@ -187,11 +187,11 @@ def _builders(project: Project, tree: str) -> list[str]:
     ground = project.state().ground
     if ground is None or ground == tree:
         return []
-    now = _building(project, tree)
-    return [] if now == _building(project, ground) else now
+    now = _build_files(project, tree)
+    return [] if now == _build_files(project, ground) else now
 
 
-def _building(project: Project, tree: str) -> list[str]:
+def _build_files(project: Project, tree: str) -> list[str]:
     entries = project.workspace.files(tree)
     manifests = [entry.path for entry in entries if f"/{entry.path}".endswith("/Cargo.toml")]
     texts = project.workspace.read_many(tree, manifests)
@@ -215,7 +215,7 @@ def find_cargo(environ: Mapping[str, str]) -> Toolset:
     found = program("cargo", environ, RUST)
     above = str(Path(found).parents[2])
     home, rustup = (
-        _own(environ.get(name), (environ.get("HOME", ""), above), folder)
+        _users_folder(environ.get(name), (environ.get("HOME", ""), above), folder)
         for name, folder in (("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup"))
     )
     runner = CargoRunner(found, sys.executable)
@@ -234,7 +234,7 @@ def find_cargo(environ: Mapping[str, str]) -> Toolset:
     )
 
 
-def _own(said: str | None, homes: tuple[str, ...], folder: str) -> str | None:
+def _users_folder(said: str | None, homes: tuple[str, ...], folder: str) -> str | None:
     """A folder of the user's: as a variable says, or in one of these homes; None where there is none."""
     paths = (said,) if said else (f"{home}/{folder}" for home in homes)
     return next(filter(os.path.isdir, paths), None)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.runners.protocol import Runner, RunnerCall
 
+    Lent = tuple[tuple[str, str], ...]
+
 
 REPORTER = str(reporter.__file__)
 """Beside it lies what the tools are made to load."""
@@ -50,16 +52,27 @@ def program(name: str, environ: Mapping[str, str], hint: str, *, beside: Path | 
     raise ToolMissing(f"{name} cannot be found", hint=hint)
 
 
-def package_file(package: str, script: str, home: Path, root: Path) -> Path:
-    """A file of an installed package, by its path from the stack: hoisted ones lie in a folder above."""
+def package_file(package: str, script: str, home: Path, root: Path, lent: Lent = ()) -> Path:
+    """A file of an installed package, by its path from the stack: hoisted ones lie in a folder above.
+
+    `lent`: folders that a run finds at paths from the root, over what lies there.
+    """
     for folder in _upwards(home, root):
         found = folder / script
-        if found.is_file():
+        if real_place(found, root, lent).is_file():
             return found
-    raise _missing(package, home, root)
+    raise _missing_package(package, home, root)
 
 
-def _missing(package: str, home: Path, root: Path) -> ToolMissing:
+def real_place(path: Path, root: Path, lent: Lent) -> Path:
+    """Where a file lies that a run finds at the path."""
+    for folder, place in lent:
+        if path.is_relative_to(root / place):
+            return Path(folder) / path.relative_to(root / place)
+    return path
+
+
+def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
     for folder in _upwards(home, root):
         if (folder / ".pnp.cjs").is_file() or (folder / ".pnp.js").is_file():
             return ToolMissing(
@@ -69,14 +82,15 @@ def _missing(package: str, home: Path, root: Path) -> ToolMissing:
     where = "" if home == root else f" of {home.relative_to(root)}"
     if any((folder / "node_modules").is_dir() for folder in _upwards(home, root)):
         return ToolMissing(
-            f"{package} is not installed in node_modules{where}", hint=_adding(package, home, root)
+            f"{package} is not installed in node_modules{where}", hint=_add_command(package, home, root)
         )
     return ToolMissing(
-        f"{package} cannot be run: the packages{where} are not installed", hint=f"`{installing(home, root)}`"
+        f"{package} cannot be run: the packages{where} are not installed",
+        hint=f"`{install_command(home, root)}`",
     )
 
 
-def installing(home: Path, root: Path) -> str:
+def install_command(home: Path, root: Path) -> str:
     """What brings the packages, by the lock file that is there."""
     for folder in _upwards(home, root):
         for lock, command in _INSTALL.items():
@@ -85,15 +99,15 @@ def installing(home: Path, root: Path) -> str:
     return "npm install"
 
 
-def _adding(package: str, home: Path, root: Path) -> str:
-    command = installing(home, root)
+def _add_command(package: str, home: Path, root: Path) -> str:
+    command = install_command(home, root)
     tool = command.split()[0]
     verb = "install" if tool == "npm" else "add"
     return f"`{command}`; where it is no dependency yet, `{tool} {verb} -D {package}`"
 
 
 def _upwards(home: Path, root: Path) -> Iterator[Path]:
-    """From the stack's folder to the worktree's root."""
+    """Yields folders from the stack's up to the worktree's root."""
     yield home
     for folder in home.parents:
         if not folder.is_relative_to(root):
@@ -154,20 +168,22 @@ def find_node_test(environ: Mapping[str, str]) -> Toolset:
     return Toolset(NodeTest(found), (found, *OURS))
 
 
-def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+def find_vitest(stack: Stack, root: Path, environ: Mapping[str, str], lent: Lent = ()) -> Toolset:
     from verdigris.runners.node_tools import VITEST, Vitest
 
     found = program("node", environ, NODE)
-    script = package_file("vitest", VITEST, _home(stack, root), root)
-    return _find_package(Vitest(found, str(script)), found, script, 1)
+    script = package_file("vitest", VITEST, _home(stack, root), root, lent)
+    packages = real_place(script, root, lent).parents[1]
+    return _with_packages(Vitest(found, str(script)), found, script, packages)
 
 
-def find_jest(stack: Stack, root: Path, environ: Mapping[str, str]) -> Toolset:
+def find_jest(stack: Stack, root: Path, environ: Mapping[str, str], lent: Lent) -> Toolset:
     from verdigris.runners.node_tools import JEST, Jest
 
     found = program("node", environ, NODE)
-    script = package_file("jest", JEST, _home(stack, root), root)
-    return _find_package(Jest(found, str(script)), found, script, 2)
+    script = package_file("jest", JEST, _home(stack, root), root, lent)
+    packages = real_place(script, root, lent).parents[2]
+    return _with_packages(Jest(found, str(script)), found, script, packages)
 
 
 def watch(call: RunnerCall, limit: float | None) -> RunnerCall:
@@ -181,7 +197,5 @@ def _home(stack: Stack, root: Path) -> Path:
     return Path(os.path.normpath(root / stack.root))
 
 
-def _find_package(runner: Runner, node: str, script: Path, depth: int) -> Toolset:
-    """`depth`: how far above the script the packages are."""
-    packages = os.path.realpath(script.parents[depth])
-    return Toolset(runner, (node, *OURS, f"{packages}/."), lead=2, package=str(script))
+def _with_packages(runner: Runner, node: str, script: Path, packages: Path) -> Toolset:
+    return Toolset(runner, (node, *OURS, f"{os.path.realpath(packages)}/."), lead=2, package=str(script))

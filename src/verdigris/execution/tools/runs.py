@@ -13,20 +13,20 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from verdigris import sandbox
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.room.room import Room
-from verdigris.execution.room.rooms import RoomEquipment, insist, notes_of, room, terms_of
-from verdigris.sandbox import clear
+from verdigris.execution.room import Room
+from verdigris.execution.rooms import RoomEquipment, insist, notes_of, room, terms_of
+from verdigris.sandbox.child import refusal
+from verdigris.sandbox.folders import clear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.core.settings import Stack
     from verdigris.execution.process import Finished
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.runners.protocol import RunnerCall, TestRequest
     from verdigris.storage.project import Project
 
@@ -42,7 +42,7 @@ class Ran:
 
 @value
 class RunPlace:
-    """In what a command is run."""
+    """The room that a command is run in, and what is placed there."""
 
     project: Project
     layer: Layer | None = None
@@ -53,12 +53,12 @@ class RunPlace:
         more = replace(self.equipment, env={**self.equipment.env, **env})
         return replace(self, equipment=more, layer=layer or self.layer)
 
-    def placing(self, folder: str, at: str) -> RunPlace:
-        """With the folder there, written for real."""
+    def with_placed(self, folder: str, at: str) -> RunPlace:
+        """Places the folder there, so that what is written to it is kept."""
         return replace(self, equipment=replace(self.equipment, placed=((folder, at),)))
 
-    def shadowing(self, folder: str, at: str) -> RunPlace:
-        """With the folder there, and nothing kept of what is written."""
+    def with_shadowed(self, folder: str, at: str) -> RunPlace:
+        """Places the folder there, and keeps nothing of what is written."""
         more = (*self.equipment.shadowed, (folder, at))
         return replace(self, equipment=replace(self.equipment, shadowed=more))
 
@@ -70,21 +70,21 @@ def run_in_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
 
 
 def _in_a_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
-    """Or why nothing of the project was run."""
+    """Runs it in a room, or says why nothing of the project was run."""
     with room(place.project, call.argv, layer=place.layer, equip=place.equipment.of) as made:
         made.env |= place.equipment.env
         finished = _run_process(call, made, timeout)
-        why = sandbox.refusal(finished.exit_code, finished.output) if made.confine else None
+        why = refusal(finished.exit_code, finished.output) if made.confine else None
         if why is not None:
             return why
         wrote = made.wrote(place.project.classify)
-        opened = made.opened()
+        opened = made.opened_files()
         notes = (*notes_of(place.project, made.terms), *made.notes())
         return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
 def _bare(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
-    made = Room(terms_of(place.project).unconfined(), call.argv)
+    made = Room(terms_of(place.project).unconfined_terms(), call.argv)
     with closing(made):
         made.env = dict(os.environ)
         return Ran(_run_process(call, made, timeout))
@@ -111,7 +111,7 @@ def take_reports(folder: str) -> Mapping[str, bytes]:
         ):
             size += status.st_size
             found[name] = path.read_bytes()
-    sandbox.clear(folder)
+    clear(folder)
     return found
 
 
@@ -122,12 +122,12 @@ _OUTPUT = ("target", "build", ".gradle", ".phpunit.cache", ".phpunit.result.cach
 
 def output_folders(stack: Stack, _: Path) -> Iterator[str]:
     """Paths from the root, whether they are there or not."""
-    return (_below(stack, name) for name in _OUTPUT)
+    return (_path_below(stack, name) for name in _OUTPUT)
 
 
 def node_caches(stack: Stack, root: Path) -> Iterator[str]:
     """Paths from the root."""
-    for folder in dict.fromkeys((_below(stack, "node_modules"), "node_modules")):
+    for folder in dict.fromkeys((_path_below(stack, "node_modules"), "node_modules")):
         try:
             names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted
         except OSError:
@@ -135,7 +135,7 @@ def node_caches(stack: Stack, root: Path) -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in names if name.startswith(".") and name not in _INSTALLED)
 
 
-def _below(stack: Stack, name: str) -> str:
+def _path_below(stack: Stack, name: str) -> str:
     return name if stack.root in {".", ""} else f"{stack.root}/{name}"
 
 
@@ -188,7 +188,7 @@ def misdated_paths(project: Project, built: Built) -> frozenset[str]:
 
 
 def _time(project: Project, path: str, after: int) -> int | None:
-    """As the worktree has it, where that is later."""
+    """Returns the worktree's time of the path, where that is later."""
     try:
         found = os.lstat(project.root / path).st_mtime_ns
     except OSError:

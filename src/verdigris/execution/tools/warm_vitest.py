@@ -15,11 +15,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.core.confinement.environment import surroundings
+from verdigris.core.confinement.needs import surroundings
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
-from verdigris.execution.room.rooms import notes_of, room, terms_of
+from verdigris.execution.rooms import notes_of, room, terms_of
 from verdigris.execution.tools.runs import Ran
 from verdigris.runners.node_report import REPORT
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
@@ -28,10 +28,10 @@ from verdigris.sandbox.child import Confining
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.execution.room.room import Room, Terms
+    from verdigris.execution.room import Room, Terms
     from verdigris.execution.tools.runs import RunPlace
     from verdigris.runners.protocol import RunnerCall
-    from verdigris.runners.reporter.verdigris_reporter.line import Line
+    from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
 _REPORTER = Path(sys.modules["verdigris.runners"].__path__[0]) / "reporter"
 _START = (
@@ -86,7 +86,7 @@ def ran_warm(call: RunnerCall, place: RunPlace, timeout: float, limit: float | N
         os.close(user)
 
 
-def _connect(folder: str, key: str) -> tuple[Line, int] | None:
+def _connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
     """Connects, also to one that still works for the run before: a cold run takes longer."""
     deadline = time.monotonic() + _CLEARING
     while True:
@@ -103,7 +103,7 @@ def _connect(folder: str, key: str) -> tuple[Line, int] | None:
         time.sleep(_CLEARING / 50)
 
 
-def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, times: _Times) -> Ran:
+def _run_in_room(call: RunnerCall, place: RunPlace, line: MessageLine, user: int, times: _Times) -> Ran:
     line.send({"hello": True})
     shared = str(_answer(line, _PATIENCE)["tmp"])
     equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
@@ -129,12 +129,12 @@ def _run_in_room(call: RunnerCall, place: RunPlace, line: Line, user: int, times
             duration_ms=round((time.monotonic() - begun) * 1000),
         )
         wrote = made.wrote(place.project.classify)
-        opened = made.opened()
+        opened = made.opened_files()
         notes = (*notes_of(place.project, made.terms), *made.notes())
         return Ran(finished, made.sandbox, wrote, notes, opened)
 
 
-def _ask(call: RunnerCall, line: Line, made: Room, user: int, report: str) -> None:
+def _ask(call: RunnerCall, line: MessageLine, made: Room, user: int, report: str) -> None:
     if not isinstance(made.confine, Confining):
         raise Unclear
     opened = borrowed_child.open_room(made.confine, call.cwd, user)
@@ -155,7 +155,7 @@ class _Times:
     quiet: float | None
 
 
-def _end(line: Line, report: Path, times: _Times) -> dict[str, Any]:
+def _end(line: MessageLine, report: Path, times: _Times) -> dict[str, Any]:
     """How it ended; nothing when it has not, in that time."""
     size, begun = -1, time.monotonic()
     heard = begun
@@ -174,7 +174,7 @@ def _end(line: Line, report: Path, times: _Times) -> dict[str, Any]:
     return answer[0]
 
 
-def _answer(line: Line, seconds: float) -> dict[str, Any]:
+def _answer(line: MessageLine, seconds: float) -> dict[str, Any]:
     answer = line.receive(max(0.0, seconds))
     if answer is None:
         raise Unclear
@@ -225,7 +225,7 @@ def _packages(cwd: str, root: str) -> Iterator[str]:
 
 
 def _upwards(folder: str, root: str) -> Iterator[str]:
-    """From the stack's folder to the worktree's root."""
+    """Yields folders from the stack's up to the worktree's root."""
     yield folder
     if folder != root and folder.startswith(root):
         yield from _upwards(os.path.dirname(folder), root)  # noqa: PTH120 - text

@@ -58,7 +58,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
     record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}")
     descendants = Descendants()
     try:
-        enter = _confining(project, record)
+        enter = _confine_call(project, record)
         return run_openly(project.root, argv, env, quiet=quiet, stdin=subprocess.DEVNULL, enter=enter)
     finally:
         alone = descendants.end()
@@ -66,7 +66,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         open_calls.close_record(private, empty=alone)
 
 
-def _confining(project: Project, record: int) -> Callable[[], None] | None:
+def _confine_call(project: Project, record: int) -> Callable[[], None] | None:
     planned = protection(project, Phase.OFF)
     way = found_way(planned)
     if way is None:

@@ -166,7 +166,7 @@ def git_regions(repo: Repository) -> dict[str, bool]:
     made = _made_paths(repo)
     for folder in _linked_worktrees(repo.common_dir):
         tree = _tree_of(folder)
-        writable = folder == repo.git_dir or _identity(folder) in made or _inside(tree, repo.root)
+        writable = folder == repo.git_dir or _identity(folder) in made or _is_inside(tree, repo.root)
         regions[str(folder)] = writable
         if writable:
             regions |= dict.fromkeys(_switches(folder), False)
@@ -180,7 +180,7 @@ def git_regions(repo: Repository) -> dict[str, bool]:
 
 
 def make_switches(repo: Repository) -> None:
-    """Where there is none an agent could make it, and nothing can be mounted."""
+    """Makes what is missing: an agent could make it, and nothing can be mounted where there is nothing."""
     with suppress(OSError):
         for name in (HOOKS, REPLACES):
             (repo.common_dir / name).mkdir(exist_ok=True)
@@ -195,7 +195,7 @@ def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
     done = subprocess.run(asked, cwd=root, env=environment, capture_output=True, check=False)
     path = os.fsdecode(done.stdout).rstrip("\n")
     found = os.path.realpath(root / path) if path else ""
-    return [found] if _inside(Path(found), root) and Path(found).is_dir() else []
+    return [found] if _is_inside(Path(found), root) and Path(found).is_dir() else []
 
 
 def remember_made(private: str, names: Iterable[str]) -> None:
@@ -245,5 +245,5 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield Path(found)
 
 
-def _inside(path: Path | None, root: Path) -> bool:
+def _is_inside(path: Path | None, root: Path) -> bool:
     return path is not None and root in path.parents

@@ -85,7 +85,7 @@ def hook_launcher(repo: Repository) -> Path:
 
 
 def hook_program() -> str:
-    """For all clients: it is called with the client's name and the event."""
+    """Writes one program for all clients: it is called with the client's name and the event."""
     call = shlex.join([interpreter(), "-I", "-S", str(HOOK_ENTRY)])
     paths = shlex.quote(os.pathsep.join(import_paths()))
     return f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n'
@@ -122,7 +122,7 @@ def add_import_paths(environment: Mapping[str, str]) -> bool:
     return bool(named)
 
 
-def own() -> tuple[list[str], list[str]]:
+def own_paths() -> tuple[list[str], list[str]]:
     """What is read-only to an agent, and what in it is not: packages that are installed beside ours."""
     library = Path(os.__file__).resolve().parent
     files = [*map(str, _packages()), interpreter(), str(library), *_commands(), *_tools()]
@@ -155,7 +155,7 @@ def _packages() -> tuple[Path, ...]:
 
 @cache
 def real_path(path: str) -> str:
-    """As `os.path.realpath`, which looks at every folder above each path anew."""
+    """Answers as `os.path.realpath`, which looks at every folder above each path anew."""
     above, _, name = path.rpartition("/")
     if not name or not path.startswith("/") or "//" in path or os.path.normpath(path) != path:
         return os.path.realpath(path)

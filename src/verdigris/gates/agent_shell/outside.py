@@ -24,7 +24,7 @@ _FROM_TERMINAL = (_signal.SIGINT, _signal.SIGQUIT)
 _WAITING = 64
 
 
-def listening(path: str) -> _socket.socket:
+def open_socket(path: str) -> _socket.socket:
     """Listens by way of its folder: a socket's own path may have a hundred bytes only."""
     folder, name = os.path.split(path)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
@@ -66,7 +66,7 @@ class Outside:
                     self._serve()
         return code
 
-    def alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether no process of the call lives: what others leave behind has become our child."""
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
@@ -113,7 +113,7 @@ class Outside:
 
 
 def _ignore_signal(*_: object) -> None:
-    """That a child ended is read from the wakeup pipe."""
+    """Does nothing: that a child ended is read from the wakeup pipe."""
 
 
 def _in_foreground() -> bool:

@@ -27,21 +27,21 @@ from verdigris.core.confinement.protection import (
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import git_folders
-from verdigris.gates.agent_shell.card import (
+from verdigris.gates.agent_shell.confinement import (
     ANCHOR,
     DISK,
     HOLE,
     MASKED,
     READONLY,
     ShellCard,
+    confine,
     log_position,
     surroundings,
     write,
 )
-from verdigris.gates.agent_shell.confinement import confine
-from verdigris.gates.agent_shell.launcher import launcher, own, write_launcher
+from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
-from verdigris.sandbox.syscalls import IDS, same, ways
+from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
 
@@ -111,7 +111,7 @@ def allowed_regions(environment: Mapping[str, str], allowed: Iterable[str]) -> d
 
 
 def expand_path(path: str, home: str) -> str:
-    """As `sandbox.write` spells it."""
+    """Expands a path as `sandbox.write` spells it."""
     return f"{home}/{path[2:]}" if path.startswith("~/") else path
 
 
@@ -164,7 +164,7 @@ MAIN_SOURCE = "src"
 
 
 def main(root: str, private: str) -> None:
-    """For the entry: its exit code says whether there is a card."""
+    """Runs for the entry; the exit code says whether there is a card."""
     try:
         refresh(root, private)
     except VerdigrisError as error:
@@ -187,7 +187,7 @@ def refresh(root: str, private: str) -> ShellCard:
         make_folders(os.environ, project.settings.sandbox_write)
         planned = protection(project)
         way = found_way(planned) or ""
-        ids = tuple((name, same(name)) for name in IDS) if way == "mapped" else ()
+        ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
         card = ShellCard(root, way, planned, log, ids, around)
     write(private, card)
     return card
@@ -213,7 +213,7 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
     if project.repo.git_dir != project.root / ".git":
         found[f"{top}/.git"] = False
-    readonly, holes = own()
+    readonly, holes = own_paths()
     holes = [path for path in holes if is_writable(path, found)]
     found |= dict.fromkeys(readonly, False) | dict.fromkeys(holes, True)
     found |= allowed_regions(os.environ, project.settings.sandbox_write)

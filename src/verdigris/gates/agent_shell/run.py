@@ -12,7 +12,7 @@ import sys
 
 from verdigris.core.agents import caller_in, hook_in, session_in
 from verdigris.gates.agent_shell import write_failure
-from verdigris.gates.agent_shell.card import READONLY, ShellCard, read, surroundings
+from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
@@ -101,7 +101,7 @@ def _hook(control: str, command: str) -> bool:
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
-    return read(place.private, place.control, surroundings(place.control, os.environ))
+    return read_card(place.private, place.control, surroundings(place.control, os.environ))
 
 
 def _refresh_card(place: CallPlace) -> ShellCard | None:
@@ -115,7 +115,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 
 def _is_changed(place: CallPlace) -> bool:
-    """As `turns.tripwire.unwatched`; also where a verb within the call left something to tell."""
+    """Decides as `turns.tripwire.unwatched`; true also where a verb in the call left something to tell."""
     known, head = stat_cache.read(place.private), light.head(place.control)
     if known is None or head is None:
         return True
@@ -158,11 +158,11 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     os.close(tell[1])
     if heard is not None:
         heard.begin()
-    from verdigris.gates.agent_shell.outside import Outside, listening
+    from verdigris.gates.agent_shell.outside import Outside, open_socket
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     record = open_calls.open_record(place.private, command)
-    socket = listening(path)
+    socket = open_socket(path)
     if namespace := os.read(tell[0], 64):
         open_calls.note_namespace(record, namespace)
         if card.way:
@@ -177,7 +177,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
             _explain(heard, card)
         return code
     finally:
-        alone = outside.alone()
+        alone = outside.is_alone()
         if left is not None and not alone:
             _close_git(left, git, namespace.decode())
         open_calls.close_record(place.private, empty=alone)
@@ -196,7 +196,7 @@ def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
 
 
 def _explain(heard: StderrWatch, card: ShellCard) -> None:
-    if said := heard.said():
+    if said := heard.printed_last():
         from verdigris.gates.agent_shell.write_failure import explanation
 
         os.write(2, explanation(said, card.mounts, card.root, os.environ))

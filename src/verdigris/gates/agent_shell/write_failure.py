@@ -15,7 +15,7 @@ import select
 import stat
 
 from verdigris.core.agents import hook_in
-from verdigris.gates.agent_shell.card import ANCHOR, HOLE, READONLY
+from verdigris.gates.agent_shell.confinement import ANCHOR, HOLE, READONLY
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -55,7 +55,7 @@ class StderrWatch:
         self.relayed = os.pidfd_open(relay)
 
     def redirect(self) -> None:
-        """In the command's own process, before it is confined."""
+        """Runs in the command's own process, before it is confined."""
         if self.writing >= 0:
             os.dup2(self.writing, 2)
             if self.both:
@@ -66,7 +66,7 @@ class StderrWatch:
         if self.writing >= 0:
             os.close(self.writing)
 
-    def said(self) -> bytes:
+    def printed_last(self) -> bytes:
         """What was printed last; after it our own line may follow."""
         if self.relayed >= 0:
             select.select([self.relayed], [], [], _DRAINED_SECONDS)
@@ -141,7 +141,7 @@ def _is_path(spelling: str, path: str) -> bool:
 
 
 def _is_written(path: str, mounts: Sequence[tuple[str, int]]) -> bool:
-    """As the nearest mount above it says."""
+    """Whether the nearest mount above the path can be written."""
     known = {point: kind for point, kind in mounts if kind in {ANCHOR, HOLE, READONLY}}
     real = os.path.realpath(path)
     while real:

@@ -44,11 +44,11 @@ class Client(Protocol):
 
     @property
     def name(self) -> str:
-        """As in `tdd init --agent NAME`, `tdd hook NAME` and in the log's actors."""
+        """The name in `tdd init --agent NAME`, in `tdd hook NAME` and in the log's actors."""
 
     @property
     def title(self) -> str:
-        """As people call it."""
+        """The name that people use."""
 
     @property
     def hooks(self) -> tuple[Hook, ...]: ...
@@ -92,7 +92,7 @@ class Client(Protocol):
         """Path → text of what lets the agent play a cycle by sub-agents of its own; empty: it has no such."""
 
     def check(self, start: Path) -> DoctorFinding | None:
-        """For `tdd doctor`; None where there is no repository."""
+        """Checks for `tdd doctor`; None where there is no repository."""
 
 
 GROUP = "verdigris.clients"

@@ -1,16 +1,122 @@
-"""The fallback: loads the kernel, decides, and renews the quick state."""
+"""The fallback: loads the kernel, decides, and renews the quick state, from which the quick entry answers."""
 
 from __future__ import annotations
 
+import os
+import re
 import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-TYPE_CHECKING = False  # as in storage/log/light.py
+from verdigris.core.errors import ConfigError, NotARepository, StorageError
+from verdigris.core.languages import manifest_names, suffixes_with_tests
+from verdigris.core.paths import compile_glob
+from verdigris.core.records import SCHEMA
+from verdigris.storage import card
+from verdigris.storage.log import light
+from verdigris.storage.repository import head
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
     from types import ModuleType
     from typing import NoReturn
 
+    from verdigris.core.state import WorktreeState
     from verdigris.gates.clients.registry import Client
+    from verdigris.storage.bytecode import CodeFile
     from verdigris.storage.project import Project
+
+
+NO_CLIENT: Mapping[str, Any] = {"guarded": (), "home": "", "prefix": ""}
+
+
+def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
+    """Whether there is a card now; there is none while an operation or HEAD has to be looked at first.
+
+    `client`: the fields of the card that the client's side knows.
+    """
+    private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
+    made = _make_card(project, control, client, card.rules_by_text(card.read(private)))
+    if made is None:
+        card.forget(private)
+        return False
+    with suppress(OSError):
+        card.write(private, made)
+        return True
+    return False
+
+
+def _make_card(
+    project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, card.Rule]
+) -> card.QuickCard | None:
+    before, refs = light.head(control), _refs(project)
+    if before is None or refs is None:
+        return None
+    state = project.state()
+    try:
+        seen = head(project.repo)
+    except (NotARepository, StorageError):
+        return None
+    settled = state.intent is None and state.ground is not None and state.configuration is not None
+    if not settled or state.head is None or (state.head.on, state.head.commit) != (seen.branch, seen.commit):
+        return None
+    after = light.head(control)
+    if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
+        return None
+    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs}
+    if state.open_cycle is not None:
+        # Its spec is of a class that red lets everyone write.
+        spec = os.fspath(project.root / state.open_cycle.spec_path)
+        fields["guarded"] = (*fields["guarded"], spec)
+    return card.QuickCard(fields)
+
+
+def _refs(project: Project) -> card.Refs | None:
+    return card.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
+
+
+def _fields(project: Project, state: WorktreeState, known: Mapping[str, card.Rule]) -> dict[str, Any]:
+    frozen = state.turn is not None or state.refactor is not None or state.open_cycle is not None
+    return {
+        "root": os.fspath(project.root),
+        "control": os.fspath(project.repo.control),
+        "worktree": project.repo.worktree,
+        "schema": SCHEMA.current,
+        "phase": state.phase.value,
+        "suspended": state.turn is not None and state.turn.suspended,
+        "targets": _target_rule(target for claim in state.claims.values() for target in claim.targets),
+        "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
+        "texts": [regex for _, regex in project.classes.rules],
+        "mixed": sorted(manifest_names()),
+        "mixed_source": suffixes_with_tests(),
+        "held_out": sorted(state.held_out),
+        "config": None if frozen or state.configuration is None else state.configuration.tdd_yaml,
+    }
+
+
+def _target_rule(targets: Iterable[str]) -> card.Rule | None:
+    """Decides as `core.policy.next_move.covers` does."""
+    regexes = [regex for target in targets for regex in _target(target)]
+    return _rule("|".join(dict.fromkeys(regexes))) if regexes else None
+
+
+def _target(target: str) -> Iterator[str]:
+    if target == ".":
+        yield r".*\Z"
+        return
+    yield re.escape(target.rstrip("/")) + r"(?:/.*)?\Z"
+    with suppress(ConfigError):
+        yield compile_glob(target)
+
+
+def _rule(regex: str) -> card.Rule:
+    """What `re.compile` gives to the engine: private, and so tied to the interpreter by the card's tag."""
+    from re import _compiler, _parser  # type: ignore[attr-defined]
+
+    parsed = _parser.parse(regex, re.DOTALL)
+    flags = int(re.DOTALL | parsed.state.flags)
+    return flags, [int(code) for code in _compiler._code(parsed, flags)], parsed.state.groups - 1  # noqa: SLF001
+
 
 IN_TIME = 2 / 3
 """Of the time that a hook has, for waiting."""
@@ -19,8 +125,10 @@ IN_TIME = 2 / 3
 def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     """Exit 0 or 2, whatever happens."""
     code, out, err = 2, "", ""
+    modules = None
     try:
         _find_packages()
+        modules = _take_from_one_file()
         from verdigris.gates.clients.registry import find
 
         client = find(arguments[0])
@@ -31,10 +139,16 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
         code, out, err = _decide(client, raw)
     except Exception as error:  # noqa: BLE001 - unexpected means no, and says so
         err = f"Verdigris cannot judge this call: {error!r}. next: tell the user to run `tdd doctor`\n"
-    _leave(code, out, err)
+    _leave(code, out, err, modules)
 
 
-def _leave(code: int, out: str, err: str) -> NoReturn:
+def _take_from_one_file() -> CodeFile | None:
+    from verdigris.storage import bytecode
+
+    return bytecode.begin("hook")
+
+
+def _leave(code: int, out: str, err: str, modules: CodeFile | None) -> NoReturn:
     """Taking every module apart again would cost as much as a fifth of a denial."""
     import os
 
@@ -42,6 +156,8 @@ def _leave(code: int, out: str, err: str) -> NoReturn:
         for stream, text in ((sys.stdout, out), (sys.stderr, err)):
             stream.write(text)
             stream.flush()
+        if modules is not None:
+            modules.close()
     finally:
         os._exit(code)
 
@@ -77,7 +193,7 @@ def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
         return given.exit_code, given.stdout, given.stderr
     if _is_plain_now(client, words, project, raw):
         return 0, "{}\n", ""
-    before = _standing(project)
+    before = _read_standing(project)
     given = decide(client, raw, project=project)
     if before is not None:
         _prepare_next_call(client, words, project, before)
@@ -150,7 +266,7 @@ def _judged_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
     return True
 
 
-def _standing(project: Project) -> tuple[int, object] | None:
+def _read_standing(project: Project) -> tuple[int, object] | None:
     """The last record that may have changed the state, and what of it decides which paths are protected."""
     import os
 
@@ -177,7 +293,7 @@ def _prepare_next_call(
             return
         # A copy, since the classes that the first one remembers may be those before a claim.
         _refresh(client, words, replace(project))
-        after = _standing(project)
+        after = _read_standing(project)
         if after is not None and after[1] == before[1]:
             stat_cache.renumber(project.repo.private, before[0], after[0])
 
@@ -186,7 +302,6 @@ def _refresh(client: Client, words: ModuleType, project: Project) -> bool:
     import os
 
     from verdigris.gates.quick.quick import home
-    from verdigris.gates.quick.quick_state import refresh
 
     places = tuple(map(os.fspath, client.guarded(os.environ)))
     return refresh(project, {"guarded": places, "home": home(words), "prefix": client.prefix(project)})

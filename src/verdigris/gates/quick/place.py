@@ -41,7 +41,7 @@ def find(folder: str) -> WorktreePlace:
 
 
 def _find_linked(root: str) -> WorktreePlace:
-    """As `git worktree add` makes it; other ways to write the same are left to others."""
+    """Reads the link as `git worktree add` makes it; the fallback reads other forms."""
     git_dir = _text(f"{root}/.git").removeprefix("gitdir: ")
     common, _, name = git_dir.rpartition("/worktrees/")
     if not common.startswith("/") or "/" in name or _text(f"{git_dir}/commondir") != "../..":
@@ -76,7 +76,7 @@ def is_lone_file(found: posix.stat_result) -> bool:
     return found.st_mode & _TYPE == _FILE and found.st_nlink == 1
 
 
-def below(root: str, path: str) -> str | None:
+def path_below(root: str, path: str) -> str | None:
     """The path as seen from the root; None where it lies outside."""
     return path[len(root) + 1 :] if path.startswith(root + "/") else None
 
@@ -99,7 +99,7 @@ def _check_name(folder: str, name: str) -> None:
     if not name.isascii():
         raise Doubt
     other = name.swapcase()
-    if other != name and _same(f"{folder}/{name}", f"{folder}/{other}"):
+    if other != name and _is_same(f"{folder}/{name}", f"{folder}/{other}"):
         raise Doubt
 
 
@@ -113,7 +113,7 @@ def _check_listed(folder: str) -> None:
     return _check_name(parent, name)
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same(one: str, other: str) -> bool:
     try:
         a, b = posix.lstat(one), posix.lstat(other)
     except FileNotFoundError:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.grammar.text import MOST_FILES, Function, TextReader, closure
-from verdigris.languages.protocol import Examples
+from verdigris.languages.grammar.text import MOST_FILES, DeclaredFunction, TextReader, closure
+from verdigris.languages.protocol import Examples, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,20 +17,19 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages import findings
+    from verdigris.languages import starter as starters
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import IdMark, Importable, Imported, Parcel, ReadMany, TestComment
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.go.forms import GoExpectations
-    from verdigris.languages.go.stubs import GoForms
-    from verdigris.languages.go.tests import GoSuite
+    from verdigris.languages.go import forms, project, stub_places, stubs, tests
+    from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.concerns import Rule
-    from verdigris.languages.grammar.mutation import Failing
     from verdigris.languages.grammar.suite import TestPlace
     from verdigris.languages.grammar.text import Token
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
-    from verdigris.languages.starter import Starter
-    from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.stubs import Stub, WorktreeFiles
 
 
 _GO = re.compile(
@@ -45,6 +44,15 @@ _GO = re.compile(
 )
 
 
+if not TYPE_CHECKING:
+    forms, project, stub_places, stubs, tests = lazy_modules(
+        __name__, "forms project stub_places stubs tests"
+    )
+    findings, mutation, trees, starters = lazy_modules(
+        "verdigris.languages", "findings grammar.mutation grammar.trees starter"
+    )
+
+
 class GoLanguage(GrammarLanguage):
     bare_runner = "go"
     examples = Examples(("**/*.pb.go",), ("internal",), ("-race",), "go vet ./...", "gofmt -w")
@@ -57,25 +65,16 @@ func Add(numbers string) int {
 Add no dependency."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - one tool
-        from verdigris.languages.go.project import PLACES
-
-        return PLACES
+        return project.PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        from verdigris.languages.go.project import module, workspace
-
-        return module(text) if name == "go.mod" else workspace(text)
+        return project.module(text) if name == "go.mod" else project.workspace(text)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:  # noqa: ARG002 - a mark is enough
-        from verdigris.languages.go.project import find_stacks
+        return project.find_stacks(known)
 
-        return find_stacks(known)
-
-    def starter(self) -> Starter:
-        from verdigris.languages.go import project
-        from verdigris.languages.starter import Starter
-
-        return Starter(project.script)
+    def starter(self) -> starters.Starter:
+        return starters.Starter(project.script)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
 
@@ -91,10 +90,8 @@ Add no dependency."""
     def encloses(self, written: str, reported: str) -> bool:
         return written.startswith(f"{reported}/")
 
-    def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
-        from verdigris.languages.go.stubs import stubs_of
-
-        return stubs_of(path, files)
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+        return stub_places.stubs_of(path, files)
 
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:  # noqa: ARG002 - by module
 
@@ -107,69 +104,51 @@ Add no dependency."""
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
 
-        return reaching([*tests], frozenset(changed), [*files], read)
+        return tests_reaching([*tests], frozenset(changed), [*files], read)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
         """A folder is a package, and is asked for as one."""
-        from verdigris.languages.findings import Parcel
-
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
         asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
-        return [Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
+        return [findings.Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
 
     # -- tables of the grammar -------------------------------------------------------------------------------
 
-    def suite(self, path: str) -> GoSuite:
-        from verdigris.languages.go.tests import GoSuite
+    def suite(self, path: str) -> tests.GoSuite:
+        return tests.GoSuite(path)
 
-        return GoSuite(path)
-
-    def stub_forms(self) -> GoForms:
-        from verdigris.languages.go.stubs import GoForms
-
-        return GoForms()
+    def stub_forms(self) -> stubs.GoForms:
+        return stubs.GoForms()
 
     def answer_forms(self) -> AnswerForms:
-        from verdigris.languages.go.forms import FORMS
+        return forms.FORMS
 
-        return FORMS
-
-    def expectations(self) -> GoExpectations:
-        from verdigris.languages.go.forms import GoExpectations
-
-        return GoExpectations()
+    def expectations(self) -> forms.GoExpectations:
+        return forms.GoExpectations()
 
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-        from verdigris.languages.go.forms import skip_edits
-
-        return skip_edits(place, data, why)
+        return forms.skip_edits(place, data, why)
 
     def concern_rules(self) -> Sequence[Rule]:
-        from verdigris.languages.go.forms import RULES
+        return forms.RULES
 
-        return RULES
-
-    def failing(self) -> Failing:
-        from verdigris.languages.grammar.mutation import Failing
-
-        return Failing('if true { panic("not run by any test") };')
+    def failing_forms(self) -> mutation.FailingForms:
+        return mutation.FailingForms('if true { panic("not run by any test") };')
 
     def has_code_in_comments(self, root: Node) -> bool:
         """Cgo's."""
-        from verdigris.languages.grammar.trees import text_of_node, walk
-
-        return any(text_of_node(node) == '"C"' for node in walk(root))
+        return any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
 
 
 LANGUAGE = GoLanguage(FACTS["go"])
 
 
-def _functions(tokens: list[Token]) -> Iterator[Function]:
+def _functions(tokens: list[Token]) -> Iterator[DeclaredFunction]:
     depth = 0
     for index, token in enumerate(tokens):
         if token.text == "func" and not depth and index + 1 < len(tokens):
             name = tokens[index + 1]
-            yield Function(token.line, name.text if name.kind == "word" else "", token.line)
+            yield DeclaredFunction(token.line, name.text if name.kind == "word" else "", token.line)
         depth += (token.text in {"{", "("}) - (token.text in {"}", ")"})
 
 
@@ -186,10 +165,10 @@ _GO_IMPORT = re.compile(rb'"([\w.\-/~]+)"')
 _GO_HEAD = re.compile(rb"^(?:func|type|var|const)\b", re.MULTILINE)
 
 
-def reaching(
+def tests_reaching(
     tests: Sequence[str], goals: frozenset[str], files: Sequence[str], read: ReadMany
 ) -> frozenset[str]:
-    """By folders, which are packages: a file's name in an import is the folder's end."""
+    """Follows folders, which are packages: an import names the end of a folder's path."""
     sources = [path for path in files if path.endswith(".go")][:MOST_FILES]
     folders = {posixpath.dirname(path) for path in sources}
     leads: dict[str, set[str]] = {folder: set() for folder in folders}

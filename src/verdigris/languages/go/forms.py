@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from verdigris.languages.go.tests import SKIPS
 from verdigris.languages.grammar.concerns import ASKS, ENDS, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import line_end
@@ -77,7 +78,7 @@ class GoExpectations(Expectations):
             return None
         return next((n for n in given[1:_DELTA] if n.type in {"float_literal", "int_literal"}), None)
 
-    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
+    def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         if node.parent is not None and node.parent.type == "if_statement":
             return negate(node)
         function = part(node, "function")
@@ -180,9 +181,6 @@ RULES = (
 )
 
 
-_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
-
-
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
     """`t.Skip` as the first statement, by the name that the test has for its `t`."""
     function = place.node if place.node.type == "function_declaration" else place.body
@@ -194,7 +192,7 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
     statements = parts(first(parts(block), "statement_list"))
     call = first(parts(statements[0]), "call_expression") if statements else None
     called = part(call, "function")
-    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in _SKIPS:
+    if text_of_node(part(called, "operand")) == owner and text_of_node(part(called, "field")) in SKIPS:
         return ()
     statement, at = f"{owner}.Skip({quote_line(why)})", block.start_byte + 1
     following = statements[0].start_byte if statements else block.end_byte

@@ -105,11 +105,11 @@ def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str =
     found: list[Wanted] = []
     for function in parts(root):
         if function.type in {"function_declaration", "method_declaration"}:
-            found += _Reading(function, known, package).wanted()
+            found += _GoTestUses(function, known, package).find_wanted()
     return merge_wanted(found)
 
 
-class _Reading:
+class _GoTestUses:
     """One function of a test."""
 
     def __init__(self, function: Node, known: Mapping[str, str], package: str) -> None:
@@ -138,7 +138,7 @@ class _Reading:
                 for name in parts(part(node, "left")):
                     self._types.setdefault(text_of_node(name), "")
 
-    def wanted(self) -> Iterator[Wanted]:
+    def find_wanted(self) -> Iterator[Wanted]:
         for node in self._nodes:
             match node.type:
                 case "identifier" | "type_identifier" if not self._package:
@@ -243,7 +243,7 @@ class _Reading:
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
 
     def _type(self, node: Node | None) -> str:
-        """As far as the text tells; empty where it does not."""
+        """Returns the type as far as the text tells; empty where it does not."""
         if node is None:
             return ""
         match node.type:

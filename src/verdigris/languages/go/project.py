@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.settings import Stack
 from verdigris.languages.conventions import SIDE, Usual, any_of, anywhere, at_root
-from verdigris.languages.folders import FoundStacks, holding, holds_suffix, outermost
+from verdigris.languages.folders import FoundStacks, folders_with, holds_suffix, outermost_of
 from verdigris.languages.starter import RequiredTool, Script
 
 if TYPE_CHECKING:
@@ -63,8 +63,8 @@ def _directives(text: str, kept: frozenset[str]) -> bytes:
 
 def find_stacks(known: Sequence[Folder]) -> FoundStacks:
     """Each module is its own: `./...` ends where another module begins, in a workspace (`go.work`) too."""
-    modules = holding(known, ["go.mod"])
-    outer = outermost(modules)
+    modules = folders_with(known, ["go.mod"])
+    outer = outermost_of(modules)
     places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]
     return FoundStacks(tuple(Stack(root=place, language="go", runner="go") for place in places))
 

@@ -1,32 +1,40 @@
-"""Tells stubs from work in Go, and places the stubs of a test into the package that it tests."""
+"""Tells stubs from work in Go."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
-from verdigris.languages.go.missing_names import find_wanted, imports, package_of, read_declarations
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
+    Forms,
     StubContext,
     faulty,
     find_unmarked,
     head_form,
     inside,
+    names_in_use,
     within,
 )
-from verdigris.languages.grammar.trees import COMMENTS, first, line_of, part, parts, shape, text_of_node, walk
-from verdigris.languages.stubs import UNTOLD, Stub, Wanted
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    first,
+    line_of,
+    part,
+    parts,
+    shape,
+    text_of_node,
+    tree_of,
+    walk,
+)
+from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from tree_sitter import Node
-
-    from verdigris.languages.stubs import Files, Signature
 
 
 _LITERALS = frozenset(
@@ -40,19 +48,31 @@ _GROUPS = frozenset({"type_declaration", "var_declaration", "import_declaration"
 _DIRECTIVES = ("//go:", "// +build", "//export ", "//line ")
 
 
-class GoForms:
+_PANICS = f'{{\n\tpanic("{MARK}")\n}}'
+_ZEROS = {
+    "int_literal": "0",
+    "float_literal": "0.0",
+    "rune_literal": "0",
+    "interpreted_string_literal": '""',
+    "raw_string_literal": '""',
+    "true": "false",
+}
+_KEYWORDS = {"type_spec": "type ", "type_alias": "type ", "var_spec": "var ", "import_spec": "import "}
+
+
+class GoForms(Forms):
+    is_compiled = True
+
     def items(self, scope: Node) -> list[DeclarationItem]:
         return [item for node in scope.children for item in _items(node)]
 
-    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+    def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
-        bound = {name for item in items for name in item.names}
         declared = {text_of_node(n) for node in walk(root) for n in node.children_by_field_name("name")}
         made = (node for node in walk(root) if node.type == "short_var_declaration")
         declared |= {text_of_node(n) for node in made for n in walk(part(node, "left") or node)}
-        used = {text_of_node(node) for node in walk(root) if node.type in {"identifier", "type_identifier"}}
         types = {name for item in items if item.node.type == "type_spec" for name in item.names}
-        return frozenset(bound | (used - declared)), frozenset(types)
+        return names_in_use(root, items, declared), frozenset(types)
 
     def raises(self, node: Node) -> bool:
         return node.type == "call_expression" and text_of_node(part(node, "function")) == "panic"
@@ -77,7 +97,7 @@ class GoForms:
                     text_of_node(part(node, "name")) in {"_", "."}
                     or text_of_node(part(node, "path")) == '"C"'
                 ):
-                    yield StubFinding(item.line, f"{item.called} imports names that cannot be seen here")
+                    yield StubFinding(item.line, f"{item.label} imports names that cannot be seen here")
             case "package_clause" if not seen.existing:
                 return
             case "function_declaration" | "method_declaration":
@@ -90,7 +110,7 @@ class GoForms:
             case "field_declaration":
                 yield from find_unmarked(item, seen)
                 if part(node, "name") is None and seen.existing:
-                    yield StubFinding(item.line, f"{item.called} would add its methods to existing code")
+                    yield StubFinding(item.line, f"{item.label} would add its methods to existing code")
             case "var_spec" | "const_spec":
                 yield from find_unmarked(item, seen)
                 values = parts(part(node, "value"))
@@ -98,7 +118,50 @@ class GoForms:
             case "const_declaration":
                 yield from within(self, item, None, node, inside(seen, item))
             case _:
-                yield StubFinding(item.line, f"{item.called} does work")
+                yield StubFinding(item.line, f"{item.label} does work")
+
+    def members(self, item: DeclarationItem) -> Node | None:
+        """A group of constants holds them one by one, unless each counts from the one before."""
+        node = item.node
+        counted = any(one.type == "iota" for one in walk(node)) if node.type == "const_declaration" else True
+        return None if counted else node
+
+    def head(self, item: DeclarationItem) -> str:
+        node = item.node
+        if node.type == "const_declaration":
+            return " ".join(name for one in self.items(node) for name in one.names)
+        return f"{node.type} {head_form(node, 'body', 'value')}"
+
+    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
+        node = item.node
+        if (body := part(node, "body")) is not None:
+            runs_alone = node.type == "function_declaration" and text_of_node(part(node, "name")) == "init"
+            yield body, "{}" if runs_alone else _PANICS
+        elif node.type in {"var_spec", "const_spec"}:
+            for value in parts(part(node, "value")):
+                if value.type in _ZEROS:
+                    yield value, _ZEROS[value.type]
+                elif value.type == "composite_literal":
+                    yield value, f"{text_of_node(part(value, 'type'))}{{}}"
+                elif value.type == "func_literal" and (body := part(value, "body")) is not None:
+                    yield body, _PANICS
+
+    def item_text(self, item: DeclarationItem) -> str:
+        text = text_of_node(item.node)
+        return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
+
+    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+        """An import that nothing uses any more keeps a package from being compiled, as a missing one does."""
+        now, was = _imports(text, path), _imports(earlier, path)
+        needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
+        idle = [spec for name, spec in now.items() if _uses(later, name) and not _uses(text, name)]
+        edits = [
+            ByteEdit(spec.start_byte, spec.end_byte, f"_ {text_of_node(part(spec, 'path'))}") for spec in idle
+        ]
+        clause = next(node for node in tree_of(path, text)[0].children if node.type == "package_clause")
+        added = "".join(f"\nimport {text_of_node(spec)}" for spec in needed.values())
+        edits += [ByteEdit(clause.end_byte, clause.end_byte, f"\n{added}")] if added else []
+        return apply_edits(text, edits)
 
 
 def _items(node: Node) -> Iterator[DeclarationItem]:
@@ -206,108 +269,10 @@ def _calls_one_of(node: Node, names: Collection[str]) -> bool:
     )
 
 
-_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
-_TEST = "_test.go"
+def _imports(text: bytes, path: str) -> dict[str, Node]:
+    found = (item for item in GoForms().items(tree_of(path, text)[0]) if item.node.type == "import_spec")
+    return {item.names[0]: item.node for item in found}
 
 
-def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
-    data = _data(path, files)
-    folder, package = posixpath.dirname(path), package_of(path, data)
-    found: list[Stub | None] = []
-    if not package.endswith("_test"):
-        known = _declared_names(folder, files, tests=True)
-        found.append(_stub(folder, package, path, find_wanted(path, data, known), files))
-    for name, at in imports(path, data).items():
-        inside = _folder(at, path, files)
-        if inside is not None:
-            wanted = find_wanted(path, data, _declared_names(inside, files, tests=False), name)
-            bare = package.removesuffix("_test") if inside == folder else posixpath.basename(at)
-            found.append(_stub(inside, bare, path if inside == folder else "", wanted, files))
-    return tuple(stub for stub in found if stub is not None)
-
-
-def _stub(folder: str, package: str, test: str, wanted: tuple[Wanted, ...], files: Files) -> Stub | None:
-    own = test.removesuffix(_TEST) + ".go" if test else f"{folder}/{package}.go".lstrip("/")
-    there = [each for each in _package(folder, files, tests=False) if files.is_source(each)]
-    at = own if own in there or not there or test else there[0]
-    new = at not in files.paths
-    if not files.is_source(at) or not (wanted or (new and not there)):
-        return None
-    before = files.text(at).rstrip("\n") or f"package {package}"
-    texts = [text for one in wanted for text in _texts(one)]
-    text = "\n".join(texts)
-    notes = tuple(note for one in wanted for note in _notes(one))
-    shown = f"package {package}\n\n{text}" if new else text
-    return Stub(at, shown, f"{before}\n\n{text}" if text else f"{before}\n", new=new, notes=notes)
-
-
-def _texts(one: Wanted) -> Iterator[str]:
-    match one.kind:
-        case "function":
-            yield _function(one.name, one.signature, "")
-        case "error":
-            yield f"var {one.name} error // {MARK}\n"
-        case "class":
-            yield from _class(one)
-        case _:
-            yield f"var {one.name} {one.type or 'any'} // {MARK}\n"
-
-
-def _class(one: Wanted) -> Iterator[str]:
-    called = {member.name for member in one.members if member.kind == "function"}
-    fields = [member for member in one.members if member.kind == "value" and member.name not in called]
-    body = "".join(f"\t{field.name} {field.type or 'any'}\n" for field in fields)
-    yield f"// {MARK}\ntype {one.name} struct {{{chr(10) if body else ''}{body}}}\n"
-    receiver = f"({one.name[0].lower()} {one.name}) "
-    for member in one.members:
-        if member.kind == "function":
-            yield _function(member.name, member.signature, receiver)
-
-
-def _function(name: str, found: Signature, receiver: str) -> str:
-    words = ", ".join(f"{one.name} {one.type or 'any'}" for one in found.parameters)
-    results = [each or "any" for each in found.result]
-    after = f" {results[0]}" if len(results) == 1 else f" ({', '.join(results)})" if results else ""
-    return f'func {receiver}{name}({words}){after} {{\n\tpanic("{MARK}")\n}}\n'
-
-
-def _notes(one: Wanted) -> Iterator[str]:
-    """Where `any` stands for a type that the text did not tell."""
-    for each in (one, *one.members):
-        found = each.signature
-        unknown = [parameter.name for parameter in found.parameters if not parameter.type]
-        if unknown:
-            yield f"the type of {', '.join(unknown)} in {each.name}"
-        if UNTOLD in found.result:
-            yield f"what {each.name} returns"
-
-
-def _declared_names(folder: str, files: Files, *, tests: bool) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for path in _package(folder, files, tests=tests):
-        found |= read_declarations(path, _data(path, files))
-    return found
-
-
-def _package(folder: str, files: Files, *, tests: bool) -> list[str]:
-    inside = (path for path in files.paths if path.endswith(".go") and posixpath.dirname(path) == folder)
-    return sorted(path for path in inside if tests or not path.endswith(_TEST))
-
-
-def _folder(imported: str, test: str, files: Files) -> str | None:
-    """Where a package of the test's own module is or belongs; None for what is not of this module."""
-    home = posixpath.dirname(test)
-    while True:
-        at = posixpath.join(home, "go.mod")
-        if at in files.paths:
-            found = _MODULE.search(files.text(at))
-            if found is None or f"{imported}/".startswith(f"{found[1]}/") is False:
-                return None
-            return posixpath.join(home, imported[len(found[1]) :].lstrip("/")).rstrip("/")
-        if not home:
-            return None
-        home = posixpath.dirname(home)
-
-
-def _data(path: str, files: Files) -> bytes:
-    return files.text(path).encode("utf-8", "surrogateescape")
+def _uses(text: bytes, name: str) -> bool:
+    return re.search(rb"(?<![\w.\"/])" + re.escape(name.encode()) + rb"\.\w", text) is not None

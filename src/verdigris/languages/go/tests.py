@@ -124,7 +124,7 @@ def gomega(function: Node | None, method: str, arguments: list[Node], at: At) ->
 
 _TESTS = ("Test", "Benchmark", "Fuzz", "Example")
 _FAILS = frozenset({"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"})
-_SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
+SKIPS = frozenset({"Skip", "Skipf", "SkipNow"})
 _OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
 _OUTPUT = ("output:", "unordered output:")
 
@@ -136,16 +136,16 @@ class GoSuite(GrammarSuite):
     )
     functions_of: frozenset[str] = frozenset({"func_literal", "function_declaration", "method_declaration"})
 
-    def named(self, node: Node) -> tuple[str, Node] | None:
+    def named_function(self, node: Node) -> tuple[str, Node] | None:
         name = text_of_node(part(node, "name"))
         if node.type == "function_declaration" and not (_is_test(name) or name == "TestMain"):
             return name, node
         return None
 
-    def bound(self, node: Node, at: At) -> At:
+    def bind_names(self, node: Node, at: At) -> At:
         if node.type == "assignment_statement":
             for name in parts(part(node, "left")):
-                at = at.binding(text_of_node(name), None)
+                at = at.with_binding(text_of_node(name), None)
         if node.type != "short_var_declaration":
             return at
         left, right = parts(part(node, "left")), parts(part(node, "right"))
@@ -154,7 +154,7 @@ class GoSuite(GrammarSuite):
             value = spell(right[index], at.names) if alone else None
             if not alone and len(right) == 1:
                 value = (*spell(right[0], at.names), Word(f"#{index}"))
-            at = at.binding(text_of_node(name), value)
+            at = at.with_binding(text_of_node(name), value)
         return at
 
     def may_leave(self, statement: Node) -> bool:
@@ -170,7 +170,7 @@ class GoSuite(GrammarSuite):
             case "block":
                 self.block(first(parts(node), "statement_list") or node, at)
             case "if_statement":
-                self._branch(node, at)
+                self.branch(node, at)
             case "for_statement":
                 self._loop(node, at)
             case "expression_case" | "type_case" | "default_case":
@@ -202,11 +202,11 @@ class GoSuite(GrammarSuite):
             words = tuple(Word(text) for text in texts[start:])
             self.fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
 
-    def _branch(self, node: Node, at: At) -> None:
+    def branch(self, node: Node, at: At) -> None:
         initial, condition = part(node, "initializer"), part(node, "condition")
         if initial is not None:
             self.visit(initial, at)
-            at = self.bound(initial, at)
+            at = self.bind_names(initial, at)
         then, other = part(node, "consequence"), part(node, "alternative")
         if condition is None or then is None:
             return
@@ -230,14 +230,13 @@ class GoSuite(GrammarSuite):
         elif clause is not None:
             at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
         for name in parts(part(clause, "left")):
-            at = at.binding(text_of_node(name), None)
-        if body is not None:
-            self.visit(body, at)
+            at = at.with_binding(text_of_node(name), None)
+        self.visit_part(body, at)
 
     def _call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
-        if owner in _OWNERS and method in _SKIPS:
+        if owner in _OWNERS and method in SKIPS:
             self.mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
             self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
@@ -254,7 +253,7 @@ class GoSuite(GrammarSuite):
         elif (
             function is not None
             and function.type == "identifier"
-            and self.called(text_of_node(function), arguments, at)
+            and self.call_helper(text_of_node(function), arguments, at)
         ):
             return
         else:
@@ -270,11 +269,11 @@ class GoSuite(GrammarSuite):
         if body is not None:
             self.within(body, inner)
         elif len(arguments) > 1:
-            self.called(text_of_node(arguments[1]), (), inner)
+            self.call_helper(text_of_node(arguments[1]), (), inner)
 
 
 def _is_test(name: str) -> bool:
-    """As `go test` tells: what follows the word is no small letter."""
+    """Decides as `go test` does: what follows the word is no small letter."""
     for word in _TESTS:
         rest = name.removeprefix(word)
         if name.startswith(word) and name != "TestMain" and not rest[:1].islower():

@@ -23,7 +23,7 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
-from verdigris.languages.python.concerns.literals import telling
+from verdigris.languages.python.concerns.literals import is_telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def copied_answers(
     for path, data in texts.items():
         old = {literal for _, literal in _values(path, strip(before.get(path) or b""))}
         found: dict[Value, int] = {}
-        for node, literal in _standing(path, strip(data)):
+        for node, literal in _written_values(path, strip(data)):
             if literal in asked and literal not in old:
                 found.setdefault(literal, line_of(node))
         if found:
@@ -83,7 +83,7 @@ def copied_answers(
             yield Concern("expected-literals", path, min(found.values()), what, blocks=False)
 
 
-def _standing(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
+def _written_values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
@@ -131,7 +131,7 @@ def _value(node: Node) -> Value | None:
             found = int(text.replace("_", "")) if "." not in text else float(text.replace("_", ""))
         except ValueError:
             return None
-    return found if telling(found) and not isinstance(found, bytes) else None
+    return found if is_telling(found) and not isinstance(found, bytes) else None
 
 
 def _answers(node: Node) -> bool:
@@ -157,7 +157,7 @@ def _spell_row(row: Node) -> str:
     if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
         return ""
     text = "".join(chr(int(cell)) for cell in cells)
-    return text if telling(text) else ""
+    return text if is_telling(text) else ""
 
 
 NODES = frozenset({"binary_expression", "call_expression", "macro_invocation"})

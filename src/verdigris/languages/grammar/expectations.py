@@ -49,7 +49,7 @@ class Expectations:
         """The expected number of an assertion with a tolerance that is known to be small."""
         return None
 
-    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
+    def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         """The opposite assertion."""
         return None
 
@@ -76,7 +76,7 @@ def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequenc
         return []
     if owner and re.search(rf"(?<![\w.]){re.escape(owner)}\b(?!\.)", text):
         return []
-    for scope in _around(named):
+    for scope in _nodes_around(named):
         found = _rows(forms, scope, named)
         if found is not None:
             return [] if _is_used_elsewhere(scope, named, assertion) else found
@@ -113,7 +113,7 @@ def last_of_each(cells: Sequence[Node | None]) -> list[Node]:
     return [one[-1] for one in literals] if all(literals) else []
 
 
-def _around(node: Node) -> Iterator[Node]:
+def _nodes_around(node: Node) -> Iterator[Node]:
     above = node.parent
     while above is not None:
         yield above
@@ -146,7 +146,7 @@ def _holds(outer: Node, inner: Node) -> bool:
 
 
 def _is_bound(node: Node, body: Node) -> bool:
-    for above in _around(node):
+    for above in _nodes_around(node):
         if above.id == body.id:
             return False
         left = part(above, "left") or part(above, "pattern") or part(above, "name")
@@ -161,7 +161,7 @@ def _is_bound(node: Node, body: Node) -> bool:
 
 def _is_message(node: Node, assertion: Node) -> bool:
     """Told by a `t.Errorf` of this assertion."""
-    for above in _around(node):
+    for above in _nodes_around(node):
         function = part(above, "function") if above.type == "call_expression" else None
         if text_of_node(part(function, "operand")) in _OWNERS:
             return True
@@ -204,7 +204,7 @@ def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | N
     called = text_of_node(part(holder, "name"))
     if not called or (forms.is_callback(holder)):
         return None
-    root = [function, *_around(function)][-1]
+    root = [function, *_nodes_around(function)][-1]
     uses = [n for n in walk(root) if n.type == "identifier" and text_of_node(n) == called]
     calls = [n.parent for n in uses if n.parent is not None and n.parent.type == "call_expression"]
     if not calls or len(calls) + 1 != len(uses):  # the one is the declaration
@@ -233,5 +233,5 @@ def table_of(scope: Node, over: Node | None) -> Node | None:
         over = part(over, "value") or next(iter(parts(over)), None)
     if over is None or over.type != "identifier":
         return over
-    found = (_find_declaration(around, text_of_node(over)) for around in _around(scope))
+    found = (_find_declaration(around, text_of_node(over)) for around in _nodes_around(scope))
     return next((one for one in found if one is not None), None)

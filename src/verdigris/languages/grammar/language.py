@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
-from verdigris.languages.grammar.trees import tree_of
+from verdigris.languages.grammar.trees import same_tree, tree_of
 from verdigris.languages.probes import apply_edits
-from verdigris.languages.protocol import Language
+from verdigris.languages.protocol import Language, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from verdigris.languages import assertions, findings
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.findings import (
         Concern,
@@ -29,15 +30,31 @@ if TYPE_CHECKING:
         TestText,
         WrittenTest,
     )
+    from verdigris.languages.grammar import (
+        concerns,
+        literals,
+        mutation,
+        probes,
+        stubs,
+        text,
+        validation,
+    )
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
-    from verdigris.languages.grammar.mutation import Failing
+    from verdigris.languages.grammar.mutation import FailingForms
     from verdigris.languages.grammar.stubs import Forms
     from verdigris.languages.grammar.suite import GrammarSuite, TestPlace
     from verdigris.languages.grammar.trees import Unparsed
     from verdigris.languages.grammar.validation import AnswerForms
-    from verdigris.languages.literals import Lot, Replaced
+    from verdigris.languages.literals import Chance, Replaced
     from verdigris.languages.probes import ByteEdit, Probe
+
+
+if not TYPE_CHECKING:
+    concerns, literals, mutation, probes, stubs, text, validation = lazy_modules(
+        "verdigris.languages.grammar", "concerns literals mutation probes stubs text validation"
+    )
+    assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
 
 class GrammarLanguage(Language):
@@ -62,7 +79,7 @@ class GrammarLanguage(Language):
     def concern_rules(self) -> Sequence[Rule]:
         return ()
 
-    def failing(self) -> Failing:
+    def failing_forms(self) -> FailingForms:
         """How code is made to fail at a place."""
         raise NotImplementedError
 
@@ -82,26 +99,23 @@ class GrammarLanguage(Language):
     def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
         if not self.has_grammar(path):
             return super().beyond_stubs(path, before, after)
-        from verdigris.languages.grammar.stubs import only_stubs
-
         before, after = None if before is None else self.without_tests(before), self.without_tests(after)
         if before is not None and self.same_tree(path, before, after):
             return None
-        return only_stubs(self.stub_forms(), path, before, after)
+        return stubs.only_stubs(self.stub_forms(), path, before, after)
+
+    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
+        if not self.has_grammar(path) or not (old_work or self.stub_forms().is_compiled):
+            return None
+        return stubs.declare_later(self.stub_forms(), path, before, after, old_work=old_work)
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        from verdigris.languages.grammar.trees import same_tree
-
         return self.has_grammar(path) and same_tree(path, before, after, self.has_code_in_comments)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        from verdigris.languages.grammar.text import read_imports
-
-        return read_imports(path, data) if self.has_grammar(path) else ()
+        return text.read_imports(path, data) if self.has_grammar(path) else ()
 
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
-        from verdigris.languages.grammar.trees import tree_of
-
         trees = {path: tree_of(path, data) for path, data in files.items()}
         suites = {path: self.suite(path) for path in trees}
         for path, suite in suites.items():
@@ -120,9 +134,9 @@ class GrammarLanguage(Language):
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
         if not self.has_grammar(path):
             return super().written_tests(path, text, known)
-        from verdigris.languages.findings import WrittenTest
-
-        return (WrittenTest(test.name, test.line, test.last) for test in self._reading(path, text).tests)
+        return (
+            findings.WrittenTest(test.name, test.line, test.last) for test in self._reading(path, text).tests
+        )
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
         if not self.has_grammar(path):
@@ -147,21 +161,19 @@ class GrammarLanguage(Language):
     def probes(
         self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        from verdigris.languages.grammar.probes import ProbeDraw, probes, readings
-
-        return probes(readings(self.suite, texts), names, ProbeDraw(self, self.expectations(), dice, count))
+        return probes.probes(
+            probes.readings(self.suite, texts),
+            names,
+            probes.ProbeDraw(self, self.expectations(), dice, count),
+        )
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.grammar.validation import find_empty_assertions
-
-        return find_empty_assertions(self.suite, test) if self.has_grammar(test.path) else None
+        return validation.find_empty_assertions(self.suite, test) if self.has_grammar(test.path) else None
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        from verdigris.languages.grammar.validation import expected_literals
-
         text = test.texts.get(test.path, "")
         return (
-            expected_literals(self._reading(test.path, text), test.name)
+            validation.expected_literals(self._reading(test.path, text), test.name)
             if self.has_grammar(test.path)
             else ()
         )
@@ -169,46 +181,36 @@ class GrammarLanguage(Language):
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...] | None:
-        from verdigris.languages.grammar.validation import stub_bodies
-
         forms = self.answer_forms()
         if forms is None or not self.has_grammar(path):
             return None
         old, new = self.without_tests(before or b""), self.without_tests(after)
-        return stub_bodies(forms, path, old, new, literals, dice)
+        return validation.stub_bodies(forms, path, old, new, literals, dice)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        from verdigris.languages.grammar.mutation import grammar_mutated
-
-        return grammar_mutated(self.failing(), self.without_tests, before, after)
+        return mutation.grammar_mutated(self.failing_forms(), self.without_tests, before, after)
 
     def other_inputs(
-        self, path: str, data: bytes, lot: Lot, tried: Collection[int] = ()
+        self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
-        from verdigris.languages.grammar.literals import replaced_by_grammar
-
-        return replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
+        return literals.replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        from verdigris.languages.grammar.concerns import copied_answers, grammar_concerns
-
         strip = self.without_tests
         before, after = (
             {path: data for path, data in texts.items() if data is not None and self.has_grammar(path)}
             for texts in (change.before, change.after)
         )
         bare = ({path: strip(data) for path, data in texts.items()} for texts in (before, after))
-        copied = copied_answers(strip, before, after, change.tests.items())
-        return (*grammar_concerns(self.concern_rules(), *bare), *copied)
+        copied = concerns.copied_answers(strip, before, after, change.tests.items())
+        return (*concerns.grammar_concerns(self.concern_rules(), *bare), *copied)
 
 
 def _read(suite: GrammarSuite, root: Node, fault: Unparsed | None) -> TestReading:
-    from verdigris.languages.assertions import TestReading
-
     try:
         return replace(suite.read(root), whole=fault is None)
     except RecursionError:
-        return TestReading(whole=False)
+        return assertions.TestReading(whole=False)
 
 
 class SkipForms(Protocol):
@@ -220,7 +222,7 @@ class SkipForms(Protocol):
 
 
 def mark_skipped(language: SkipForms, path: str, data: bytes, name: str, why: str) -> bytes | None:
-    """As `Language.with_skip`; None also where the text does not parse, before or after."""
+    """Marks as `Language.with_skip` does; None also where the text does not parse, before or after."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return None
@@ -258,5 +260,5 @@ def indent_at(data: bytes, at: int) -> str | None:
 
 
 def line_end(data: bytes) -> str:
-    """As the text ends its first line."""
+    """Returns the line end that the first line has."""
     return "\r\n" if data.partition(b"\n")[0].endswith(b"\r") else "\n"

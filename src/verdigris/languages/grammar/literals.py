@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from verdigris.languages.assertions import TestSeen
-    from verdigris.languages.literals import Lot
+    from verdigris.languages.literals import Chance
 
 
 _TRUTHS = {"true": "false", "false": "true"}
@@ -54,7 +54,7 @@ class Pool:
 
 
 def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
-    """In an order drawn at random: each kind of change comes once before any comes again."""
+    """Draws an order at random: each kind of change comes once before any comes again."""
     if text in _TRUTHS:
         return [_TRUTHS[text]]
     if text[:1].isdigit():
@@ -233,7 +233,7 @@ _BODIES = frozenset({"statement_block", "block"})
 
 
 def replaced_by_grammar(
-    path: str, data: bytes, tests: Iterable[TestSeen], lot: Lot, tried: Collection[int] = ()
+    path: str, data: bytes, tests: Iterable[TestSeen], lot: Chance, tried: Collection[int]
 ) -> tuple[Replaced, ...]:
     """One literal of every test, drawn by lot."""
     root, fault = tree_of(path, data)
@@ -270,7 +270,7 @@ def _inputs(root: Node) -> Iterator[Node]:
         stack += ((child, depth, given) for child in reversed(node.children))
 
 
-def _other(node: Node, lot: Lot) -> Replaced | None:
+def _other(node: Node, lot: Chance) -> Replaced | None:
     text = text_of_node(node)
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):

@@ -65,7 +65,7 @@ _TELLING = ("console.", "log.", "fmt.", "errors.", "new Error", "Error(")
 
 
 @value
-class _Site:
+class _NodeSite:
     path: str
     node: Node
     kind: str
@@ -76,7 +76,7 @@ class _Site:
 
 
 @value
-class Failing:
+class FailingForms:
     """How a language is made to fail at a place."""
 
     statement: str
@@ -85,7 +85,7 @@ class Failing:
 
 
 def grammar_mutated(
-    fails: Failing,
+    fails: FailingForms,
     strip: Callable[[bytes], bytes],
     before: Mapping[str, bytes | None],
     after: Mapping[str, bytes | None],
@@ -124,16 +124,16 @@ def grammar_mutated(
     return Mutated(tuple(mutants))
 
 
-def _leads_alike(old: _Site, new: _Site) -> bool:
+def _leads_alike(old: _NodeSite, new: _NodeSite) -> bool:
     """A condition that became its opposite has to have its ways changed with it."""
     return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
 
-def _loose(site: _Site) -> str:
+def _loose(site: _NodeSite) -> str:
     return site.about.shape.replace("<=", "<")
 
 
-def _literals_of(roots: Mapping[str, Node], same: Iterable[_Site]) -> Iterator[tuple[str, Node, Literal]]:
+def _literals_of(roots: Mapping[str, Node], same: Iterable[_NodeSite]) -> Iterator[tuple[str, Node, Literal]]:
     """Those of conditions that are the same are the same too, however they are written."""
     spans = {(s.path, s.node.start_byte, s.node.end_byte) for s in same if s.kind in _ASKING}
     for path, root in roots.items():
@@ -160,7 +160,7 @@ def _root(path: str, data: bytes) -> Node:
     return tree_of(path, data)[0]
 
 
-def _sites(path: str, root: Node) -> Iterator[_Site]:
+def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
     stack: list[tuple[Node, str]] = [(root, path)]
     while stack:
         node, scope = stack.pop()
@@ -170,13 +170,13 @@ def _sites(path: str, root: Node) -> Iterator[_Site]:
         if found is not None:
             names: list[Name] = []
             shape = f"{kind} {shape_of(found, names)}"
-            yield _Site(path, found, kind, Assertion(line_of(found), "", scope, shape, tuple(names)))
+            yield _NodeSite(path, found, kind, Assertion(line_of(found), "", scope, shape, tuple(names)))
         if (test := _condition(node)) is not None:
             kind = "loop" if node.type in _LOOPS else "condition"
             form = condition_form(test)
             about = Assertion(line_of(test), "", scope, f"{kind} {form.shape}", form.names)
             yes, no = ways_of(node)
-            yield _Site(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
+            yield _NodeSite(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
         if node.type in _FUNCTIONS:
             scope = f"{scope}::{text_of_node(part(node, 'name'))}"
         stack += ((child, scope) for child in reversed(node.children))
@@ -220,12 +220,12 @@ def _condition(node: Node) -> Node | None:
     return found
 
 
-def _changes(fails: Failing, site: _Site) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
+def _changes(fails: FailingForms, site: _NodeSite) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
     node = site.node
     match site.kind:
         case "function":
             name = text_of_node(part(node, "name")) or text_of_node(part(node.parent, "name")) or "a function"
-            if (edits := _failing(fails, part(node, "body"))) is not None:
+            if (edits := _edit_to_fail(fails, part(node, "body"))) is not None:
                 yield edits, f"`{name}` is new or changed, and no test runs it"
         case "arm":
             if (edits := _failing_arm(fails, node)) is not None:
@@ -264,7 +264,7 @@ def _boundaries(node: Node) -> Iterator[tuple[tuple[ByteEdit, ...], str]]:
             yield (moved,), f"`{short(text_of_node(one))}` → `{moved.text}`: no test notices"
 
 
-def _failing(fails: Failing, body: Node | None) -> tuple[ByteEdit, ...] | None:
+def _edit_to_fail(fails: FailingForms, body: Node | None) -> tuple[ByteEdit, ...] | None:
     if body is None:
         return None
     if body.type in {"statement_block", "block"}:
@@ -274,9 +274,9 @@ def _failing(fails: Failing, body: Node | None) -> tuple[ByteEdit, ...] | None:
     return (ByteEdit(body.start_byte, body.end_byte, fails.expression),)
 
 
-def _failing_arm(fails: Failing, node: Node) -> tuple[ByteEdit, ...] | None:
+def _failing_arm(fails: FailingForms, node: Node) -> tuple[ByteEdit, ...] | None:
     if node.type == "catch_clause":
-        return _failing(fails, part(node, "body"))
+        return _edit_to_fail(fails, part(node, "body"))
     if node.type == "match_arm":
         found = part(node, "value")
         if found is None:

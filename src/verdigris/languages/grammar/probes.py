@@ -147,7 +147,7 @@ def draw_changes(
 
 def opposite_of(forms: Expectations, node: Node) -> ProbeChange | None:
     """What compares no values has no other value: there the opposite is all that can be asked."""
-    negated = None if node.type in COMMENTS else forms.negated(node)
+    negated = None if node.type in COMMENTS else forms.opposite_edits(node)
     compares = any(True for _ in forms.sides(node))
     return ProbeChange(negated, plausible=not compares) if negated else None
 

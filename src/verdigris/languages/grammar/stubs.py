@@ -1,4 +1,10 @@
-"""Tells stubs from work: every old declaration is unchanged, and all that is new is a stub."""
+"""Tells stubs from work, and makes of two versions of a file what the later declares with the earlier's work.
+
+Stubs: every old declaration is unchanged, and all that is new is a stub.
+"""
+
+# A default has the arguments of what takes its place:
+# ruff: noqa: ARG002
 
 from __future__ import annotations
 
@@ -18,13 +24,15 @@ from verdigris.languages.grammar.trees import (
     tree_of,
     walk,
 )
+from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from tree_sitter import Node
 
 
+_NAMES = frozenset({"identifier", "type_identifier"})
 _COUNTED = frozenset({"enum_variant_list", "enum_body"})
 
 
@@ -47,7 +55,7 @@ class DeclarationItem:
         return line_of(self.before[0] if self.before else self.node)
 
     @property
-    def called(self) -> str:
+    def label(self) -> str:
         return f"`{self.names[0] if self.names else short(text_of_node(self.node), 40)}`"
 
 
@@ -65,16 +73,26 @@ class StubContext:
     """It stands in something new whose mark speaks for it."""
     added: set[str] = field(default_factory=set)
 
-    def marked(self, item: DeclarationItem) -> bool:
+    def is_marked(self, item: DeclarationItem) -> bool:
         return self.covered or self.marks.on(item.line, item.head or last_line(item.node))
 
 
+def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collection[str]) -> frozenset[str]:
+    """What the items bind, and what is used without being `declared` anywhere: the language's own names."""
+    bound = {name for item in items for name in item.names}
+    used = {text_of_node(node) for node in walk(root) if node.type in _NAMES}
+    return frozenset(bound | used.difference(declared))
+
+
 class Forms(Protocol):
-    """How one language declares things."""
+    """How one language declares things, and parts a declaration from its work."""
+
+    is_compiled: bool = False
+    """What was there may be refused beside what is new."""
 
     def items(self, scope: Node) -> list[DeclarationItem]: ...
 
-    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+    def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         """Names that are taken, and names of types."""
         ...
 
@@ -92,6 +110,30 @@ class Forms(Protocol):
 
     def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
+    def members(self, item: DeclarationItem) -> Node | None:
+        """What holds declarations of its own, such as the body of a class."""
+        ...
+
+    def head(self, item: DeclarationItem) -> str:
+        """The same text for declarations that differ in their work alone."""
+        ...
+
+    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+        """Bodies and values, each with what stands for it in a stub."""
+        ...
+
+    def runs_at_once(self, item: DeclarationItem) -> bool:
+        """Whether it declares nothing, and does something when the file is loaded."""
+        return False
+
+    def item_text(self, item: DeclarationItem) -> str:
+        """Its text as it stands alone."""
+        return "\n".join(map(text_of_node, (*item.before, item.node)))
+
+    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+        """The text with the imports that it needs, and no others where the language forbids them."""
+        return text
+
 
 def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
     """`path` must have a grammar."""
@@ -106,7 +148,7 @@ def _compare_texts(forms: Forms, path: str, before: bytes | None, after: bytes) 
     if fault is not None and known is None:
         return StubFinding(fault.line, f"syntax error: {fault.what}")
     items = forms.items(old)
-    taken, types = forms.known(old)
+    taken, types = forms.known_names(old)
     marks = StubMarks.of(new, forms.raises, new=not items)
     seen = StubContext(marks, taken, types, existing=bool(items))
     return next(compare_items(forms, items, forms.items(new), seen), None)
@@ -122,17 +164,17 @@ def compare_items(
             same = next((old for old in rest if old.names and old.names == item.names), None)
             if same is not None:
                 why = "existing code stays as it is until a red test is claimed"
-                yield StubFinding(item.line, f"{item.called} was changed; {why}")
+                yield StubFinding(item.line, f"{item.label} was changed; {why}")
             yield from _check_added(forms, item, seen)
             continue
         if at > 0:
-            yield StubFinding(item.line, f"{rest[0].called} was changed, removed or moved")
+            yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
         if rest[at].form != item.form:
             yield from forms.growth(rest[at], item, seen)
         rest = rest[at + 1 :]
     if rest:
         line = last_line(new[-1].node) if new else 1
-        yield StubFinding(line, f"{rest[0].called} was changed, removed or moved")
+        yield StubFinding(line, f"{rest[0].label} was changed, removed or moved")
 
 
 def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: DeclarationItem) -> int | None:
@@ -144,7 +186,7 @@ def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: Declaratio
 
 def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
     if item.node.has_error:
-        yield StubFinding(item.line, f"{item.called} cannot be read")
+        yield StubFinding(item.line, f"{item.label} cannot be read")
     yield from forms.addition(item, seen)
     for name in item.names:
         if name in seen.taken or name in seen.added:
@@ -153,8 +195,8 @@ def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iter
 
 
 def inside(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
-    """For the members of something: a scope of their own."""
-    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.marked(item))
+    """Gives the members of an item a scope of their own."""
+    made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -181,20 +223,20 @@ def within(
     counted = new is not None and new.type in _COUNTED
     if counted and [i.form for i in before] != [i.form for i in after[: len(before)]]:
         yield StubFinding(
-            item.line, f"{item.called}: put what is new at the end: values are counted from the top"
+            item.line, f"{item.label}: put what is new at the end: values are counted from the top"
         )
     for found in compare_items(forms, before, after, seen):
-        yield StubFinding(found.line, f"in {item.called}: {found.why}")
+        yield StubFinding(found.line, f"in {item.label}: {found.why}")
 
 
 def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-    if not seen.marked(item):
-        yield StubFinding(item.line, f"{item.called} is not marked STUB:TDD")
+    if not seen.is_marked(item):
+        yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
 
 
 def faulty(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
     if fault is not None:
-        yield StubFinding(item.line, f"{item.called}: {fault}")
+        yield StubFinding(item.line, f"{item.label}: {fault}")
 
 
 def head_form(node: Node, *without: str) -> str:
@@ -256,3 +298,64 @@ def _end_line(node: Node) -> int:
 
 def _own_word(node: Node) -> bool:
     return node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _OWN_WORDS
+
+
+def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
+    """The later text, in which each new declaration is a stub. With `old_work` one that was there does what
+    it did, and what the later has no more is kept; else whatever changed is a stub. None where a grammar
+    does not read them.
+    """
+    (old, fault), (new, lost) = tree_of(path, before), tree_of(path, after)
+    if fault is not None or lost is not None:
+        return None
+    earlier, later = forms.items(old), forms.items(new)
+    try:
+        edits = list(_take_work_out(forms, path, earlier, later, old_work=old_work))
+    except RecursionError:
+        return None
+    made = apply_edits(after, edits)
+    if old_work:
+        names = {name for item in later for name in item.names}
+        gone = [item for item in earlier if item.names and not names.intersection(item.names)]
+        kept = "".join(f"\n{text}\n" for text in map(forms.item_text, gone) if text)
+        made += kept.encode("utf-8", "surrogateescape")
+    return forms.tidy(made, before, after, path)
+
+
+def _take_work_out(
+    forms: Forms,
+    path: str,
+    earlier: Sequence[DeclarationItem],
+    later: Sequence[DeclarationItem],
+    *,
+    old_work: bool,
+) -> Iterator[ByteEdit]:
+    for item in later:
+        twin = _find_twin(forms, earlier, item)
+        if twin is not None and twin.form == item.form:
+            continue
+        inner = forms.members(item)
+        if inner is not None:
+            outer = None if twin is None else forms.members(twin)
+            known = [] if outer is None else forms.items(outer)
+            yield from _take_work_out(forms, path, known, forms.items(inner), old_work=old_work)
+        elif forms.runs_at_once(item):
+            yield ByteEdit(item.node.start_byte, item.node.end_byte, "")
+        elif twin is not None and old_work and forms.head(twin) == forms.head(item):
+            yield ByteEdit(item.node.start_byte, item.node.end_byte, text_of_node(twin.node))
+        else:
+            works = forms.works(item, path)
+            yield from (ByteEdit(node.start_byte, node.end_byte, text) for node, text in works)
+
+
+def _find_twin(
+    forms: Forms, earlier: Sequence[DeclarationItem], item: DeclarationItem
+) -> DeclarationItem | None:
+    """The same declaration in the earlier text, as it was there."""
+    same = next((one for one in earlier if one.form == item.form), None)
+    if same is not None:
+        return same
+    named = [one for one in earlier if one.node.type == item.node.type]
+    if item.names:
+        return next((one for one in named if set(one.names) & set(item.names)), None)
+    return next((one for one in named if not one.names and forms.head(one) == forms.head(item)), None)

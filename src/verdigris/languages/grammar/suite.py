@@ -53,8 +53,8 @@ class At:
     def under(self, guard: str) -> At:
         return replace(self, guards=(*self.guards, guard))
 
-    def binding(self, name: str, words: Words | None) -> At:
-        return replace(self, names=self.names.binding(name, words))
+    def with_binding(self, name: str, words: Words | None) -> At:
+        return replace(self, names=self.names.with_binding(name, words))
 
 
 @value
@@ -93,12 +93,12 @@ class GrammarSuite:
         """Take in what the node means, or look into it with `within`."""
 
     @abstractmethod
-    def named(self, node: Node) -> tuple[str, Node] | None:
+    def named_function(self, node: Node) -> tuple[str, Node] | None:
         """The name of a function that tests may call, and the function."""
 
     @abstractmethod
-    def bound(self, node: Node, at: At) -> At:
-        """With the names that a statement binds."""
+    def bind_names(self, node: Node, at: At) -> At:
+        """Adds the names that a statement binds."""
 
     leaves: frozenset[str] = frozenset()
     """Statements after which nothing of a block runs."""
@@ -109,7 +109,7 @@ class GrammarSuite:
 
     def collect(self, root: Node) -> None:
         for node in walk(root):
-            found = self.named(node)
+            found = self.named_function(node)
             if found is not None:
                 self.functions.setdefault(*found)
 
@@ -126,13 +126,13 @@ class GrammarSuite:
         """Statement by statement: what follows a way out is guarded by it."""
         for statement in parts(node):
             self.visit(statement, at)
-            if self.leaving(statement):
+            if self.leaves_block(statement):
                 return
             if self.may_leave(statement):
                 at = at.under(f"after {on_one_line(part(statement, 'condition'))}")
-            at = self.bound(statement, at)
+            at = self.bind_names(statement, at)
 
-    def leaving(self, statement: Node) -> bool:
+    def leaves_block(self, statement: Node) -> bool:
         inner = (
             parts(statement)[0]
             if statement.type == "expression_statement" and parts(statement)
@@ -152,6 +152,16 @@ class GrammarSuite:
     def within(self, node: Node | None, at: At) -> None:
         for child in parts(node):
             self.visit(child, at)
+
+    def visit_part(self, node: Node | None, at: At) -> None:
+        if node is not None:
+            self.visit(node, at)
+
+    def branch(self, node: Node, at: At) -> None:
+        """An `if`: each way of it is guarded by the condition."""
+        condition = on_one_line(part(node, "condition"))
+        self.visit_part(part(node, "consequence"), at.under(f"if {condition}"))
+        self.visit_part(part(node, "alternative"), at.under(f"else {condition}"))
 
     def test(self, name: str, node: Node, body: Node | None) -> None:
         self.places.append(TestPlace(name, node, body))
@@ -191,7 +201,7 @@ class GrammarSuite:
         alone = function.parent is None or function.parent.parent is None
         inner = replace(at, calls=at.calls + 1, names=GrammarNames({}) if alone else at.names)
         for index, parameter in enumerate(self.parameters(function)):
-            inner = inner.binding(parameter, arguments[index] if index < len(arguments) else None)
+            inner = inner.with_binding(parameter, arguments[index] if index < len(arguments) else None)
         body = part(function, "body")
         if body is not None:
             self.block(body, inner)
@@ -205,7 +215,7 @@ class GrammarSuite:
             found += names or ([] if parameter.type == "self_parameter" else [parameter])
         return [text_of_node(name) for name in found]
 
-    def called(self, name: str, arguments: Iterable[Node], at: At) -> bool:
+    def call_helper(self, name: str, arguments: Iterable[Node], at: At) -> bool:
         """Whether a call leads to a function of this file."""
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
@@ -215,7 +225,7 @@ class GrammarSuite:
 
 
 def _bare(words: Words) -> Words:
-    """Without what only says how an argument is handed over."""
+    """Takes off what only says how an argument is handed over."""
     while words and words[0].text in {"&", "*", "mut"}:
         words = words[1:]
     return words
@@ -248,7 +258,7 @@ class GrammarNames:
     values: Mapping[str, Words]
     local: frozenset[str] = frozenset()
 
-    def binding(self, name: str, words: Words | None) -> GrammarNames:
+    def with_binding(self, name: str, words: Words | None) -> GrammarNames:
         """None: a name of its own, whose value is not known."""
         values = {key: value for key, value in self.values.items() if key != name}
         if words is not None and len(words) <= _LONGEST:

@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 
 
 @value
-class Function:
+class DeclaredFunction:
     line: int
     """Of its first attribute, where it has one."""
     name: str
@@ -44,11 +44,11 @@ class TextReader:
 
     spans: Callable[[str], Iterable[tuple[str, int, int]]]
     """Kind, start and end of each token of a text, but for space."""
-    find: Callable[[list[Token]], Iterable[Function]]
+    find: Callable[[list[Token]], Iterable[DeclaredFunction]]
     """The functions among words and signs."""
 
-    def functions(self, text: str) -> tuple[Function, ...]:
-        """In the order of the text; none where it cannot be read."""
+    def functions(self, text: str) -> tuple[DeclaredFunction, ...]:
+        """Lists functions in the order of the text; none where it cannot be read."""
         return tuple(self.find(_words_and_signs(_tokens_of(text, self.spans(text)))))
 
     def comments(self, text: str) -> tuple[TestComment, ...]:
@@ -82,7 +82,7 @@ def _marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
     return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
 
 
-def _comments_above(functions: Iterable[Function], tokens: Iterable[Token]) -> Iterator[TestComment]:
+def _comments_above(functions: Iterable[DeclaredFunction], tokens: Iterable[Token]) -> Iterator[TestComment]:
     """A comment belongs to the next function, if that is within reach."""
     defined = [*functions]
     for token in tokens:

@@ -70,7 +70,7 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
 
 def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
     """`named`: with what names stand for; else as it is written."""
-    suite = suite_of(test.path) if named else _Unnamed.of(suite_of(test.path))
+    suite = suite_of(test.path) if named else _without_names(suite_of(test.path))
     suite.collect(root)
     for path, text in test.texts.items():
         if path != test.path and grammar_of(path) is not None:
@@ -81,22 +81,18 @@ def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> Gram
     return suite
 
 
-class _Unnamed:
-    """Makes a reader for which every name stands for itself, or for the one that it is given."""
+def _without_names(suite: GrammarSuite) -> GrammarSuite:
+    """A reader for which every name stands for itself, or for the one that it is given."""
+    kind = type(suite)
 
-    @staticmethod
-    def of(suite: GrammarSuite) -> GrammarSuite:
-        kind = type(suite)
+    def bind_names(self: GrammarSuite, node: Node, at: At) -> At:
+        names = kind.bind_names(self, node, at).names
+        kept = {name: words for name, words in names.values.items() if len(words) == 1 and words[0].name}
+        return replace(at, names=GrammarNames(kept, names.local | (names.values.keys() - kept.keys())))
 
-        def bound(self: GrammarSuite, node: Node, at: At) -> At:
-            names = kind.bound(self, node, at).names
-            kept = {name: words for name, words in names.values.items() if len(words) == 1 and words[0].name}
-            return replace(at, names=GrammarNames(kept, names.local | (names.values.keys() - kept.keys())))
-
-        made: GrammarSuite = type(f"Unnamed{kind.__name__}", (kind,), {"bound": bound, "__slots__": ()})(
-            suite.path
-        )
-        return made
+    own = {"bind_names": bind_names, "__slots__": ()}
+    made: GrammarSuite = type(f"Unnamed{kind.__name__}", (kind,), own)(suite.path)
+    return made
 
 
 def _asserted_facts(suite: GrammarSuite) -> Iterator[tuple[PlainFact, Node, At]]:
@@ -171,7 +167,7 @@ def _dead(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple
             for node, _ in reader.asserted:
                 what = short(on_one_line(node))
                 yield line_of(node), f"`{what}` is never reached: line {line_of(left)} leaves before it"
-        elif suite.leaving(statement):
+        elif suite.leaves_block(statement):
             left = statement
 
 

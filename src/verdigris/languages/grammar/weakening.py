@@ -10,7 +10,7 @@ from verdigris.core.languages import file_end
 from verdigris.languages.assertions import HELPER, ROW
 from verdigris.languages.findings import Weakening
 from verdigris.languages.python.tests.assertions import match_assertions
-from verdigris.languages.python.weakening import between, describe_losses
+from verdigris.languages.python.weakening import describe_losses, losses_between
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -25,7 +25,7 @@ SEPARATORS = (" › ", "::", "/")
 def plain_weakenings(
     before: Mapping[str, TestReading], after: Mapping[str, TestReading], *, revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
-    """Only files that changed need to be given."""
+    """Compares files; only those that changed need to be given."""
     unreadable = tuple(
         Weakening("unreadable", path, 1, "", "it does not parse")
         for path, reading in sorted(after.items())
@@ -38,7 +38,7 @@ def plain_weakenings(
     known = {fact.scope for fact in old.facts}
     new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
     found_in = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
-    losing = between(old, new, found_in)
+    losing = losses_between(old, new, found_in)
     return describe_losses(loss for loss in losing if not is_given_up(loss.path, loss.scope, revised))
 
 
@@ -60,7 +60,7 @@ class PlainState:
     def body(self, key: Key) -> str:
         return self._seen[key].body
 
-    def hidden(self, body: str) -> str:
+    def find_hidden(self, body: str) -> str:
         """Where the body of a test stands that is no longer collected."""
         found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
         return next((f"{path}:{name}" for path, name in found if name and body), "")

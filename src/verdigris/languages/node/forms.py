@@ -114,7 +114,7 @@ class NodeExpectations(Expectations):
         digits = text_of_node(given[1]) if len(given) > 1 else "2"
         return given[0] if given[0].type == "number" and digits.isdigit() else None
 
-    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
+    def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         function = part(node, "function") if node.type == "call_expression" else node
         if function is None:
             return None

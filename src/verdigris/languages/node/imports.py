@@ -23,7 +23,7 @@ _NODE_IMPORT = re.compile(rb"""(?:\bfrom|\bimport|\brequire\s*\(|\bimport\s*\()\
 _NODE_ENDS = (".js", ".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json")
 
 
-def reaching(
+def tests_reaching(
     tests: Sequence[str], goals: frozenset[str], files: frozenset[str], read: ReadMany
 ) -> frozenset[str]:
     leads: dict[str, set[str]] = {}
@@ -54,7 +54,7 @@ def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
 
 
 def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
-    """As Node and bundlers look: the file, or one of its name with an ending, or an index."""
+    """Looks as Node and bundlers do: the file, or one of its name with an ending, or an index."""
     if not one.module.startswith("."):
         return
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), one.module))
@@ -67,7 +67,7 @@ def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]
 
 
 def imported_files(path: str, text: str, files: frozenset[str], suffixes: tuple[str, ...]) -> Iterator[str]:
-    """In the order of the text."""
+    """Lists imported files in the order of the text."""
     folder = posixpath.dirname(path)
     for name in _RELATIVE.findall(text):
         at = posixpath.normpath(posixpath.join(folder, name))
@@ -114,7 +114,7 @@ def parcels(code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes])
 
 
 def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_modules: bool) -> dict[str, bytes]:
-    """As they are laid into the tree, with what they need to empty themselves."""
+    """Prepares texts to be laid into the tree, with what they need to empty themselves."""
     made: dict[str, bytes] = {}
     for path, data in texts.items():
         if not path.endswith(suffixes):

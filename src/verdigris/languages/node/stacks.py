@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.languages import FACTS
 from verdigris.core.settings import Stack
 from verdigris.core.value import value
-from verdigris.languages.folders import FoundStacks, holding, holds_suffix, is_below, text_in, walk
+from verdigris.languages.folders import FoundStacks, folders_with, holds_suffix, is_below, text_in, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
     stacks: dict[str, Stack] = {}
     above: dict[str, _NodePackage] = {}
     notes = []
-    for place in holding(known, ["package.json"]):
+    for place in folders_with(known, ["package.json"]):
         package = _package(root, place)
         outer = [above[at] for at in above if is_below(place, at)]
         runner = package.runner or (_inherited_runner(outer) if package.tested else None)
@@ -151,15 +151,19 @@ def _all_test_files(home: Path) -> Iterator[str]:
 
 def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
     """A package in which nothing is written yet."""
-    return FoundStacks(notes=(_unknown(root, "."),)) if "package.json" in known[0].files else FoundStacks()
+    return (
+        FoundStacks(notes=(_describe_no_tool(root, "."),))
+        if "package.json" in known[0].files
+        else FoundStacks()
+    )
 
 
 def _note(root: Path, known: Sequence[Folder], place: str) -> str:
     """Nothing for a package without code: beside other stacks it may be there for a linter alone."""
-    return _unknown(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
+    return _describe_no_tool(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
 
 
-def _unknown(root: Path, place: str) -> str:
+def _describe_no_tool(root: Path, place: str) -> str:
     file = "package.json" if place == "." else f"{place}/package.json"
     depended = _dependencies(manifest(root / place))
     if foreign := next((tool for tool in _FOREIGN if tool in depended), None):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.core.value import value
 from verdigris.languages.grammar.trees import first, grammar_of, part, parts, text_of_node, tree_of, walk
-from verdigris.languages.stubs import Argument, Kind, Stub, Wanted, WantedCall, merge_wanted
+from verdigris.languages.stubs import Argument, Kind, Stub, Wanted, WantedCall, data_of, merge_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tree_sitter import Node
 
-    from verdigris.languages.stubs import Files, Parameter, Signature
+    from verdigris.languages.stubs import Parameter, Signature, WorktreeFiles
 
 
 DEFAULT = "default"
@@ -36,7 +36,7 @@ _USES = frozenset({"identifier", "type_identifier"})
 
 
 @value
-class _Bound:
+class _ModuleNames:
     taken: Mapping[str, tuple[str, str]]
     """Local name → module and exported name."""
     modules: Mapping[str, str]
@@ -70,13 +70,13 @@ def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
     modules: dict[str, str] = {}
     for node in nodes:
         _take(node, taken, modules)
-    bound = _Bound(taken, modules, {})
+    bound = _ModuleNames(taken, modules, {})
     made = {
         text_of_node(part(node, "name")): found
         for node in nodes
         if node.type == "variable_declarator" and (found := bound.instance(part(node, "value")))
     }
-    return merge_wanted(_uses(nodes, _Bound(taken, modules, made)))
+    return merge_wanted(_uses(nodes, _ModuleNames(taken, modules, made)))
 
 
 def read_exports(path: str, data: bytes) -> frozenset[str] | None:
@@ -146,7 +146,7 @@ def _required_module(node: Node | None) -> str:
     return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
 
 
-def _uses(nodes: list[Node], bound: _Bound) -> Iterator[Wanted]:
+def _uses(nodes: list[Node], bound: _ModuleNames) -> Iterator[Wanted]:
     for module, name in bound.taken.values():
         yield Wanted(module, name, "class" if name[:1].isupper() and not name.isupper() else "value")
     yield from (Wanted(module, "", "value") for module in bound.modules.values())
@@ -160,7 +160,7 @@ def _uses(nodes: list[Node], bound: _Bound) -> Iterator[Wanted]:
             yield from _wanted_members(node, bound)
 
 
-def _wanted_members(node: Node, bound: _Bound) -> Iterator[Wanted]:
+def _wanted_members(node: Node, bound: _ModuleNames) -> Iterator[Wanted]:
     inner = part(node, "object")
     static = bound.origin(inner)
     owner = static or bound.instance(inner)
@@ -227,10 +227,10 @@ _COMMON = re.compile(r"^\s*(?:module\.)?exports\b", re.MULTILINE)
 _LOADS = re.compile(r"\brequire\(")
 
 
-def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     text = files.text(path)
     by_file: dict[str, list[Wanted]] = {}
-    for one in find_wanted(path, text.encode("utf-8", "surrogateescape")):
+    for one in find_wanted(path, data_of(path, files)):
         if (at := _file(path, one.module, files)) is not None:
             by_file.setdefault(at, []).append(one)
     common = bool(_LOADS.search(text)) and " from " not in text
@@ -241,9 +241,9 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     return tuple(stub for stub in found if stub is not None)
 
 
-def _stub(at: str, wanted: list[Wanted], files: Files, *, common: bool, raises: bool) -> Stub | None:
+def _stub(at: str, wanted: list[Wanted], files: WorktreeFiles, *, common: bool, raises: bool) -> Stub | None:
     before = files.text(at)
-    known = read_exports(at, before.encode("utf-8", "surrogateescape")) if before else frozenset()
+    known = read_exports(at, data_of(at, files)) if before else frozenset()
     new = at not in files.paths
     if known is None:
         return None
@@ -259,7 +259,7 @@ def _stub(at: str, wanted: list[Wanted], files: Files, *, common: bool, raises: 
     return Stub(at, text, kept + text, new=new) if texts or new else None
 
 
-def _file(test: str, module: str, files: Files) -> str | None:
+def _file(test: str, module: str, files: WorktreeFiles) -> str | None:
     """The source file of a relative import, also where there is none yet."""
     if not module.startswith("."):
         return None
@@ -272,7 +272,7 @@ def _file(test: str, module: str, files: Files) -> str | None:
 
 
 def _new(test: str, place: str) -> str:
-    """With the ending that the import names, or the test's own; TypeScript names what it will become."""
+    """Chooses the ending that the import names, or the test's own; TypeScript names what it will become."""
     named = re.search(r"\.([cm]?)([jt])s(x?)$", place)
     typed = re.search(r"\.[cm]?tsx?$", test)
     if named is None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
+    Forms,
     StubContext,
     faulty,
     find_unmarked,
     gather_items,
     head_form,
     inside,
+    names_in_use,
     within,
 )
 from verdigris.languages.grammar.trees import (
@@ -46,22 +49,30 @@ _SIGNATURES = frozenset(
 _FELT = frozenset({"constructor", "toString", "valueOf", "toJSON", "then"})
 """Methods that run although nobody names them."""
 _EMPTY_EXPORT = re.compile(r"export\s*\{\s*\};?")
-_BINDING = frozenset({"identifier", "type_identifier"})
 
 
-class NodeForms:
+_THROWS = f'{{ throw new Error("{MARK}"); }}'
+_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
+_EXPORTED = ("module.exports", "exports.")
+_STATEMENTS = frozenset(
+    {
+        *("if_statement", "for_statement", "for_in_statement", "while_statement", "do_statement"),
+        *("try_statement", "switch_statement", "throw_statement", "statement_block"),
+    }
+)
+
+
+class NodeForms(Forms):
     def items(self, scope: Node) -> list[DeclarationItem]:
         """`export {};` only says that the file is a module: it may go when something is exported."""
         found = gather_items(scope, "decorator", _item)
         return [item for item in found if not _EMPTY_EXPORT.fullmatch(text_of_node(item.node))]
 
-    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
-        bound = {name for item in self.items(root) for name in item.names}
+    def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         declared = {text_of_node(node.child_by_field_name("name")) for node in walk(root)}
         patterns = (pattern for node in walk(root) if (pattern := part(node, "pattern")) is not None)
         declared |= {text_of_node(n) for pattern in patterns for n in walk(pattern)}
-        used = {text_of_node(node) for node in walk(root) if node.type in _BINDING}
-        return frozenset(bound | (used - declared)), frozenset()
+        return names_in_use(root, self.items(root), declared), frozenset()
 
     def raises(self, node: Node) -> bool:
         return node.type == "throw_statement" or (
@@ -99,7 +110,7 @@ class NodeForms:
         if one.type == "type_alias_declaration":
             members = [_union(part(n, "value")) for n in (one, two)]
             if not set(members[0]) <= set(members[1]):
-                yield StubFinding(new.line, f"{new.called} was changed")
+                yield StubFinding(new.line, f"{new.label} was changed")
             yield from find_unmarked(new, seen)
             return
         bodies = part(one, "body"), part(two, "body")
@@ -113,7 +124,7 @@ class NodeForms:
         match node.type:
             case "import_statement":
                 if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
-                    yield StubFinding(item.line, f"{item.called} is imported for its effects alone")
+                    yield StubFinding(item.line, f"{item.label} is imported for its effects alone")
             case "export_statement":
                 yield from self._export_faults(item, seen)
             case kind if kind in _FUNCTIONS:
@@ -131,7 +142,7 @@ class NodeForms:
             case "expression_statement":
                 yield from self._statement(item, node, seen)
             case _:
-                yield StubFinding(item.line, f"{item.called} does work")
+                yield StubFinding(item.line, f"{item.label} does work")
 
     def _export_faults(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         """`export { a }`, `export … from`, or a default that is a value."""
@@ -151,12 +162,12 @@ class NodeForms:
 
     def _class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
-            yield StubFinding(item.line, f"{item.called}: the decorator does work")
+            yield StubFinding(item.line, f"{item.label}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
         if any(n.type in {"call_expression", "class"} for n in walk(heritage or node) if heritage):
-            yield StubFinding(item.line, f"{item.called}: a base class is more than a name")
+            yield StubFinding(item.line, f"{item.label}: a base class is more than a name")
         members = self.items(part(node, "body") or node)
-        if not members or not all(map(seen.marked, members)):
+        if not members or not all(map(seen.is_marked, members)):
             yield from find_unmarked(item, seen)
         scope = inside(seen, item, existing=False, covered=True)
         yield from within(self, item, None, part(node, "body"), scope)
@@ -175,10 +186,47 @@ class NodeForms:
         target = text_of_node(part(assigned, "left"))
         value = part(assigned, "right")
         if value is None or not target.startswith(("exports.", "module.exports.")):
-            yield StubFinding(item.line, f"{item.called} does work")
+            yield StubFinding(item.line, f"{item.label} does work")
         elif value.type != "identifier":
             yield from find_unmarked(item, seen)
             yield from faulty(item, value_fault(value))
+
+    def members(self, item: DeclarationItem) -> Node | None:
+        node = _declaration_of(item.node)
+        return (
+            part(node, "body") if node.type in {"class_declaration", "abstract_class_declaration"} else None
+        )
+
+    def head(self, item: DeclarationItem) -> str:
+        node = _declaration_of(item.node)
+        if node.type in {"lexical_declaration", "variable_declaration"}:
+            return " ".join(head_form(one, "value") for one in parts(node))
+        return f"{item.node.type} {head_form(node, 'body', 'value')}"
+
+    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+        typed = not path.endswith(("js", "jsx"))
+        node = _declaration_of(item.node)
+        if body := part(node, "body"):
+            if node.type not in {"interface_declaration", "enum_declaration"}:
+                yield body, _THROWS
+            return
+        values = [part(one, "value") for one in (node, *parts(node))]
+        assigned = (
+            first(parts(node), "assignment_expression") if node.type == "expression_statement" else None
+        )
+        values.append(part(assigned, "right"))
+        if node.type == "type_alias_declaration":
+            return
+        yield from (_stub(value, typed=typed) for value in values if value is not None and _works(value))
+
+    def runs_at_once(self, item: DeclarationItem) -> bool:
+        node = item.node
+        if node.type == "class_static_block":
+            return True
+        if item.names or node.type not in {"expression_statement", *_STATEMENTS}:
+            return False
+        assigned = first(parts(node), "assignment_expression")
+        return not text_of_node(part(assigned, "left")).startswith(_EXPORTED)
 
 
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
@@ -272,3 +320,25 @@ def _requires(node: Node) -> bool:
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
     return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"
+
+
+def _declaration_of(node: Node) -> Node:
+    return part(node, "declaration") or node if node.type == "export_statement" else node
+
+
+def _works(value: Node) -> bool:
+    """Names that are handed on, and what is required, are no work of this file."""
+    if value.type == "object":
+        plain = {"shorthand_property_identifier", "pair"}
+        return not all(
+            one.type in plain and (part(one, "value") or one).type.endswith("identifier")
+            for one in parts(value)
+        )
+    return value.type != "identifier" and not text_of_node(value).startswith("require(")
+
+
+def _stub(value: Node, *, typed: bool) -> tuple[Node, str]:
+    body = part(value, "body")
+    if value.type in _VALUES and body is not None:
+        return body, _THROWS
+    return value, "undefined as any" if typed else "undefined"

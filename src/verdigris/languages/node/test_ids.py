@@ -78,7 +78,7 @@ def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
 
 
 def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
-    """By name where it is written down; the cases of `.each`, and computed names, by their line."""
+    """Compares names where they are written down, and lines for cases of `.each` and computed names."""
     if test.names is not None and not test.is_each:
         return test.names == names
     return test.line <= line <= test.last_line
@@ -127,7 +127,7 @@ class _NodeToken:
 
 
 def declarations(text: str) -> tuple[Declaration, ...]:
-    """In the order of the text."""
+    """Lists declarations in the order of the text."""
     tokens = [t for t in _tokens(text) if t.kind not in {"space", "comment"}]
     found: list[Declaration] = []
     around: list[tuple[int, tuple[str, ...] | None]] = []

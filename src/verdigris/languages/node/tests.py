@@ -62,7 +62,7 @@ class NodeSuite(GrammarSuite):
     )
     functions_of: frozenset[str] = _FUNCTIONS
 
-    def named(self, node: Node) -> tuple[str, Node] | None:
+    def named_function(self, node: Node) -> tuple[str, Node] | None:
         value = part(node, "value")
         if node.type == "function_declaration":
             return text_of_node(part(node, "name")), node
@@ -70,13 +70,13 @@ class NodeSuite(GrammarSuite):
             return text_of_node(part(node, "name")), value
         return None
 
-    def bound(self, node: Node, at: At) -> At:
+    def bind_names(self, node: Node, at: At) -> At:
         for declared in parts(node) if node.type == "lexical_declaration" else ():
             name, value = part(declared, "name"), part(declared, "value")
             if name is None or name.type != "identifier":
                 continue
             fixed = node.children[0].type == "const" and value is not None and value.type not in _FUNCTIONS
-            at = at.binding(text_of_node(name), spell(value, at.names) if fixed else None)
+            at = at.with_binding(text_of_node(name), spell(value, at.names) if fixed else None)
         return at
 
     def visit(self, node: Node, at: At) -> None:
@@ -89,14 +89,14 @@ class NodeSuite(GrammarSuite):
             case "statement_block":
                 self.block(node, at)
             case "if_statement":
-                self._branch(node, at)
+                self.branch(node, at)
             case kind if kind in _LOOPS:
                 self._loop(node, at)
             case "try_statement":
                 self._attempt(node, at)
             case "function_declaration":
                 return
-            case "variable_declarator" if self.named(node) is not None:
+            case "variable_declarator" if self.named_function(node) is not None:
                 return
             case "switch_case" | "switch_default" | "ternary_expression":
                 self.within(
@@ -106,7 +106,8 @@ class NodeSuite(GrammarSuite):
                 self.within(node, at)
 
     def _call(self, node: Node, at: At) -> None:
-        words, arguments = _chain(node), parts(part(node, "arguments"))
+        chained, arguments = _read_words(part(node, "function")), parts(part(node, "arguments"))
+        words = None if chained is None else [text_of_node(word) for word in chained]
         if words is not None and at.test and words[:2] in _NESTED:
             words = words[1:]
         declared = words is not None and words[0] in _SUITES | _TESTS and arguments
@@ -126,7 +127,7 @@ class NodeSuite(GrammarSuite):
             return
         elif words is not None and words[0] in _ASSERTS and (len(words) > 1 or words[0] == "assert"):
             self.fact(node, assert_check(words[-1], arguments, at.names), at)
-        elif words is not None and len(words) == 1 and self.called(words[0], arguments, at):
+        elif words is not None and len(words) == 1 and self.call_helper(words[0], arguments, at):
             return
         elif words is None or not self._each(node, arguments, at):
             self.within(node, at)
@@ -166,7 +167,7 @@ class NodeSuite(GrammarSuite):
 
     def _function(self, node: Node, at: At) -> None:
         for parameter in self.parameters(node):
-            at = at.binding(parameter, None)
+            at = at.with_binding(parameter, None)
         body = part(node, "body")
         if body is None:
             return
@@ -174,15 +175,6 @@ class NodeSuite(GrammarSuite):
             self.block(body, at)
         else:
             self.visit(body, at)
-
-    def _branch(self, node: Node, at: At) -> None:
-        condition = on_one_line(part(node, "condition"))
-        self.within_one(part(node, "consequence"), at.under(f"if {condition}"))
-        self.within_one(part(node, "alternative"), at.under(f"else {condition}"))
-
-    def within_one(self, node: Node | None, at: At) -> None:
-        if node is not None:
-            self.visit(node, at)
 
     def _loop(self, node: Node, at: At) -> None:
         table = part(node, "right")
@@ -192,32 +184,14 @@ class NodeSuite(GrammarSuite):
             over = spell(table, at.names) if table is not None else ()
             head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
             at = at.under(f"for {head}")
-        self.within_one(part(node, "body"), at)
+        self.visit_part(part(node, "body"), at)
 
     def _attempt(self, node: Node, at: At) -> None:
         handler = part(node, "handler")
-        self.within_one(part(node, "body"), at if handler is None else at.under("try"))
+        self.visit_part(part(node, "body"), at if handler is None else at.under("try"))
         if handler is not None:
-            self.within_one(part(handler, "body"), at.under("catch"))
+            self.visit_part(part(handler, "body"), at.under("catch"))
         self.within(part(node, "finalizer"), at)
-
-
-def _chain(node: Node) -> list[str] | None:
-    """`test.skip.each(…)` as its words; None where it does not begin with a name."""
-    found: list[str] = []
-    function = part(node, "function")
-    while function is not None:
-        match function.type:
-            case "member_expression":
-                found.append(text_of_node(part(function, "property")))
-                function = part(function, "object")
-            case "call_expression":
-                function = part(function, "function")
-            case "identifier" | "this":
-                return [text_of_node(function), *reversed(found)]
-            case _:
-                return None
-    return None
 
 
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
@@ -300,7 +274,7 @@ def _read_words(function: Node | None) -> list[Node] | None:
                 function = part(function, "object")
             case "call_expression":
                 function = part(function, "function")
-            case "identifier":
+            case "identifier" | "this":
                 return [function, *reversed(found)]
             case _:
                 return None

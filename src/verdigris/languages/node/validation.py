@@ -43,7 +43,7 @@ class _Import:
 
 
 @dataclass(slots=True)
-class _MockReading:
+class _ModuleMocks:
     imports: dict[str, _Import] = field(default_factory=dict)
     """Of the project's own modules, by local name."""
     mocked: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class _MockReading:
 def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFault, ...]:
     """`lines`: the first and the last of the test."""
     root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
-    reading = _MockReading()
+    reading = _ModuleMocks()
     for node in walk(root):
         _take_import(reading, node)
         _take_mock(reading, node)
@@ -79,12 +79,12 @@ def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFa
 
 
 def _module(node: Node | None) -> str:
-    """Without ending; empty for what is not the project's own."""
+    """Returns the module's path without ending; empty for what is not the project's own."""
     text = text_of_node(node).strip("'\"`")
     return _ENDING.sub("", text) if text.startswith((".", "#", "@/", "~/")) else ""
 
 
-def _take_import(reading: _MockReading, node: Node) -> None:
+def _take_import(reading: _ModuleMocks, node: Node) -> None:
     if node.type == "import_statement" and (module := _module(part(node, "source"))):
         for one in walk(node):
             if one.type == "import_specifier":
@@ -98,7 +98,7 @@ def _take_import(reading: _MockReading, node: Node) -> None:
         _take_variable(reading, part(node, "name"), part(node, "value"))
 
 
-def _take_variable(reading: _MockReading, bound: Node | None, given: Node | None) -> None:
+def _take_variable(reading: _ModuleMocks, bound: Node | None, given: Node | None) -> None:
     required = text_of_node(part(given, "function")) == "require"
     module = _module(next(iter(parts(part(given, "arguments"))), None)) if required else ""
     if module and bound is not None and bound.type == "object_pattern":
@@ -111,7 +111,7 @@ def _take_variable(reading: _MockReading, bound: Node | None, given: Node | None
         reading.made[text_of_node(bound)] = text_of_node(part(given, "constructor"))
 
 
-def _take_mock(reading: _MockReading, node: Node) -> None:
+def _take_mock(reading: _ModuleMocks, node: Node) -> None:
     if node.type != "call_expression":
         return
     called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
@@ -136,7 +136,7 @@ def _mocked_names(given: list[Node]) -> list[str]:
     return [text_of_node(part(one, "key") or part(one, "name")) for one in pairs]
 
 
-def _find_replaced(reading: _MockReading, call: Node) -> Iterator[tuple[int, str]]:
+def _find_replaced(reading: _ModuleMocks, call: Node) -> Iterator[tuple[int, str]]:
     function = part(call, "function")
     owner, name = text_of_node(part(function, "object")), text_of_node(part(function, "property"))
     known = reading.imports.get(owner or text_of_node(function))

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.core.value import replace
-from verdigris.languages.protocol import Examples, Language
+from verdigris.languages.protocol import Examples, Language, lazy_modules
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from random import Random
 
     from verdigris.core.paths import Detected
+    from verdigris.core.reuse import ModuleDelta, ModuleWords
+    from verdigris.languages import findings
+    from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
@@ -34,11 +37,36 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Lot, Replaced
-    from verdigris.languages.starter import Starter
-    from verdigris.languages.stubs import Files, Stub
+    from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.python import (
+        concerns,
+        imports,
+        module_delta,
+        mutation,
+        project,
+        starter,
+        stubs,
+        syntax,
+        test_places,
+        tests,
+    )
+    from verdigris.languages.python.stubs import missing_names, places
+    from verdigris.languages.python.validation import mocks, stub_answers, vacuity
+    from verdigris.languages.stubs import Stub, WorktreeFiles
 
 _MODULES = (".py", ".pyi")
+
+
+if not TYPE_CHECKING:
+    concerns, imports, module_delta, mutation, project = lazy_modules(
+        __name__, "concerns imports module_delta mutation project"
+    )
+    starter, stubs, syntax, test_places, tests = lazy_modules(
+        __name__, "starter stubs syntax test_places tests"
+    )
+    missing_names, places = lazy_modules(f"{__name__}.stubs", "missing_names places")
+    mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
+    findings, starters = lazy_modules("verdigris.languages", "findings starter")
 
 
 class PythonLanguage(Language):
@@ -64,96 +92,64 @@ Use type annotations where the project does. The standard library and what is in
 there is."""
 
     def conventions(self, runner: str) -> Usual:  # noqa: ARG002 - pytest collects unittest's cases too
-        from verdigris.languages.python.project import PLACES
-
-        return PLACES
+        return project.PLACES
 
     def runner_keys(self, name: str, text: str) -> bytes:
-        from verdigris.languages.python.project import pyproject, sections
-
-        return pyproject(text) if name == "pyproject.toml" else sections(text)
+        return project.pyproject(text) if name == "pyproject.toml" else project.sections(text)
 
     def layout(self, home: Path) -> Detected:
-        from verdigris.languages.python.project import layout
-
-        return layout(home)
+        return project.layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-        from verdigris.languages.python.project import find_stacks
+        return project.find_stacks(root, known, alone=alone)
 
-        return find_stacks(root, known, alone=alone)
-
-    def starter(self) -> Starter:
-        from verdigris.languages.python import starter
-        from verdigris.languages.starter import Starter
-
-        return Starter(starter.script, starter)
+    def starter(self) -> starters.Starter:
+        return starters.Starter(starter.script, starter)
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        from verdigris.languages.findings import IdMark
-        from verdigris.languages.python.tests.comments import read_annotations
-
-        return tuple(IdMark(each.slug, each.line, name) for name, each in read_annotations(text).items())
+        return tuple(
+            findings.IdMark(each.slug, each.line, name) for name, each in tests.read_annotations(text).items()
+        )
 
     def test_comments(self, text: str) -> tuple[TestComment, ...]:
-        from verdigris.languages.findings import TestComment
-        from verdigris.languages.python.tests.comments import read_comments
-
-        return tuple(TestComment(one.line, one.text, one.function or None) for one in read_comments(text))
+        return tuple(
+            findings.TestComment(one.line, one.text, one.function or None)
+            for one in tests.read_comments(text)
+        )
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
-        from verdigris.languages.python.test_places import read_test_facts
-
-        return read_test_facts(path, text, str(mark.test))
+        return test_places.read_test_facts(path, text, str(mark.test))
 
     # -- stubs -----------------------------------------------------------------------------------------------
 
     def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        from verdigris.languages.python.stubs import only_stubs
-
         if before is not None and self.same_tree(path, before, after):
             return None
-        return only_stubs(None if before is None else _text(before), _text(after))
+        return stubs.only_stubs(None if before is None else _text(before), _text(after))
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.syntax import same_python_tree
-
-        return same_python_tree(_text(before), _text(after))
+        return syntax.same_python_tree(_text(before), _text(after))
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        from verdigris.languages.python.stubs.missing_names import stub_of_edit
+        return missing_names.stub_of_edit(before, after)
 
-        return stub_of_edit(before, after)
-
-    def missing_stubs(self, path: str, files: Files) -> tuple[Stub, ...]:
-        from verdigris.languages.python.stubs.places import stubs_of
-
-        return stubs_of(path, files)
+    def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
+        return places.stubs_of(path, files)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.imports import read_imports
-
-        return read_imports(_text(data))
+        return imports.read_imports(_text(data))
 
     def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.imports import decorators
-
-        return decorators(_text(data))
+        return imports.decorators(_text(data))
 
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
-        from verdigris.languages.python.imports import import_targets
-
-        return import_targets(path, one, files)
+        return imports.import_targets(path, one, files)
 
     def is_importable(self, path: str) -> bool:
-        from verdigris.languages.python.imports import MODULES
-
-        return path.endswith(MODULES)
+        return path.endswith(imports.MODULES)
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        from verdigris.languages.python.imports import imported_files
-
-        return imported_files(path, text, files)
+        return imports.imported_files(path, text, files)
 
     # -- reading of tests ------------------------------------------------------------------------------------
 
@@ -161,70 +157,50 @@ there is."""
         return path.endswith(".py")
 
     def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.tests import read
-
-        return read(text)
+        return tests.read(text)
 
     def stands(self, text: str, function: str) -> bool:
-        from verdigris.languages.python.test_places import stands
-
-        return stands(text, function)
+        return test_places.stands(text, function)
 
     def without_test(self, text: str, function: str) -> str:
-        from verdigris.languages.python.test_places import cut_test
-
-        return cut_test(text, function)
+        return test_places.cut_test(text, function)
 
     def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.test_places import mark_skipped
-
-        done = mark_skipped(_text(data), name, why)
+        done = test_places.mark_skipped(_text(data), name, why)
         return None if done is None else done.encode("utf-8", "surrogateescape")
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
-        from verdigris.languages.python.test_places import written_tests
-
-        return written_tests(text, known)
+        return test_places.written_tests(text, known)
 
     def parses(self, path: str, text: str) -> bool:  # noqa: ARG002 - whatever its name is
-        from verdigris.languages.python.syntax import parse
-
         try:
-            parse(text)
+            syntax.parse(text)
         except SyntaxError:
             return False
         return True
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
         """Expressions alone, so that neither comments nor imports count."""
-        from verdigris.languages.python.test_places import expressions
-
-        return expressions(text, lines)
+        return test_places.expressions(text, lines)
 
     # -- what a verdict asks ---------------------------------------------------------------------------------
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        from verdigris.languages.python.mutation import mutate
-
-        return mutate(_texts(before), _texts(after))
+        return mutation.mutate(_texts(before), _texts(after))
 
     def other_inputs(
         self,
         path: str,  # noqa: ARG002
         data: bytes,
-        lot: Lot,
+        lot: Chance,
         tried: Collection[int] = (),
     ) -> tuple[Replaced, ...]:
-        from verdigris.languages.python.mutation import replace_inputs
-
-        return replace_inputs(_text(data), lot, tried)
+        return mutation.replace_inputs(_text(data), lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        from verdigris.languages.python.concerns import concerns
-
         paths = [path for path in change.after if path.endswith(_MODULES)]
         before, after = _texts(change.before), _texts(change.after)
-        return concerns(
+        return concerns.concerns(
             {path: before.get(path) for path in paths},
             {path: after.get(path) for path in paths},
             _texts(change.tests),
@@ -235,55 +211,50 @@ there is."""
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.python.validation.vacuity import find_empty_assertions
+        return vacuity.find_empty_assertions(test)
 
-        return find_empty_assertions(test)
+    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
+        return module_delta.compare_modules(before, after)
 
-    def declare_missing(self, before: bytes, other: bytes) -> bytes | None:
-        from verdigris.languages.python.stubs.other_side import declare_missing
+    def module_words(self, text: str) -> ModuleWords | None:
+        return module_delta.module_words(text)
 
+    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
+        return module_delta.name_lines(text, lines)
+
+    def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
+        if not old_work:
+            return None  # nothing is compiled, so what was there is never in the way
         try:
-            return declare_missing(_text(before), _text(other)).encode("utf-8", "surrogateescape")
+            return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
         except (SyntaxError, ValueError, RecursionError):
             return None
 
     def asserts(self, test: TestText) -> bool:
-        from verdigris.languages.python.validation.vacuity import asserts_something
-
-        return asserts_something(test)
+        return vacuity.asserts_something(test)
 
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        from verdigris.languages.python.validation.vacuity import assertion_lines
-
-        return assertion_lines(test)
+        return vacuity.assertion_lines(test)
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
-        from verdigris.languages.python.validation.mocks import find_mocked_subjects
-
-        return find_mocked_subjects(test, sources)
+        return mocks.find_mocked_subjects(test, sources)
 
     def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-        from verdigris.languages.python.concerns.metric_faults import find_measured_faults
-
-        return find_measured_faults(path, before, after)
+        return concerns.find_measured_faults(path, before, after)
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        from verdigris.languages.python.validation.vacuity import expected_literals
-
-        return expected_literals(test)
+        return vacuity.expected_literals(test)
 
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...]:
-        from verdigris.languages.python.validation.stub_answers import stub_bodies
-
-        found = stub_bodies(None if before is None else _text(before), _text(after), literals, dice)
+        found = stub_answers.stub_bodies(
+            None if before is None else _text(before), _text(after), literals, dice
+        )
         return tuple(replace(one, path=path) for one in found)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        from verdigris.languages.findings import Parcel
-
-        return [Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
+        return [findings.Parcel(tuple(code), (*code, *data), tuple(code))] if code else []
 
 
 def _text(data: bytes) -> str:

@@ -6,17 +6,16 @@ import ast
 import posixpath
 import re
 import sys
-import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.paths import import_roots
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
 from verdigris.languages.python.concerns.names import imported_from
 from verdigris.languages.python.stubs.origins import Origins, imports
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,13 +29,13 @@ _CODE = (".py", ".pyi", ".pyx")
 
 
 def read_imports(text: str) -> tuple[Imported, ...]:
-    tree = _tree(text)
+    tree = parse_or_none(text)
     return () if tree is None else imports(tree)
 
 
 def decorators(text: str) -> tuple[Imported, ...]:
     """The modules that decorators come from."""
-    tree = _tree(text)
+    tree = parse_or_none(text)
     if tree is None:
         return ()
     origins = Origins.of(tree)
@@ -44,13 +43,6 @@ def decorators(text: str) -> tuple[Imported, ...]:
     bare = (one.func if isinstance(one, ast.Call) else one for one in decorators)
     named = ((one.lineno, origins.origin(one)) for one in bare)
     return tuple(Imported(line, name.rpartition(".")[0]) for line, name in named if "." in name)
-
-
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return parse(text)
-    except SyntaxError:
-        return None
 
 
 def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
@@ -85,11 +77,7 @@ def _at(place: str, files: Importable) -> Iterator[str]:
 
 
 def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    if (tree := parse_or_none(text)) is None:
         return
     folders = _import_folders(files)
     for node in ast.walk(tree):
@@ -144,8 +132,7 @@ def list_affected(
         rank = _rank(test_id, tests, names, modules)
         if rank is not None:
             ranked.append((rank, random.random(), test_id))
-    functions = (i.removesuffix(split_id(i).case) for _, _, i in sorted(ranked))
-    return tuple(dict.fromkeys(functions))
+    return tuple(dict.fromkeys(function_of(test_id) for _, _, test_id in sorted(ranked)))
 
 
 def changed_names(before: str | None, after: str) -> frozenset[str]:
@@ -161,9 +148,7 @@ def changed_names(before: str | None, after: str) -> frozenset[str]:
 
 
 def _definitions(text: str) -> list[tuple[str, str]]:
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
+    if (tree := parse_or_none(text)) is None:
         return []
     found: list[tuple[str, str]] = []
 
@@ -202,7 +187,7 @@ def _rank(
 
 
 def _own_text(text: str, function: str) -> str:
-    """From where the function is defined to the next definition that stands no deeper."""
+    """Returns the text from the function's definition to the next one that stands no deeper."""
     begun = re.search(rf"^([ \t]*)(?:async\s+)?def {re.escape(function)}\b", text, re.MULTILINE)
     if begun is None:
         return ""

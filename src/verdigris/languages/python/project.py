@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import posixpath
 import re
 import shlex
 import tomllib
@@ -25,12 +26,12 @@ from verdigris.languages.conventions import (
 )
 from verdigris.languages.folders import (
     FoundStacks,
-    holding,
+    folders_with,
     holds_suffix,
     is_environment,
     is_usable_glob,
     literal_glob,
-    outermost,
+    outermost_of,
     text_in,
     walk,
 )
@@ -48,7 +49,8 @@ _TEST_FILES = r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py\Z"
 _PARTS = "|".join(map(re.escape, ENVIRONMENT_PARTS))
 
 PLACES = Usual(
-    tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__"), _TEST_FILES),
+    tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__")),
+    test_names=_TEST_FILES,
     runner=anywhere(
         r"conftest\.py",
         r"\.?pytest\.(?:ini|toml)",
@@ -123,10 +125,14 @@ def layout(home: Path) -> Detected:
         name for name in _folders(home) if (home / name / "__init__.py").is_file() and _may_be_source(name)
     ]
     flat = not has_src or (not python_in_src and bool(packages or in_src))
+    config = read_pytest_config(home)
     return Detected(
         flat=flat,
         source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
-        tests=(*_configured_tests(home), *map(literal_glob, _nested_test_folders(home))),
+        tests=(*_configured_tests(home, config), *map(literal_glob, _nested_test_folders(home))),
+        uncollected=tuple(
+            map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
+        ),
         environments=tuple(literal_glob(name) for name in _folders(home) if is_environment(f"{home}/{name}")),
     )
 
@@ -135,8 +141,19 @@ def _may_be_source(name: str) -> bool:
     return classify(f"{name}/x.py", FLAT) is PathClass.SOURCE
 
 
-def _configured_tests(home: Path) -> tuple[str, ...]:
-    config = read_pytest_config(home)
+def _find_uncollected(home: Path, packages: Sequence[str], config: PytestConfig) -> list[str]:
+    """Packages that no testpath leads into: pytest would run a `test_ids.py` there only if it was named.
+
+    A testpath that is a folder of tests has the class of tests already, so it leads into no package.
+    """
+    paths = [posixpath.normpath(path) for path in config.testpaths]
+    if not paths or any(path == "." or set("*?[") & set(path) for path in paths):
+        return []
+    searched = {path.partition("/")[0] for path in paths if not _holds_tests(home, path)}
+    return [name for name in packages if name not in searched]
+
+
+def _configured_tests(home: Path, config: PytestConfig) -> tuple[str, ...]:
     files = [f"**/{glob}" for glob in config.python_files if glob.removesuffix(".py").strip("*")]
     return tuple(
         glob
@@ -191,7 +208,7 @@ FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambd
 
 def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
     """`alone`: no other language is there, so a mark without any code, or code without a mark, counts."""
-    places = ["."] if _MARKS & known[0].files else outermost(holding(known, _PROJECTS))
+    places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
     if not alone:
         places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
     if not places and alone and _has_modules(root):

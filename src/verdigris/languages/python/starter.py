@@ -81,7 +81,7 @@ def _has_pytest(found: FoundPython) -> bool:
 
 
 def _ruff(root: Path, found: FoundPython) -> str | None:
-    """As a command can name it on every machine: from PATH, or in the project's environment."""
+    """Names ruff so that every machine finds it: from PATH, or in the project's environment."""
     if found.how == "project":
         beside = found.path.with_name("ruff")
         return os.path.relpath(beside, root) if os.access(beside, os.X_OK) else None

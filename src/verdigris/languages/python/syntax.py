@@ -7,6 +7,7 @@ import copy
 import re
 import warnings
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
@@ -21,7 +22,20 @@ def parse(text: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(str(error)) from None
+        raise SyntaxError(f"it cannot be read: {type(error).__name__}") from None
+
+
+def parse_or_none(text: str) -> ast.Module | None:
+    try:
+        return parse(text)
+    except SyntaxError:
+        return None
+
+
+def first_line(node: ast.stmt) -> int:
+    """The line of the first decorator, or of the statement itself."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
@@ -50,23 +64,22 @@ def declares_encoding(text: str) -> bool:
 
 
 def _encodings(text: str) -> list[str]:
-    """As the first two lines declare them; Python ends a line at fewer signs than `splitlines` does."""
+    """Reads what the first two lines declare; Python ends a line at fewer signs than `splitlines` does."""
     found = map(_CODING.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
     return [match[1] for match in found if match]
 
 
+@lru_cache(maxsize=16)
 def _outline(text: str) -> str | None:
+    module = parse_or_none(text)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = ast.parse(text.removeprefix("\ufeff"))
-        return ast.dump(_drop_layout(module))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None if module is None else ast.dump(_drop_layout(module))
+    except RecursionError:
         return None
 
 
 def _drop_layout(module: ast.Module) -> ast.Module:
-    """Without docstrings, and without the `u` before a string, which formatters take away."""
+    """Takes out docstrings, and the `u` before a string, which formatters take away."""
     for node in ast.walk(module):
         if isinstance(node, ast.Constant):
             node.kind = None
@@ -101,31 +114,26 @@ class Source:
     def __init__(self, text: str) -> None:
         self.text = text
         self._shift = len(text) - len(text.removeprefix("\ufeff"))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.tree = ast.parse(text[self._shift :])
-        except (ValueError, RecursionError, MemoryError) as error:
-            raise SyntaxError(str(error)) from None
+        self.tree = parse(text)
         self._lines = [(m.start(), m.group()) for m in _LINE.finditer(text, self._shift)]
 
     def segment(self, node: ast.expr | ast.stmt) -> str:
         start, end = self._span(node)
         return self.text[start:end]
 
-    def replaced(self, node: ast.expr | ast.stmt, new: str) -> TextEdit:
+    def replace_node(self, node: ast.expr | ast.stmt, new: str) -> TextEdit:
         return TextEdit(*self._span(node), new)
 
     def before(self, node: ast.stmt, new: str) -> TextEdit:
         """One more statement ahead of this one, in the same block."""
-        start = self._at(*_beginning(node))
+        start = self._at(first_line(node), node.col_offset)
         if hasattr(node, "body") or hasattr(node, "cases"):
             return TextEdit(start, start, f"{new}\n{self._indent(node)}")
         return TextEdit(start, start, f"{new}; ")
 
     def line_above(self, node: ast.stmt, new: str) -> TextEdit:
         """One more line ahead of a statement that begins a line, and of its decorators."""
-        start = self._at(*_beginning(node))
+        start = self._at(first_line(node), node.col_offset)
         return TextEdit(start, start, f"{new}{self.line_end}{self._indent(node)}")
 
     def line_below(self, node: ast.stmt, new: str) -> TextEdit:
@@ -177,9 +185,9 @@ class Source:
         return node.lineno + grown, node.lineno + grown + height
 
     def _indent(self, node: ast.stmt) -> str:
-        line, column = _beginning(node)
+        line = first_line(node)
         start, _ = self._lines[line - 1]
-        return self.text[start : self._at(line, column)]
+        return self.text[start : self._at(line, node.col_offset)]
 
     def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
         start = self._at(node.lineno, node.col_offset)
@@ -189,12 +197,6 @@ class Source:
         """Columns count bytes of UTF-8."""
         start, text = self._lines[line - 1]
         return start + (column if text.isascii() else len(text.encode()[:column].decode()))
-
-
-def _beginning(node: ast.stmt) -> tuple[int, int]:
-    """Line and column, with its decorators."""
-    decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)]), node.col_offset
 
 
 class _Nameless(ast.NodeTransformer):
@@ -225,7 +227,7 @@ class _Statement:
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
-    """By path: first lines of executable statements in `after` that have no counterpart in `before`.
+    """Lists by path the first lines of executable statements in `after` without a counterpart in `before`.
 
     Lines that a diff of the file leaves alone are never new. Of the rest, a statement that stood
     anywhere before has moved, and one of the same shape was renamed. A file that does not parse counts as
@@ -280,10 +282,8 @@ def _leave_unpaired(
 
 
 def _statements(path: str, text: str) -> list[_Statement]:
-    """In the order of the text."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
+    """Lists statements in the order of the text."""
+    if (module := parse_or_none(text)) is None:
         return [_Statement(path, 1, text, text)]
     nodes = [node for node in ast.walk(module) if isinstance(node, ast.stmt) and not _inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))

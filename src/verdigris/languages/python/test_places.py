@@ -11,7 +11,13 @@ from verdigris.languages.assertions import holds, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
-from verdigris.languages.python.syntax import Source, declares_encoding, foreign_encoding, parse
+from verdigris.languages.python.syntax import (
+    Source,
+    declares_encoding,
+    first_line,
+    foreign_encoding,
+    parse_or_none,
+)
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.weakening.losses import marks
@@ -23,10 +29,8 @@ if TYPE_CHECKING:
 
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
-    """Also those that only a project's own settings make tests, where a run has reported them."""
-    try:
-        tree = parse(text)
-    except SyntaxError:
+    """Finds also what only a project's own settings make tests, where a run has reported them."""
+    if (tree := parse_or_none(text)) is None:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
     stack: list[tuple[ast.stmt, str]] = [(node, "") for node in tree.body]
@@ -43,24 +47,18 @@ def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
 
 
 def _written_test(name: str, node: Function) -> WrittenTest:
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return WrittenTest(name, first, node.end_lineno or node.lineno)
+    return WrittenTest(name, first_line(node), node.end_lineno or node.lineno)
 
 
 def stands(text: str, function: str) -> bool:
     """Whether a test of this qualified name is still written in its file."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return False
-    return any(True for _ in _spans(module.body, function.split("::")))
+    module = parse_or_none(text)
+    return module is not None and any(True for _ in _spans(module.body, function.split("::")))
 
 
 def cut_test(text: str, name: str) -> str:
     """The text without this test; as it is where it does not parse."""
-    try:
-        module = ast.parse(text)
-    except (SyntaxError, ValueError):
+    if (module := parse_or_none(text)) is None:
         return text
     lines = text.splitlines(keepends=True)
     for first, last in sorted(_spans(module.body, name.split("::")), reverse=True):
@@ -71,23 +69,17 @@ def cut_test(text: str, name: str) -> str:
 
 def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
     for node in body:
-        if (
-            not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
-            or node.name != names[0]
-        ):
+        if not isinstance(node, Function | ast.ClassDef) or node.name != names[0]:
             continue
         if len(names) > 1 and isinstance(node, ast.ClassDef):
             yield from _spans(node.body, names[1:])
         elif len(names) == 1:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            yield first, node.end_lineno or node.lineno
+            yield first_line(node), node.end_lineno or node.lineno
 
 
 def expressions(text: str, lines: Collection[int]) -> list[str]:
     """Those that begin on the given lines."""
-    try:
-        tree = parse(text)
-    except SyntaxError:
+    if (tree := parse_or_none(text)) is None:
         return []
     return [
         ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr) and node.lineno in lines
@@ -115,7 +107,7 @@ class _FunctionPlace:
 
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
-    """As `Language.with_skip`."""
+    """Marks as `Language.with_skip` does."""
     try:
         source = Source(text)
     except SyntaxError:

@@ -64,7 +64,7 @@ class RustExpectations(Expectations):
         inner = side[-1].children[1:-1]
         return [n for n in inner if n.type != ","] if not any(n.type == ";" for n in inner) else []
 
-    def negated(self, node: Node) -> tuple[ByteEdit, ...] | None:
+    def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         macro, tree = part(node, "macro"), first(parts(node), "token_tree")
         if text_of_node(macro) != "assert" or tree is None:
             return other_word(self.opposite_words, macro)

@@ -65,9 +65,9 @@ def read_declarations(path: str, data: bytes) -> dict[str, Node]:
 def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
     """`crate`: its name in tests outside of it; `module`: where the file stands, for tests inside."""
     root, _ = tree_of(path, _ASSERT.sub(rb"\1(", data))
-    names = _Names(root, crate, module)
+    names = _CratePaths(root, crate, module)
     functions = [node for node in walk(root) if node.type == "function_item"]
-    return merge_wanted(one for function in functions for one in _Reading(function, names).wanted())
+    return merge_wanted(one for function in functions for one in _RustTestUses(function, names).find_wanted())
 
 
 def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
@@ -87,7 +87,7 @@ def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]
         yield alias or steps[-1], steps
 
 
-class _Names:
+class _CratePaths:
     """What the names of a file lead to: paths from the crate's root."""
 
     def __init__(self, root: Node, crate: str, module: Path) -> None:
@@ -127,10 +127,10 @@ class _Names:
         return None
 
 
-class _Reading:
+class _RustTestUses:
     """One function of a test."""
 
-    def __init__(self, function: Node, names: _Names) -> None:
+    def __init__(self, function: Node, names: _CratePaths) -> None:
         self._nodes = list(walk(part(function, "body") or function))
         self._names = names
         self._types: dict[str, str] = {}
@@ -143,7 +143,7 @@ class _Reading:
                 if (made := self._class(value)) is not None:
                     self._made[name] = made
 
-    def wanted(self) -> Iterator[Wanted]:
+    def find_wanted(self) -> Iterator[Wanted]:
         for node in self._nodes:
             match node.type:
                 case "call_expression":
@@ -193,7 +193,10 @@ class _Reading:
         fields = (one for one in parts(part(node, "body")) if one.type == "field_initializer")
         members = tuple(
             Wanted(
-                "", text_of_node(part(one, "field")), "value", type=_lasting(self._type(part(one, "value")))
+                "",
+                text_of_node(part(one, "field")),
+                "value",
+                type=_with_static(self._type(part(one, "value"))),
             )
             for one in fields
         )
@@ -255,7 +258,7 @@ class _Reading:
 
     def _owned_type(self, kind: str) -> str:
         """What a function gives back, where the test compares with something borrowed."""
-        return {"&str": "String"}.get(kind, _lasting(kind))
+        return {"&str": "String"}.get(kind, _with_static(kind))
 
     def _type(self, node: Node | None) -> str:
         if node is None:
@@ -313,8 +316,8 @@ def _of_literal(node: Node) -> str:
             return _LITERALS.get(node.type, "")
 
 
-def _lasting(kind: str) -> str:
-    """As the type of a field or a result: what a literal lends lasts."""
+def _with_static(kind: str) -> str:
+    """Writes the type for a field or a result: what a literal lends lasts."""
     return kind.replace("&", "&'static ")
 
 

@@ -22,10 +22,10 @@ from verdigris.languages.conventions import (
 from verdigris.languages.folders import (
     PACKAGES_DEPTH,
     FoundStacks,
-    holding,
+    folders_with,
     is_usable_glob,
     literal_glob,
-    outermost,
+    outermost_of,
     text_in,
     walk,
 )
@@ -89,7 +89,7 @@ def _programs(tables: Any) -> list[Any] | None:
 
 def find_stacks(known: Sequence[Folder]) -> FoundStacks:
     """A workspace is one stack at its root: cargo builds and tests it as one."""
-    places = outermost(holding(known, ["Cargo.toml"]))
+    places = outermost_of(folders_with(known, ["Cargo.toml"]))
     return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.grammar.trees import part
 from verdigris.languages.rust.missing_names import find_wanted, read_declarations
-from verdigris.languages.stubs import UNTOLD, Stub, Wanted
+from verdigris.languages.stubs import UNTOLD, Stub, Wanted, data_of, untold_notes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.languages.stubs import Files, Signature
+    from verdigris.languages.stubs import Signature, WorktreeFiles
 
 _NAME = re.compile(r"^name\s*=\s*\"([^\"]+)\"", re.MULTILINE)
 _TESTS = re.compile(r"^#\[cfg\(test\)\]", re.MULTILINE)
@@ -22,12 +22,12 @@ _EITHER = re.compile(r"Result<(.+), ([^,]+)>")
 _TODO = f'todo!("{MARK}")'
 
 
-def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     home = _home(path, files)
     if home is None:
         return ()
     crate = _Crate(home, files)
-    wanted = find_wanted(path, _data(path, files), crate.name, crate.module(path))
+    wanted = find_wanted(path, data_of(path, files), crate.name, crate.module(path))
     by_module: dict[tuple[str, ...], list[Wanted]] = {}
     for one in wanted:
         by_module.setdefault(tuple(filter(None, one.module.split("::"))), []).append(one)
@@ -36,7 +36,7 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     return crate.stubs()
 
 
-def _home(path: str, files: Files) -> str | None:
+def _home(path: str, files: WorktreeFiles) -> str | None:
     folder = posixpath.dirname(path)
     while posixpath.join(folder, "Cargo.toml") not in files.paths:
         if not folder:
@@ -46,7 +46,7 @@ def _home(path: str, files: Files) -> str | None:
 
 
 class _Crate:
-    def __init__(self, home: str, files: Files) -> None:
+    def __init__(self, home: str, files: WorktreeFiles) -> None:
         self._files = files
         self._source = posixpath.join(home, "src")
         named = _NAME.search(files.text(posixpath.join(home, "Cargo.toml")))
@@ -73,7 +73,7 @@ class _Crate:
         above = self._file(module[:-1])
         if above is None:
             return None
-        known = read_declarations(above[0], _data(above[0], self._files))
+        known = read_declarations(above[0], data_of(above[0], self._files))
         if module[-1] in known and part(known[module[-1]], "body") is not None:
             return None
         return f"{at}.rs", True
@@ -83,12 +83,12 @@ class _Crate:
         if found is None or not self._files.is_source(found[0]):
             return
         at, new = found
-        known = read_declarations(at, _data(at, self._files))
+        known = read_declarations(at, data_of(at, self._files))
         texts = [text for one in wanted for text in _texts(one, set(known))]
         if not texts and not new:
             return
         self._texts.setdefault(at, []).extend(texts)
-        self._notes.setdefault(at, []).extend(note for one in wanted for note in _notes(one, set(known)))
+        self._notes.setdefault(at, []).extend(note for one in wanted for note in untold_notes(one, known))
         if new and module:
             self._declare(module)
 
@@ -98,7 +98,7 @@ class _Crate:
             return
         at, new = above
         line = f"pub mod {module[-1]};\n"
-        if module[-1] not in read_declarations(at, _data(at, self._files)) and line not in self._texts.get(
+        if module[-1] not in read_declarations(at, data_of(at, self._files)) and line not in self._texts.get(
             at, []
         ):
             self._texts.setdefault(at, []).insert(0, line)
@@ -112,13 +112,10 @@ class _Crate:
                 "\n".join(texts),
                 self._whole(at, texts),
                 at not in self._files.paths,
-                tuple(self._notes_at(at)),
+                tuple(self._notes.get(at, [])),
             )
             for at, texts in self._texts.items()
         )
-
-    def _notes_at(self, at: str) -> list[str]:
-        return self._notes.get(at, [])
 
     def _whole(self, at: str, texts: list[str]) -> str:
         """The file with the stubs after what it holds, and before its tests."""
@@ -183,18 +180,3 @@ def _result(one: Wanted) -> str:
     good = next((held for held, _ in both if held != "()"), "()")
     bad = next((held for _, held in both if held != "String"), "String")
     return f"Result<{good}, {bad}>"
-
-
-def _notes(one: Wanted, known: set[str]) -> Iterator[str]:
-    for each in (one, *one.members):
-        if each.kind != "function" or each.name in known or f"{one.name}.{each.name}" in known:
-            continue
-        found = each.signature
-        if unknown := [parameter.name for parameter in found.parameters if not parameter.type]:
-            yield f"the type of {', '.join(unknown)} in {each.name}"
-        if UNTOLD in found.result and not each.of_type:
-            yield f"what {each.name} returns"
-
-
-def _data(path: str, files: Files) -> bytes:
-    return files.text(path).encode("utf-8", "surrogateescape")

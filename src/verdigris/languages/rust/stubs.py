@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.languages import STUB_MARK as MARK
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.grammar.stubs import (
     DeclarationItem,
+    Forms,
     StubContext,
     faulty,
     find_unmarked,
     gather_items,
     head_form,
     inside,
+    names_in_use,
     within,
 )
 from verdigris.languages.grammar.trees import first, line_of, part, parts, shape, text_of_node, walk
@@ -48,21 +51,32 @@ _PLAIN = frozenset(
 _SUCCESSORS = frozenset({"impl_item", "trait_item", "mod_item", "struct_item", "enum_item"})
 _FELT = frozenset({"Drop", "Deref", "DerefMut"})
 """Traits whose methods run although nobody calls them."""
-_NAMES = frozenset({"identifier", "type_identifier"})
 
 
-class RustForms:
+_RAISES = f'{{ unimplemented!("{MARK}") }}'
+_HOLDING = frozenset({"impl_item", "trait_item", "mod_item"})
+_VALUES = frozenset({"const_item", "static_item"})
+_ZEROS = {
+    "integer_literal": "0",
+    "float_literal": "0.0",
+    "string_literal": '""',
+    "boolean_literal": "false",
+    "char_literal": "' '",
+}
+
+
+class RustForms(Forms):
+    is_compiled = True
+
     def items(self, scope: Node) -> list[DeclarationItem]:
         return gather_items(scope, "attribute_item", _item)
 
-    def known(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
+    def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
-        bound = {name for item in items for name in item.names}
         declared = {text_of_node(node.child_by_field_name("name")) for node in walk(root)}
         declared |= {text_of_node(n) for node in walk(root) for n in [part(node, "pattern")] if n is not None}
-        used = {text_of_node(node) for node in walk(root) if node.type in _NAMES}
         types = {name for item in items if item.node.type in _TYPES for name in item.names}
-        return frozenset(bound | (used - declared)), frozenset(types)
+        return names_in_use(root, items, declared), frozenset(types)
 
     def raises(self, node: Node) -> bool:
         return node.type == "macro_invocation" and text_of_node(part(node, "macro")) in _RAISING
@@ -108,13 +122,26 @@ class RustForms:
             case kind if kind in _PLAIN:
                 yield from find_unmarked(item, seen)
             case _:
-                yield StubFinding(item.line, f"{item.called} does work")
+                yield StubFinding(item.line, f"{item.label} does work")
 
     def _impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         trait, kind = (text_of_node(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
         if trait.rpartition("::")[2] in _FELT and kind in seen.types:
             yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
         yield from within(self, item, None, part(item.node, "body"), inside(seen, item, existing=False))
+
+    def members(self, item: DeclarationItem) -> Node | None:
+        return part(item.node, "body") if item.node.type in _HOLDING else None
+
+    def head(self, item: DeclarationItem) -> str:
+        return " ".join([*(shape(one) for one in item.before), head_form(item.node, "body", "value")])
+
+    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
+        node, body, value = item.node, part(item.node, "body"), part(item.node, "value")
+        if node.type == "function_item" and body is not None:
+            yield body, _RAISES
+        elif node.type in _VALUES and value is not None and value.type in _ZEROS:
+            yield value, _ZEROS[value.type]
 
 
 def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
@@ -140,7 +167,7 @@ def _visible(item: DeclarationItem) -> str:
 
 
 def _bare(item: DeclarationItem) -> str:
-    """Without visibility: what is made public is not changed by it."""
+    """Takes off the visibility: what is made public is not changed by it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
     return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.rust.tokens import (
+from verdigris.languages.rust.text import (
     _CLOSE,
     _OPEN,
     RustToken,
@@ -134,7 +134,7 @@ def _blank_regions(data: bytes, regions: Sequence[Region]) -> bytes:
 
 
 def _regions(data: bytes) -> list[Region] | None:
-    """In order, none within another; None where the text cannot be read."""
+    """Lists regions in order, none within another; None where the text cannot be read."""
     if b"test" not in data and b"bench" not in data and b"quickcheck" not in data:
         return []
     try:

@@ -43,12 +43,12 @@ class RustSuite(GrammarSuite):
     leaves: frozenset[str] = frozenset({"return_expression", "break_expression", "continue_expression"})
     functions_of: frozenset[str] = frozenset({"closure_expression", "function_item", "async_block"})
 
-    def named(self, node: Node) -> tuple[str, Node] | None:
+    def named_function(self, node: Node) -> tuple[str, Node] | None:
         if node.type == "function_item" and not _is_test(attributes_of(node)):
             return text_of_node(part(node, "name")), node
         return None
 
-    def bound(self, node: Node, at: At) -> At:
+    def bind_names(self, node: Node, at: At) -> At:
         name = part(node, "pattern") if node.type == "let_declaration" else None
         if name is None:
             return at
@@ -58,18 +58,14 @@ class RustSuite(GrammarSuite):
         fixed = name.type == "identifier" and value is not None and not changing and not closure
         for one in walk(name):
             if one.type == "identifier":
-                at = at.binding(text_of_node(one), spell(value, at.names) if fixed else None)
+                at = at.with_binding(text_of_node(one), spell(value, at.names) if fixed else None)
         return at
 
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "mod_item":
-                inner = (
-                    f"{at.scope}::{text_of_node(part(node, 'name'))}"
-                    if at.scope
-                    else text_of_node(part(node, "name"))
-                )
-                self.within(part(node, "body"), replace(at, scope=inner))
+                inner = filter(None, (at.scope, text_of_node(part(node, "name"))))
+                self.within(part(node, "body"), replace(at, scope="::".join(inner)))
             case "function_item":
                 self._function(node, at)
             case "macro_definition" | "attribute_item" | "use_declaration":
@@ -79,20 +75,16 @@ class RustSuite(GrammarSuite):
             case "block":
                 self.block(node, at)
             case "if_expression":
-                self._branch(node, at)
+                self.branch(node, at)
             case "match_arm":
                 pattern = on_one_line(part(node, "pattern"))
-                self._one(part(node, "value"), at.under(f"match {pattern}"))
+                self.visit_part(part(node, "value"), at.under(f"match {pattern}"))
             case "for_expression" | "while_expression":
                 self._loop(node, at)
             case "call_expression":
                 self._call(node, at)
             case _:
                 self.within(node, at)
-
-    def _one(self, node: Node | None, at: At) -> None:
-        if node is not None:
-            self.visit(node, at)
 
     def _function(self, node: Node, at: At) -> None:
         attributes = attributes_of(node)
@@ -105,8 +97,8 @@ class RustSuite(GrammarSuite):
         for attribute in attributes:
             self._attribute(attribute, inner)
         for parameter in self.parameters(node):
-            inner = inner.binding(parameter, None)
-        self._one(part(node, "body"), inner)
+            inner = inner.with_binding(parameter, None)
+        self.visit_part(part(node, "body"), inner)
 
     def _attribute(self, attribute: Node, at: At) -> None:
         name, text = attribute_name(attribute), on_one_line(attribute)
@@ -120,11 +112,6 @@ class RustSuite(GrammarSuite):
             self.mark("skipped", attribute, text, at.scope)
         elif name in _ROWS and tree is not None:
             self.rows([tree], at)
-
-    def _branch(self, node: Node, at: At) -> None:
-        condition = on_one_line(part(node, "condition"))
-        self._one(part(node, "consequence"), at.under(f"if {condition}"))
-        self._one(part(node, "alternative"), at.under(f"else {condition}"))
 
     def _loop(self, node: Node, at: At) -> None:
         table = part(node, "value")
@@ -143,8 +130,8 @@ class RustSuite(GrammarSuite):
             at = at.under(f"for {head}")
         for one in walk(part(node, "pattern") or node) if part(node, "pattern") else ():
             if one.type == "identifier":
-                at = at.binding(text_of_node(one), None)
-        self._one(part(node, "body"), at)
+                at = at.with_binding(text_of_node(one), None)
+        self.visit_part(part(node, "body"), at)
 
     def _call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
@@ -152,7 +139,7 @@ class RustSuite(GrammarSuite):
         if name in {"unwrap_err", "expect_err"}:
             held = spell(part(function, "value"), at.names)
             self.fact(node, Check("fails", 3, held), at)
-        if function is not None and function.type == "identifier" and self.called(name, arguments, at):
+        if function is not None and function.type == "identifier" and self.call_helper(name, arguments, at):
             return
         self.within(node, at)
 

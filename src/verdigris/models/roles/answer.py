@@ -100,7 +100,7 @@ def _text(description: str) -> dict[str, Any]:
 
 
 def _closed_object(properties: dict[str, Any]) -> dict[str, Any]:
-    """As strict servers want it: every key required, no other key."""
+    """Closes an object as strict servers want it: every key required, no other key."""
     return {
         "type": "object",
         "properties": properties,
@@ -193,7 +193,7 @@ def read_answer(text: str, *, finish: str = "") -> RoleAnswer | RefusedAnswer:
     found = repair_json(bare)
     if found is not None:
         return _convert(repair_shape(found))
-    if prose := _around(bare):
+    if prose := _find_prose(bare):
         return RefusedAnswer((prose,))
     try:
         found = json.loads(bare, object_pairs_hook=_once, parse_constant=_no_constant)
@@ -212,13 +212,13 @@ def find_test_bug(text: str, answer: RoleAnswer | RefusedAnswer) -> str:
 
 
 def strip_wrapping(text: str) -> str:
-    """Without thoughts that the server left in, and without a fence around everything."""
+    """Takes out thoughts that the server left in, and a fence around everything."""
     rest = _THOUGHT.sub("", text.removeprefix("\ufeff"), count=1).strip()
     fence = _FENCE.match(rest)
     return (fence[2] if fence else rest).strip()
 
 
-def _around(text: str) -> str:
+def _find_prose(text: str) -> str:
     start = text.find("{")
     if start < 0:
         return f"The answer holds no JSON object, but text that begins {_quote(text)}: {_ONLY}."

@@ -9,15 +9,15 @@ from verdigris.core.value import field, value
 from verdigris.models.roles import find_team
 from verdigris.models.roles.answer import Pin, RefusedAnswer, RoleAnswer, Say
 from verdigris.models.roles.edit_faults import (
-    _find_nested,
-    _paths_of,
-    _shape_fault,
-    _tree_fault,
+    find_nested,
     may_hold_tests,
     ownership_fault,
     path_fault,
+    paths_of,
     plain,
     rule_fault,
+    shape_fault,
+    tree_fault,
 )
 
 if TYPE_CHECKING:
@@ -78,10 +78,10 @@ def check(
         return _check_stop(answer, role)
     tree = material.tree
     reasons = [
-        *_wording(answer, role),
-        *_amounts(answer),
-        *_edits(answer, role, material, tree),
-        *_stating(answer, role, returned=returned),
+        *_wording_faults(answer, role),
+        *_amount_faults(answer),
+        *_edit_faults(answer, role, material, tree),
+        *_statement_faults(answer, role, returned=returned),
     ]
     unseen = (
         tuple(dict.fromkeys(p for p in _replaced_files(answer, tree) if p not in known))
@@ -128,7 +128,7 @@ def _check_stop(answer: RoleAnswer, role: Role) -> RoleStop | RefusedAnswer:
 
 def _check_judgement(answer: RoleAnswer, role: Role, material: Material) -> RoleStop | RefusedAnswer:
     """A verdict on what others wrote, with findings and perhaps tests to hold out; it edits nothing."""
-    faults = tuple(_edits(answer, role, material, material.tree)) if answer.edits else ()
+    faults = tuple(_edit_faults(answer, role, material, material.tree)) if answer.edits else ()
     if faults and answer.verdict is Say.EDIT:
         return RefusedAnswer(faults)
     if answer.verdict not in role.stops:
@@ -155,7 +155,7 @@ def _finding_fault(finding: str, material: Material) -> str | None:
     return None
 
 
-def _wording(answer: RoleAnswer, role: Role) -> Iterator[str]:
+def _wording_faults(answer: RoleAnswer, role: Role) -> Iterator[str]:
     if not _subject(answer, role):
         yield "`subject` is empty: say in one line what the commit does."
     if not answer.rationale.strip():
@@ -165,7 +165,7 @@ def _wording(answer: RoleAnswer, role: Role) -> Iterator[str]:
         yield "A line of the wording begins with `TDD-…:`: the machine alone writes those."
 
 
-def _stating(answer: RoleAnswer, role: Role, *, returned: bool) -> Iterator[str]:
+def _statement_faults(answer: RoleAnswer, role: Role, *, returned: bool) -> Iterator[str]:
     """What a role has to state with its edits; a test that came back was stated before."""
     if "pin" in role.parts and not (returned and answer.pin is None):
         pin = answer.pin or Pin()
@@ -177,7 +177,7 @@ def _stating(answer: RoleAnswer, role: Role, *, returned: bool) -> Iterator[str]
         yield f"`improvement` is empty: name in a line what gets better, or {role.instead}."
 
 
-def _amounts(answer: RoleAnswer) -> Iterator[str]:
+def _amount_faults(answer: RoleAnswer) -> Iterator[str]:
     size = sum(len(edit.content or "") for edit in answer.edits)
     if not answer.edits:
         yield "The verdict is edit, and `edits` is empty."
@@ -187,11 +187,11 @@ def _amounts(answer: RoleAnswer) -> Iterator[str]:
         yield f"The contents are {size} characters, at most {MOST_CHARACTERS} in a step: take a smaller one."
 
 
-def _edits(answer: RoleAnswer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
+def _edit_faults(answer: RoleAnswer, role: Role, material: Material, tree: Tree) -> Iterator[str]:
     touched: set[str] = set()
     brief = find_team(role.driver).brief
     for edit in answer.edits:
-        for path in _paths_of(edit):
+        for path in paths_of(edit):
             fault = path_fault(path) or ownership_fault(path, material, brief)
             if fault is None and path in touched:
                 fault = "it is named by more than one edit"
@@ -200,16 +200,16 @@ def _edits(answer: RoleAnswer, role: Role, material: Material, tree: Tree) -> It
                 yield f"{_quote(path)}: {fault}."
                 break
         else:
-            fault = _shape_fault(edit) or _tree_fault(edit, tree) or rule_fault(edit, role, material, tree)
+            fault = shape_fault(edit) or tree_fault(edit, tree) or rule_fault(edit, role, material, tree)
             if fault:
                 yield f"{plain(edit.path)}: {fault}."
-    yield from _find_nested(answer)
+    yield from find_nested(answer)
     if role.judge == "red" and answer.edits and not _has_test(answer, material):
         yield f"No test file is among the edits: the {role}'s step is a failing test."
 
 
 def _has_test(answer: RoleAnswer, material: Material) -> bool:
-    return any(may_hold_tests(path, material) for edit in answer.edits for path in _paths_of(edit))
+    return any(may_hold_tests(path, material) for edit in answer.edits for path in paths_of(edit))
 
 
 def _replaced_files(answer: RoleAnswer, tree: Tree) -> Iterator[str]:
@@ -220,7 +220,7 @@ def _replaced_files(answer: RoleAnswer, tree: Tree) -> Iterator[str]:
 
 
 def _changes(answer: RoleAnswer, tree: Tree) -> dict[str, bytes | None]:
-    """Without edits that leave a file as it is."""
+    """Leaves out edits that leave a file as it is."""
     changes: dict[str, bytes | None] = {}
     for edit in answer.edits:
         path, old = plain(edit.path), tree.get(plain(edit.path))
@@ -237,7 +237,7 @@ def _changes(answer: RoleAnswer, tree: Tree) -> dict[str, bytes | None]:
 
 
 def _as_before(content: str, old: str | None) -> str:
-    """With the line ends that the file had, and one at the end: models are careless with both."""
+    """Gives the text the line ends that the file had, and one at the end: models are careless with both."""
     content = content.replace("\r\n", "\n")
     if content and not content.endswith("\n") and (not old or old.endswith("\n")):
         content += "\n"
@@ -247,7 +247,7 @@ def _as_before(content: str, old: str | None) -> str:
 
 
 def _subject(answer: RoleAnswer, role: Role) -> str:
-    """Without a type, where it begins with one of the driver's."""
+    """Takes off the type, where the subject begins with one of the driver's."""
     types = "|".join(find_team(role.driver).commit_types)
     typed = re.compile(rf"(?:{types})(?:\([^)]*\))?!?:\s*", re.IGNORECASE)
     subject = _flat(answer.subject)

@@ -102,7 +102,7 @@ class Material:
         return self.open(self.files)
 
     def open(self, tree: Tree) -> Tree:
-        """Without what nobody may see."""
+        """Leaves out what nobody may see."""
         return {path: text for path, text in tree.items() if not self.is_closed(path)}
 
     def is_closed(self, path: str) -> bool:
@@ -113,7 +113,7 @@ class Material:
 
 
 def shrunk(material: Material, factor: float = 0.6) -> Material:
-    """For the next try after a server found a prompt too long; UserError where nothing is left to cut."""
+    """Shrinks it after a server found a prompt too long; UserError where nothing is left to cut."""
     smaller = int(material.budget * factor)
     if smaller < FLOOR:
         raise UserError(
@@ -125,13 +125,13 @@ def shrunk(material: Material, factor: float = 0.6) -> Material:
 
 
 def read_imports(path: str, text: str, files: frozenset[str]) -> tuple[str, ...]:
-    """In the order of the text, without the file itself; what is no file of the project is left out."""
+    """Lists imports in the order of the text: files of the project, without the file itself."""
     language = language_for(path)
     found = () if language is None else language.imported_files(path, text, files)
     return tuple(dict.fromkeys(name for name in found if name != path))
 
 
-def by_weight(tree: Tree, classify: Callable[[str], PathClass], named: Iterable[str] = ()) -> tuple[str, ...]:
+def by_weight(tree: Tree, classify: Callable[[str], PathClass], named: Iterable[str]) -> tuple[str, ...]:
     """Texts worth telling: those named, what the tests import, the tests, then the rest from near to far."""
     first = [path for path in named if path in tree]
     tests = sorted(path for path in tree if classify(path) is PathClass.TEST)

@@ -22,7 +22,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def plain(path: str) -> str:
-    """Without a leading `./`, which is harmless."""
+    """Takes off a leading `./`, which is harmless."""
     while path.startswith("./"):
         path = path[2:].lstrip("/")
     return path
@@ -48,7 +48,7 @@ def path_fault(path: str) -> str | None:
     return "it is too long" if len(path) > _LONGEST else None
 
 
-def ownership_fault(path: str, material: Material, brief: str = "kata") -> str | None:
+def ownership_fault(path: str, material: Material, brief: str) -> str | None:
     """Why it is not any role's to write. `brief`: what the file that says what is to be built is called."""
     if path in material.own:
         return None
@@ -69,7 +69,7 @@ def rule_fault(edit: RoleEdit, role: Role, material: Material, tree: Tree) -> st
     classes = frozenset(map(material.classify, paths))
     if PathClass.SPEC in classes:
         return "it is specification, and no role changes it"
-    if role.only_own and not material.own.issuperset(_paths_of(edit)):
+    if role.only_own and not material.own.issuperset(paths_of(edit)):
         return f"the {role} writes {', '.join(sorted(material.own)) or 'nothing'} alone"
     found = (object_to(edit, tree) for cls, object_to in role.objections if cls in classes)
     return next(filter(None, found), None)
@@ -80,18 +80,18 @@ def may_hold_tests(path: str, material: Material) -> bool:
     return material.classify(path) is PathClass.TEST or has_tests_in_source(path)
 
 
-def _find_nested(answer: RoleAnswer) -> Iterator[str]:
+def find_nested(answer: RoleAnswer) -> Iterator[str]:
     written = [plain(edit.to or edit.path) for edit in answer.edits if edit.action != "delete"]
     for path in written:
         if inner := next((other for other in written if other.startswith(f"{path}/")), None):
             yield f"{path}: another edit makes it a folder ({inner})."
 
 
-def _paths_of(edit: RoleEdit) -> tuple[str, ...]:
+def paths_of(edit: RoleEdit) -> tuple[str, ...]:
     return tuple(plain(path) for path in (edit.path, edit.to) if path is not None)
 
 
-def _shape_fault(edit: RoleEdit) -> str | None:
+def shape_fault(edit: RoleEdit) -> str | None:
     match edit.action:
         case "upsert" if edit.content is None:
             return "`upsert` needs `content`, the file's whole new text"
@@ -115,7 +115,7 @@ def _content_fault(content: str) -> str | None:
     return None
 
 
-def _tree_fault(edit: RoleEdit, tree: Tree) -> str | None:
+def tree_fault(edit: RoleEdit, tree: Tree) -> str | None:
     path = plain(edit.path)
     if edit.action != "upsert" and path not in tree:
         return f"there is no such file to {edit.action}"

@@ -97,7 +97,9 @@ def wrong_red(
     `passing`: the new tests among those that pass; `stubbed`: they came with stubs.
     """
     lines = [
-        _describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)
+        _describe_red(run)
+        for run in tests
+        if run.red not in {None, VALID} and _is_open(run.native_id, withheld)
     ]
     lines += _not_loaded(report, withheld)
     return _join_parts(
@@ -108,11 +110,11 @@ def wrong_red(
     )
 
 
-def spoilt(
+def describe_spoilt(
     tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
 ) -> str:
     """After a tester's edits with a good red, besides which these tests should pass, or be red as well."""
-    names = [run.test_id for run in tests if _open(run.native_id, withheld)]
+    names = [run.test_id for run in tests if _is_open(run.native_id, withheld)]
     lines = [*(f"{name}: does not pass" for name in names), *_not_loaded(report, withheld)]
     return _join_parts(
         "There is a good red, but something else does not pass that should:",
@@ -171,11 +173,11 @@ def not_allowed(reason: str) -> str:
     return _join_parts(f"The edits were not accepted: {reason}", _TAKEN_BACK)
 
 
-def failing(
+def describe_reds(
     tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
 ) -> tuple[str, ...]:
     """The valid reds as the implementor is told them (Task.reds)."""
-    reds = [run for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    reds = [run for run in tests if run.red == VALID and _is_open(run.native_id, withheld)]
     found = []
     for run in reds:
         result = report.result(run.native_id) if report is not None else None
@@ -214,15 +216,17 @@ def describe_failures(
     tests: Sequence[TestRun],
     report: TestReport | None,
     *,
-    withheld: AbstractSet[str] = frozenset(),
-    quote: Quote = _quote_nothing,
+    withheld: AbstractSet[str],
+    quote: Quote,
 ) -> str:
     """What did not pass in a run: which are reds, why others are none, and the failures themselves."""
-    valid = [run.test_id for run in tests if run.red == VALID and _open(run.native_id, withheld)]
+    valid = [run.test_id for run in tests if run.red == VALID and _is_open(run.native_id, withheld)]
     shown = {result.id for result in _one_a_cause(_failing_results(report, withheld))[:_MOST_TESTS]}
     reds = [f"red {test_id}" for test_id in valid if test_id not in shown]
     others = [
-        _describe_red(run) for run in tests if run.red not in {None, VALID} and _open(run.native_id, withheld)
+        _describe_red(run)
+        for run in tests
+        if run.red not in {None, VALID} and _is_open(run.native_id, withheld)
     ]
     told = [*reds, *others, *_not_loaded(report, withheld)]
     more = [f"… and {len(told) - _MOST_RUNS} more"] if len(told) > _MOST_RUNS else []
@@ -279,7 +283,7 @@ def _not_loaded(report: TestReport | None, withheld: AbstractSet[str]) -> list[s
 def _failing_results(report: TestReport | None, withheld: AbstractSet[str]) -> list[TestResult]:
     results = report.results if report is not None else ()
     bad = {Status.FAIL, Status.ERROR}
-    return [result for result in results if result.status in bad and _open(result.native_id, withheld)]
+    return [result for result in results if result.status in bad and _is_open(result.native_id, withheld)]
 
 
 def _details(
@@ -328,12 +332,12 @@ def _result(result: TestResult, quote: Quote = _quote_nothing) -> str:
     return f"{result.id}: {failure.kind}{place}{told}"
 
 
-def _open(native_id: str, withheld: AbstractSet[str]) -> bool:
+def _is_open(native_id: str, withheld: AbstractSet[str]) -> bool:
     return not any(native_id == path or native_id.startswith(f"{path}::") for path in withheld)
 
 
 def _plain(text: str) -> str:
-    """Without addresses of objects: they tell nothing, and make every run's words different."""
+    """Takes out addresses of objects: they tell nothing, and make every run's words different."""
     return _ADDRESS.sub("0x…", text)
 
 

@@ -77,7 +77,7 @@ def tell(material: Material, room: int) -> PromptPart:
     recent = material.history[-MOST_COMMITS:]
     newest = max(material.ages.values(), default=0)
     named = sorted(path for path, age in material.ages.items() if age == newest > 0)
-    listing = _listing(tree, room // 10)
+    listing = _list_tree(tree, room // 10)
     history = f"# Recent commits\n\n{clip(chr(10).join(recent), room // 10)}" if recent else ""
     texts = _ShownTexts(room - estimate(listing) - estimate(history))
     for path in by_weight(tree, material.classify, named):
@@ -90,7 +90,7 @@ def tell(material: Material, room: int) -> PromptPart:
     return PromptPart("\n\n".join(filter(None, parts)), frozenset(texts.complete))
 
 
-def _listing(tree: Tree, room: int) -> str:
+def _list_tree(tree: Tree, room: int) -> str:
     if not tree:
         return "There is no file yet."
     return f"All files ({len(tree)}):\n{clip(chr(10).join(sorted(tree)), room)}"
@@ -113,7 +113,7 @@ class _ShownTexts:
 
 
 def shown_file(path: str, text: str, room: int | None = None) -> str:
-    """With its name; cut, and marked as cut, where it takes more than `room` tokens."""
+    """Shows a file with its name; cut, and marked as cut, where it takes more than `room` tokens."""
     kept = text if room is None else clip(text, room)
     note = (
         "" if kept == text else f" (only the first {kept.count(chr(10))} of {len(text.splitlines())} lines)"
@@ -134,11 +134,11 @@ def clip(text: str, room: int) -> str:
     return f"{''.join(kept)}… (cut here)"
 
 
-def put_fences(text: str, language: str = "") -> str:
-    """Between fences that do not occur in it."""
+def put_fences(text: str) -> str:
+    """Puts a text between fences that do not occur in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
+    return f"{fence}\n{text}{'' if text.endswith(chr(10)) or not text else chr(10)}{fence}"
 
 
 _KATA_PART = 0.4
@@ -186,11 +186,11 @@ def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[As
 
 
 def told_kata(kata: str, budget: int) -> str:
-    """As much of it as a role is shown."""
+    """Returns as much of the kata as a role is shown."""
     return clip(kata.strip(), int(budget * _KATA_PART))
 
 
-def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str] = ()) -> Ask:
+def edit_ask(asked: Ask, plan: str, files: Mapping[str, str], missing: Sequence[str]) -> Ask:
     """The question after a plan; `files`: what it wanted to see, `missing`: why other files are not shown."""
     shown = [shown_file(path, text) for path, text in files.items()]
     return again(asked, plan, "\n\n".join((*shown, *missing, EDIT)) + "\n")

@@ -59,11 +59,11 @@ class ToolResult:
 
 
 def answer(call: ToolCall, material: Material, room: int) -> ToolResult:
-    """In plain words, also where there is nothing to give; at most `room` characters of a file."""
+    """Answers in plain words, also where there is nothing to give; at most `room` characters of a file."""
     known: dict[str, tuple[str, Callable[[str, Material, int], ToolResult]]] = {
         "read_file": ("path", _read_file),
-        "list_files": ("glob", _list_files),
-        "search": ("text", _search),
+        "list_files": ("glob", lambda glob, seen, _: ToolResult(list_files(glob, seen.tree))),
+        "search": ("text", lambda text, seen, _: ToolResult(search(text, seen.tree))),
     }
     if call.name not in known:
         return ToolResult(f"There is no tool {call.name}; there are {', '.join(known)}.")
@@ -114,18 +114,14 @@ def _alike(path: str, tree: Tree) -> str:
     return f"Files of that name: {', '.join(same[:5])}." if same else ""
 
 
-def _list_files(glob: str, material: Material, _: int) -> ToolResult:
-    return ToolResult(list_files(glob, material.tree))
-
-
 def list_files(glob: str, paths: Iterable[str]) -> str:
-    names = _matching(glob, paths)
+    names = _match_paths(glob, paths)
     if isinstance(names, str):
         return names
     return _cap_lines(names, MOST_NAMES) if names else f"No file matches {glob}."
 
 
-def _matching(glob: str, paths: Iterable[str]) -> list[str] | str:
+def _match_paths(glob: str, paths: Iterable[str]) -> list[str] | str:
     """The paths, sorted; a text where the glob is none."""
     try:
         pattern = re.compile(compile_glob(glob))
@@ -134,13 +130,9 @@ def _matching(glob: str, paths: Iterable[str]) -> list[str] | str:
     return sorted(path for path in paths if pattern.fullmatch(path))
 
 
-def _search(text: str, material: Material, _: int) -> ToolResult:
-    return ToolResult(search(text, material.tree))
-
-
 def search(text: str, tree: Tree, *, glob: str = "", regex: bool = False) -> str:
     """Lines with their file and number; `text` is taken literally unless it is a regular expression."""
-    paths = _matching(glob, tree) if glob else sorted(tree)
+    paths = _match_paths(glob, tree) if glob else sorted(tree)
     if isinstance(paths, str):
         return paths
     lines = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from verdigris.runners.reporter.watched_process import Clock
+    from verdigris.runners.reporter.watched_process import WatchedClock
 
 SETTINGS = "VERDIGRIS_GOTEST"
 MARK = "--verdigris-select"
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> None:
     own, asked = _split_arguments(arguments)
     folder = paths.relpath(os.getcwd(), paths.realpath(settings["worktree"]))
     tests = {name: (paths.normpath(paths.join(folder, file)), line) for name, file, line in _declared_tests()}
-    chosen = wanted(tests, asked, folder) if asked else None
+    chosen = choose_tests(tests, asked, folder) if asked else None
     package = _package()
     record = {"package": package, "folder": folder, "tests": tests, "chosen": chosen}
     with open(paths.join(settings["folder"], f"{os.urandom(8).hex()}.go"), "x", encoding="ascii") as file:
@@ -42,13 +42,13 @@ def main(arguments: Sequence[str]) -> None:
         os.truncate(paths.join(settings["worktree"], path), 0)
     if settings["list"] or chosen == []:
         return
-    command = own if chosen is None else _selecting(own, chosen)
+    command = own if chosen is None else _select_tests(own, chosen)
     if settings.get("limit") is None:
         os.execv(command[0], command)  # noqa: S606 - that is what `-exec` asks for
     _watch(own, command, list(tests) if chosen is None else chosen, settings, package)
 
 
-def _selecting(own: Sequence[str], names: Sequence[str]) -> list[str]:
+def _select_tests(own: Sequence[str], names: Sequence[str]) -> list[str]:
     flags = next((i for i, one in enumerate(own[1:], 1) if not one.startswith("-test.")), len(own))
     return [*own[:flags], f"-test.run={pattern(names)}", *own[flags:]]
 
@@ -64,14 +64,14 @@ def _watch(
 
     What that binary said of other tests is void, and they run again.
     """
-    from watched_process import Clock, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
+    from watched_process import WatchedClock, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
 
-    clock = Clock(settings["limit"])
+    clock = WatchedClock(settings["limit"])
     stops: list[dict[str, object]] = []
     left = list(names)
     while True:
-        heard = _Heard(clock)
-        stop = heard.stopping(quit_in_busiest_thread)
+        heard = _PackageOutput(clock)
+        stop = heard.stop_with(quit_in_busiest_thread)
         status = run_watched(command, heard.take, outputs=(1, 2), due=clock.due, stop=stop)
         if heard.stopped is not None:
             told = {"test": heard.stopped, "seconds": clock.seconds, "void": sorted(clock.begun)}
@@ -80,7 +80,7 @@ def _watch(
             clock.restart()
         if heard.stopped is None or not left:
             break
-        command = _selecting([word for word in own if not word.startswith("-test.run=")], left)
+        command = _select_tests([word for word in own if not word.startswith("-test.run=")], left)
     code = os.waitstatus_to_exitcode(status) if heard.stopped is None else 0
     if stops:
         place = paths.join(settings["folder"], f"{os.urandom(8).hex()}.stops")
@@ -99,10 +99,10 @@ def _end_like(code: int, *, failed: bool) -> None:
     sys.exit(code or int(failed))
 
 
-class _Heard:
+class _PackageOutput:
     """What one run of the binary prints: passed on, and read for which tests run."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: WatchedClock) -> None:
         self.clock = clock
         self.rest = b""
         self.stopped: str | None = None
@@ -125,7 +125,7 @@ class _Heard:
             else:
                 self.clock.begin(name)
 
-    def stopping(self, stop: Callable[[int], None]) -> Callable[[int], None]:
+    def stop_with(self, stop: Callable[[int], None]) -> Callable[[int], None]:
         def stop_now(process: int) -> None:
             self.stopped = self.clock.oldest()
             stop(process)
@@ -151,7 +151,7 @@ def pattern(names: Sequence[str]) -> str:
 _ESCAPED = r"\\\1"
 
 
-def wanted(tests: Mapping[str, tuple[str, int]], asked: Sequence[str], folder: str) -> list[str]:
+def choose_tests(tests: Mapping[str, tuple[str, int]], asked: Sequence[str], folder: str) -> list[str]:
     """The names, with subtests, of those asked for that this package holds."""
     found: dict[str, None] = {}
     for one in asked:

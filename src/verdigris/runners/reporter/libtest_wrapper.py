@@ -18,7 +18,7 @@ TYPE_CHECKING = False  # importing typing would cost as much as all the rest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from verdigris.runners.reporter.watched_process import Clock
+    from verdigris.runners.reporter.watched_process import WatchedClock
 
 SETTINGS = "VERDIGRIS_LIBTEST"
 ALONE = "main"
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         os.truncate(paths.join(worktree, path), 0)
     limit = settings.get("limit")
     tests = _list_tests(executable, limit) if _may_hold(base, files, worktree, asked) else []
-    ids = {name: _named(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
+    ids = {name: _test_id(name, base, files, worktree) for name in ([ALONE] if tests is None else tests)}
     chosen = [name for name in ids if not asked or _is_asked(ids[name], asked)]
     place = paths.join(settings["folder"], os.urandom(8).hex())
     head = {
@@ -55,14 +55,14 @@ def main(arguments: Sequence[str]) -> int:
     if settings["list"] or not chosen:
         return 0
     options = [*settings["options"]] if tests is None else [*settings["options"], *_JSON]
-    from watched_process import Clock  # type: ignore[import-not-found]
+    from watched_process import WatchedClock  # type: ignore[import-not-found]
 
-    clock = Clock(limit)
+    clock = WatchedClock(limit)
     stops: dict[str, tuple[float | None, str]] = {}
     while True:
         left = [name for name in chosen if name not in stops]
         names = ["--exact", *left] if tests is not None and len(left) < len(ids) else []
-        heard = _Heard(f"{place}.out", clock, alone=tests is None)
+        heard = _BinaryOutput(f"{place}.out", clock, alone=tests is None)
         status = _run([executable, *options, *names], heard.take, clock.due, heard.stop)
         heard.out.close()
         if heard.stopped is None:
@@ -123,13 +123,13 @@ _TELLING = 3.0
 _MOST = 1 << 20
 
 
-class _Heard:
+class _BinaryOutput:
     """What one run of the binary says: kept, and read for which tests run.
 
     A test that does not end is stopped with its binary. What that said of others is void: they run again.
     """
 
-    def __init__(self, place: str, clock: Clock, *, alone: bool) -> None:
+    def __init__(self, place: str, clock: WatchedClock, *, alone: bool) -> None:
         self.out = open(place, "wb", buffering=0)  # noqa: SIM115 - closed with the run
         self.clock = clock
         self.rest = b""
@@ -174,7 +174,7 @@ def holder(name: str, root: str, files: Iterable[str]) -> str:
     return root
 
 
-def _named(name: str, base: str, files: Sequence[str], worktree: str) -> str:
+def _test_id(name: str, base: str, files: Sequence[str], worktree: str) -> str:
     path = paths.normpath(paths.join(base, holder(name, files[0], files)))
     within = path.startswith(worktree + "/")
     return f"{paths.relpath(path, worktree) if within else path}::{name}"
@@ -187,7 +187,7 @@ def _is_asked(test_id: str, asked: Iterable[str]) -> bool:
 
 def _may_hold(base: str, files: Iterable[str], worktree: str, asked: Sequence[str]) -> bool:
     """Starting a binary to list what nobody asked for would cost more than a short test."""
-    held = [_named("", base, [file], worktree) for file in files]
+    held = [_test_id("", base, [file], worktree) for file in files]
     return not asked or any(
         _is_asked(one, [name.partition(".rs::")[0] + ".rs", name]) for one in held for name in asked
     )

@@ -77,7 +77,7 @@ class Inspector:
                 case {"method": "Debugger.scriptParsed", "params": script}:
                     self._scripts[worker, script["scriptId"]] = script
                 case {"method": "Debugger.paused", "params": {"callFrames": list(frames)}} if frames:
-                    told = self._told(worker, frames[:_MOST_FRAMES])
+                    told = self._describe_frames(worker, frames[:_MOST_FRAMES])
                     if any(_TOOLS not in path for path, _ in told["frames"]):
                         return told
         return {}
@@ -86,7 +86,7 @@ class Inspector:
         self._send("Debugger.enable", worker=worker)
         self._send("Debugger.pause", worker=worker)
 
-    def _told(self, worker: str, frames: list[dict[str, Any]]) -> dict[str, Any]:
+    def _describe_frames(self, worker: str, frames: list[dict[str, Any]]) -> dict[str, Any]:
         places: list[tuple[str, int]] = []
         names = None
         for frame in frames:

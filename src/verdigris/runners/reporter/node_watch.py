@@ -137,14 +137,14 @@ def _descendants(process: int) -> list[int]:
 
 def _busiest(processes: Sequence[int]) -> int | None:
     """The one that works; none where all of them wait."""
-    before = dict(_spent(processes))
+    before = dict(_cpu_ticks(processes))
     time.sleep(_SAMPLE)
-    used = {each: spent - before.get(each, spent) for each, spent in _spent(processes)}
+    used = {each: spent - before.get(each, spent) for each, spent in _cpu_ticks(processes)}
     busiest = max(used, key=used.__getitem__, default=None)
     return busiest if busiest is not None and used[busiest] else None
 
 
-def _spent(processes: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _cpu_ticks(processes: Sequence[int]) -> Iterator[tuple[int, int]]:
     for each in processes:
         try:
             with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as told:

@@ -10,6 +10,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - path
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
 RESIDENT = "VERDIGRIS_RESIDENT"
+_NO_DOCSTRINGS = 2
+"""Then a module cannot say that it is not to be rewritten, and pytest warns of it."""
 
 
 def main() -> None:
@@ -18,7 +20,7 @@ def main() -> None:
         sys.path.insert(0, HERE)
     # Here it is a top-level package, which only an injected one is.
     from verdigris_reporter import channel as channels  # type: ignore[import-not-found]
-    from verdigris_reporter import code_loading, files, tracing
+    from verdigris_reporter import code_loading, files, tracing, uses
 
     del sys.path[0]
     tool = "".join(sys.argv[1:]) or "pytest"
@@ -27,22 +29,23 @@ def main() -> None:
     eager = bool(os.environ.pop(EAGER, ""))
     resident = os.environ.pop(RESIDENT, "")
     known: frozenset[str] = frozenset()
+    new_folders: list[str] = []
     if resident:
         from verdigris_reporter.resident import server  # type: ignore[import-not-found]
 
         eager = True
-        os.environ[CHANNEL], known = server.serve(resident, channel, tool, load)
+        os.environ[CHANNEL], known, new_folders = server.serve(resident, channel, tool, load)
     elif eager:
         load()
     channel.open(os.environ.pop(CHANNEL, ""))
     if not safe_path:
         sys.path.insert(0, os.getcwd())  # noqa: PTH109 - as `-m` puts it, and without pathlib
     sys.path.append(HERE)
-    if eager and _is_shadowed():
+    if eager and any(map(_hides_loaded_module, [sys.path[0] or ".", *new_folders])):
         channel.send("declined")
         sys.exit(1)
     sys.argv[1:] = channel.settings.pop("argv", [])
-    opened = files.Files(channel.settings.get("worktree", ""), channel.send)
+    opened = files.OpenedFiles(channel.settings.get("worktree", ""), channel.send)
     if channel.is_open and "runs" not in channel.settings:
         opened.start()
     fresh = channel.settings.get("fresh", False) or "runs" in channel.settings
@@ -53,7 +56,9 @@ def main() -> None:
         os._exit(lead.Lead(channel, tool, load=load, start=start).lead())
     code_loading.take(channel.settings)
     tracer = tracing.start(channel.settings)
+    uses.begin(channel.settings)  # behind it: whoever sets a tracer from now on is not we
     code = start(channel.send)
+    uses.tell(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
     if "sources" in channel.settings:
@@ -77,25 +82,31 @@ def _load_pytest() -> None:
 
 
 def _load_unittest() -> None:
-    """With the reporter, which loads it; both are not the project's."""
+    """Loads it with the reporter, which needs it; neither is the project's."""
     from verdigris_reporter.cases import run  # type: ignore[import-not-found]  # noqa: F401 - for its loading
 
 
-def _is_shadowed() -> bool:
-    """Whether the project has a module of a name that was loaded before the project was on the path."""
-    names = {name.split(".")[0] for name in os.listdir(sys.path[0] or ".")}  # noqa: PTH208
+def _hides_loaded_module(folder: str) -> bool:
+    """Whether it has a module of a name that was loaded before this folder was on the path."""
+    try:
+        names = {name.split(".")[0] for name in os.listdir(folder)}  # noqa: PTH208
+    except OSError:
+        return False
     mine = {"verdigris_bootstrap", "verdigris_reporter", "__main__", "__pycache__"}
-    return any(_importable(name) for name in names.intersection(sys.modules) - mine)
+    return any(_importable(name, folder) for name in names.intersection(sys.modules) - mine)
 
 
-def _importable(name: str) -> bool:
-    """A file or package here that would have won over the module that is loaded."""
-    path = os.path.join(sys.path[0] or ".", name)  # noqa: PTH118
-    if not os.path.isfile(path + ".py") and not os.path.isfile(os.path.join(path, "__init__.py")):  # noqa: PTH113, PTH118
+def _importable(name: str, folder: str) -> bool:
+    """A file or package there that would have won over the module that is loaded."""
+    from importlib.machinery import all_suffixes
+
+    path = os.path.join(folder, name)  # noqa: PTH118
+    files = [path + end for end in all_suffixes()] + [os.path.join(path, "__init__.py")]  # noqa: PTH118
+    if not any(map(os.path.isfile, files)):
         return False
     origin = getattr(sys.modules[name], "__file__", None)
     return origin is not None and os.path.dirname(os.path.abspath(origin)) not in {  # noqa: PTH100, PTH120
-        os.path.abspath(sys.path[0] or "."),  # noqa: PTH100
+        os.path.abspath(folder),  # noqa: PTH100
         os.path.abspath(path),  # noqa: PTH100
     }
 
@@ -108,6 +119,9 @@ def _pytest(send: object) -> int:
             raise
         send("no-pytest", message=f"{sys.executable}: {error}")
         sys.exit(f"{sys.executable}: No module named pytest")
+    if sys.flags.optimize < _NO_DOCSTRINGS:
+        # Else pytest reads and compiles it anew in each run, before it finds that it must not rewrite it.
+        __import__("verdigris_reporter.plugin")
     try:
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
@@ -130,7 +144,7 @@ def _unittest(_send: object) -> int:
 
 
 def _end(code: int) -> None:
-    """As the interpreter ends, but for taking every module apart: a tenth of a short run."""
+    """Ends as the interpreter does, but takes no module apart: that is a tenth of a short run."""
     import atexit
     import threading
 

@@ -74,7 +74,7 @@ def run_watched(
     return status[0]
 
 
-class Clock:
+class WatchedClock:
     """Which tests run, and since when nothing was heard of each. `TestA/b` is a part of `TestA`."""
 
     def __init__(self, seconds: float | None) -> None:

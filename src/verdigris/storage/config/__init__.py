@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Loaded", "decode", "load", "load_driver", "load_drivers", "load_machine", "render"]
 
 
+_TAKEN_OVER = ("red", "claims", "strikes", "spec", "concerns", "uncovered", "warm", "agents")
+"""Keys at the top that are settings as they are."""
+
+
 @value
 class Loaded:
     settings: Settings
@@ -33,22 +37,26 @@ class Loaded:
 
 def load(root: Path) -> Loaded:
     """Read `tdd.yaml` of a worktree; its stacks' roots must exist below it."""
-    try:
-        data = (root / NAME).read_bytes()
-    except FileNotFoundError:
-        raise NotConfigured(
-            "Verdigris is not set up here: there is no tdd.yaml.", hint="run `tdd init`"
-        ) from None
-    except OSError as error:
-        raise ConfigError(
-            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
-        ) from None
+    data = _read_file(root)
+    if data is None:
+        raise NotConfigured("Verdigris is not set up here: there is no tdd.yaml.", hint="run `tdd init`")
     settings, places = _decode(data)
     for index, stack in enumerate(settings.stacks):
         _check_folder(root, stack, places, f"stacks[{index}].root")
     for index, path in enumerate(settings.sandbox_write):
         _check_written(root, path, places, f"sandbox.write[{index}]")
     return Loaded(settings, hashlib.sha256(data).hexdigest())
+
+
+def _read_file(root: Path) -> bytes | None:
+    """None where there is no file."""
+    try:
+        return (root / NAME).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = f"{NAME}: cannot be read: {error.strerror}"
+        raise ConfigError(what, hint="make it a readable file") from None
 
 
 def decode(data: bytes) -> Loaded:
@@ -70,12 +78,8 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         section_settings(section, found, places)
     settings = Settings(
         stacks=tuple(stack(keys, f"stacks[{index}]", places) for index, keys in enumerate(found.stacks)),
-        red=found.red,
-        claims=found.claims,
-        strikes=found.strikes,
-        spec=tuple(found.spec),
-        oracle_include=tuple(found.oracle.include),
-        oracle_exclude=tuple(found.oracle.exclude),
+        oracle_include=found.oracle.include,
+        oracle_exclude=found.oracle.exclude,
         timeout=found.room.timeout,
         test_timeout=found.room.test_timeout,
         room_env=entries(found.room.env, places),
@@ -83,12 +87,9 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
         room_git=found.room.git,
         room_plugins=plugins(found.room.plugins, places),
         sandbox_write=writable_paths(found.sandbox.write, places),
-        concerns=found.concerns,
         liveness=found.liveness.enabled,
         liveness_seconds=found.liveness.seconds,
-        uncovered=found.uncovered,
-        warm=found.warm,
-        agents=tuple(found.agents),
+        **{key: getattr(found, key) for key in _TAKEN_OVER},
     )
     _check_roots(settings, places)
     return settings, places
@@ -168,20 +169,12 @@ def load_drivers(root: Path) -> tuple[tuple[AnySection, DriverSettings], ...]:
 def _read_document(root: Path) -> tuple[tuple[AnySection, ...], ConfigDocument, Places]:
     from verdigris.storage.config.keys import document, sections_for
 
-    try:
-        data = (root / NAME).read_bytes()
-    except FileNotFoundError:
-        data = b""
-    except OSError as error:
-        raise ConfigError(
-            f"{NAME}: cannot be read: {error.strerror}", hint="make it a readable file"
-        ) from None
-    value, places = parse(data)
+    value, places = parse(_read_file(root) or b"")
     sections = sections_for(value)
     return sections, document(value, sections, places), places
 
 
 def load_machine(root: Path) -> MachineSettings:
-    from verdigris.storage.config.machine import SECTION
+    from verdigris.storage.config.drivers import SECTION
 
     return load_driver(root, SECTION)

@@ -14,7 +14,18 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from verdigris.core.settings import HUMAN, REPLAY, DriverSettings, ModelSettings, Player, Prices, Squash
+from verdigris.core.settings import (
+    HUMAN,
+    REPLAY,
+    ConcernRule,
+    DriverSettings,
+    MachineSettings,
+    ModelSettings,
+    Player,
+    Prices,
+    Squash,
+    UncoveredRule,
+)
 from verdigris.core.value import value
 from verdigris.storage.config.file import wrong
 
@@ -24,10 +35,11 @@ if TYPE_CHECKING:
 
     from verdigris.storage.config.file import Places
 
+
 GROUP = "verdigris.drivers"
 """Entry points of other packages: a driver's name, and the object that is its `DriverSection`."""
 BUILT_IN = {
-    "machine": "verdigris.storage.config.machine",
+    "machine": "verdigris.storage.config.drivers",
     "cycle": "verdigris.drivers.cycle.settings",
     "loop": "verdigris.drivers.loop.settings",
     "code": "verdigris.drivers.code.settings",
@@ -186,9 +198,10 @@ def section_settings(section: DriverSection[Keys, Kind], found: SharedKeys, plac
     return section.settings(getattr(found, section.driver), shared, places)
 
 
-def shared_values(shared: DriverSettings) -> dict[str, Any]:
-    """By field, for a driver's own settings, which have these and more."""
-    return {field.name: getattr(shared, field.name) for field in fields(DriverSettings)}
+def driver_values(said: msgspec.Struct, shared: DriverSettings) -> dict[str, Any]:
+    """Collects by field what all drivers share and what a driver's section says, for its own settings."""
+    values = {field.name: getattr(shared, field.name) for field in fields(DriverSettings)}
+    return values | msgspec.structs.asdict(said)
 
 
 def check_below_root(path: str, at: str, places: Places) -> None:
@@ -244,3 +257,72 @@ def _opaque(name: str) -> bool:
 def _texts(keys: msgspec.Struct, at: str) -> Iterator[tuple[str, str]]:
     said: dict[str, Any] = msgspec.structs.asdict(keys)
     yield from ((f"{at}.{key}", text) for key, text in said.items() if isinstance(text, str))
+
+
+_MACHINE = MachineSettings()
+
+
+class MachineKeys(msgspec.Struct, forbid_unknown_fields=True):
+    kata: str = msgspec.field(default=_MACHINE.kata, name="kata_description")
+    steps: Positive = _MACHINE.steps
+    attempts: Positive = msgspec.field(default=_MACHINE.attempts, name="max_attempts_per_agent")
+    sandbox: bool | None = None
+    refactor_files: Positive = _MACHINE.refactor_files
+    refactor_lines: Positive = _MACHINE.refactor_lines
+    coverage_guard: bool = _MACHINE.coverage_guard
+    share: tuple[str, ...] = ()
+    prompt_tokens: Annotated[int, msgspec.Meta(ge=3000)] = _MACHINE.prompt_tokens
+    uncovered: UncoveredRule = _MACHINE.uncovered
+    expected_literals: ConcernRule = _MACHINE.expected_literals
+    tests_per_step: Positive = _MACHINE.tests_per_step
+    test_seconds: Positive = _MACHINE.test_seconds
+
+
+def machine_settings(said: MachineKeys, shared: DriverSettings, places: Places) -> MachineSettings:
+    human = next((role for role, player in shared.roles.items() if player.human), None)
+    if human is not None and said.sandbox:
+        what = f"the {human} is a person, who works in the tree that they see, not in a private one"
+        raise wrong(places, "machine.sandbox", what, "leave `sandbox` out, or write `sandbox: false`")
+    check_below_root(said.kata, "machine.kata_description", places)
+    for index, path in enumerate(said.share):
+        check_below_root(path, f"machine.share[{index}]", places)
+    sandbox = human is None if said.sandbox is None else said.sandbox
+    return MachineSettings(**{**driver_values(said, shared), "sandbox": sandbox})
+
+
+def _examples() -> Iterator[KeyExample]:
+    usual = _MACHINE
+    for key, example, meaning in (
+        ("kata_description", usual.kata, "what is to be built"),
+        ("steps", usual.steps, "of one `tdd run`; a step is one role's"),
+        ("max_attempts_per_agent", usual.attempts, "of one role at one step"),
+        ("sandbox", usual.sandbox, "work in a private worktree; your branch follows after each step"),
+        ("refactor_files", usual.refactor_files, "that one refactor may touch at most"),
+        ("refactor_lines", usual.refactor_lines, "that it may add and take away at most"),
+        ("coverage_guard", usual.coverage_guard, "refuse a refactor that leaves more lines untested"),
+        ("uncovered", usual.uncovered, "block or record: new source lines that no test runs"),
+        (
+            "expected_literals",
+            usual.expected_literals,
+            "block or record: source that looks up the tests' answers",
+        ),
+        ("tests_per_step", usual.tests_per_step, "new test functions in one tester's step, at most"),
+        ("test_seconds", usual.test_seconds, "that a step's tests may take longer than the suite before"),
+        ("share", '["data"]', "ignored paths that the private worktree needs too"),
+        ("prompt_tokens", usual.prompt_tokens, "that a prompt may hold of kata, files and history"),
+    ):
+        yield KeyExample(key, str(example).lower(), meaning)
+
+
+SECTION = DriverSection(
+    "machine",
+    "The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`",
+    MachineKeys,
+    machine_settings,
+    examples=tuple(_examples()),
+    roles={
+        "tester": '{model: "ollama:qwen3-coder", temperature: 0.4}',
+        "implementor": '{model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY, timeout: 120}',
+        "refactorer": '{model: "qwen3-coder"}',
+    },
+)

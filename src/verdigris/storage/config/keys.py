@@ -56,13 +56,13 @@ _MOVED = {("code", "prices"): ("llm", "prices")}
 
 
 class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
-    preset: str | None = None
-    command: list[str] | str = []
-    everything: list[str] | str = []
+    preset: str = ""
+    command: tuple[str, ...] | str = ()
+    everything: tuple[str, ...] | str = ()
     item: str | None = None
     join: str | None = None
     escape: bool | None = None
-    reports: list[str] = []
+    reports: tuple[str, ...] = ()
     pattern: str | None = None
     path: str | None = None
     source: str | None = None
@@ -76,11 +76,11 @@ class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
     runner: str | None = None
     """The usual one of the language when not given."""
     python: str | None = None
-    test: list[str] = []
-    source: list[str] = []
-    generated: list[str] = []
+    test: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    generated: tuple[str, ...] = ()
     suite: list[str] = []
-    test_command: list[str] | str = []
+    test_command: tuple[str, ...] | str = ()
     test_command_for: dict[Any, Any] = {}
     """Looked at by `configstack`, which knows the place of each entry."""
     junit: JUnitKeys | None = None
@@ -90,8 +90,8 @@ class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class OracleKeys(msgspec.Struct, forbid_unknown_fields=True):
-    include: list[str] = []
-    exclude: list[str] = []
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
 
 class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -114,7 +114,7 @@ class LivenessKeys(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
-    """Without the drivers' sections, which `with_sections` adds."""
+    """The keys that are no driver's; `with_sections` adds the drivers' sections."""
 
     stacks: Annotated[list[StackKeys], msgspec.Meta(min_length=1)] = msgspec.field(
         default_factory=lambda: [StackKeys()]
@@ -122,7 +122,7 @@ class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
     red: RedRule = _DEFAULT.red
     claims: ClaimRule = _DEFAULT.claims
     strikes: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.strikes
-    spec: list[str] = []
+    spec: tuple[str, ...] = ()
     oracle: OracleKeys = msgspec.field(default_factory=OracleKeys)
     room: RoomKeys = msgspec.field(default_factory=RoomKeys)
     sandbox: SandboxKeys = msgspec.field(default_factory=SandboxKeys)
@@ -130,7 +130,7 @@ class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
     concerns: ConcernRule = _DEFAULT.concerns
     uncovered: UncoveredRule = _DEFAULT.uncovered
     warm: bool = _DEFAULT.warm
-    agents: list[str] = []
+    agents: tuple[str, ...] = ()
     roles: RolesKeys = msgspec.field(default_factory=RolesKeys)
     llm: ServedKeys = msgspec.field(default_factory=ServedKeys)
     commit: CommitKeys = msgspec.field(default_factory=CommitKeys)
@@ -157,7 +157,7 @@ _CHOICES = {
 
 def sections_for(value: dict[Any, Any]) -> tuple[AnySection, ...]:
     """The drivers' sections that this document may have."""
-    own = set(ConfigDocument.__struct_fields__)
+    own = set(ConfigDocument.__struct_encode_fields__)
 
     def leave_unknown(sections: Collection[AnySection]) -> bool:
         drivers = {section.driver for section in sections}
@@ -171,20 +171,20 @@ def document(value: dict[Any, Any], sections: Collection[AnySection], places: Pl
     value = _move_old_keys(value)
     whole = with_sections(ConfigDocument, sections)
     roles = role_names(sections)
-    _check_keys(value, whole.__struct_fields__, "", places)
+    _check_keys(value, whole.__struct_encode_fields__, "", places)
     for key, keys in _SECTIONS.items():
-        _check_keys(value.get(key), keys.__struct_fields__, key, places)
+        _check_keys(value.get(key), keys.__struct_encode_fields__, key, places)
     for section in sections:
-        _check_keys(value.get(section.driver), section.keys.__struct_fields__, section.driver, places)
+        _check_keys(value.get(section.driver), section.keys.__struct_encode_fields__, section.driver, places)
     _check_keys(value.get("roles"), roles, "roles", places)
     for role in roles:
         said = _mapping(value.get("roles")).get(role)
-        _check_keys(said, RoleKeys.__struct_fields__, f"roles.{role}", places)
+        _check_keys(said, RoleKeys.__struct_encode_fields__, f"roles.{role}", places)
     stacks = value.get("stacks")
     for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
-        _check_keys(stack, StackKeys.__struct_fields__, f"stacks[{index}]", places)
+        _check_keys(stack, StackKeys.__struct_encode_fields__, f"stacks[{index}]", places)
         junit = _mapping(stack).get("junit")
-        _check_keys(junit, JUnitKeys.__struct_fields__, f"stacks[{index}].junit", places)
+        _check_keys(junit, JUnitKeys.__struct_encode_fields__, f"stacks[{index}].junit", places)
     try:
         return msgspec.convert(value, whole)
     except msgspec.ValidationError as error:

@@ -7,6 +7,8 @@ import shlex
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from verdigris.core.errors import ConfigError, NotARepository
 from verdigris.core.languages import facts_named, known_languages, runners_of, suffixes_of
 from verdigris.core.paths import Detected, Where, compile_glob, where
@@ -20,7 +22,7 @@ from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from verdigris.core.settings import Settings
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _DOCS = "`tdd help configuration` lists every key"
+_TAKEN_OVER = ("test", "source", "generated", "check", "verify", "format")
+"""Keys that are settings of the stack as they are."""
 _NEEDED = "write `{args}` for the runner's own arguments, or `{report}` for a folder that takes JUnit XML"
 _TOLD_BY = ("path", "line", "message")
 """Groups that `junit.build_error` must have."""
@@ -40,16 +44,11 @@ def stack(keys: StackKeys, at: str, places: Places) -> Stack:
         language=_language(keys, at, places),
         runner=_runner(keys, at, places),
         python=_python(keys, at, places),
-        test=tuple(keys.test),
-        source=tuple(keys.source),
-        generated=tuple(keys.generated),
         suite=tuple(_suite(keys, places, f"{at}.suite")),
         test_command=_words(keys.test_command, places, f"{at}.test_command"),
         test_command_for=tuple(_commands(keys.test_command_for, places, f"{at}.test_command_for")),
         junit=_junit(keys, at, places),
-        check=keys.check,
-        verify=keys.verify,
-        format=keys.format,
+        **{key: getattr(keys, key) for key in _TAKEN_OVER},
     )
 
 
@@ -95,7 +94,7 @@ def _suite(keys: StackKeys, places: Places, at: str) -> Iterator[str]:
         yield f"{entry} {mark}" if mark else entry
 
 
-def _words(value: list[str] | str, places: Places, at: str) -> tuple[str, ...]:
+def _words(value: Iterable[str], places: Places, at: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(value) if isinstance(value, str) else value)
     except ValueError as error:
@@ -132,7 +131,7 @@ def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
     is_junit = kind_of(_runner(keys, at, places)).has_templates
     if keys.junit is None:
         if is_junit:
-            raise _unsaid(at, places)
+            raise _missing_key(at, places)
         return None
     here = f"{at}.junit"
     if not is_junit:
@@ -142,27 +141,17 @@ def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
     _check_regex(keys.junit.build_error, _TOLD_BY, places, f"{here}.build_error")
     for index, glob in enumerate(keys.junit.reports):
         check_glob(glob, places, f"{here}.reports[{index}]")
-    found = JUnit(
-        preset=keys.junit.preset or "",
-        command=_words(keys.junit.command, places, f"{here}.command"),
-        everything=_words(keys.junit.everything, places, f"{here}.everything"),
-        item=keys.junit.item,
-        join=keys.junit.join,
-        escape=keys.junit.escape,
-        reports=tuple(keys.junit.reports),
-        pattern=keys.junit.pattern,
-        path=keys.junit.path,
-        source=keys.junit.source,
-        build_error=keys.junit.build_error,
-        errors=keys.junit.errors,
-    )
+    words = {
+        key: _words(getattr(keys.junit, key), places, f"{here}.{key}") for key in ("command", "everything")
+    }
+    found = JUnit(**{**msgspec.structs.asdict(keys.junit), **words})
     if not (found.preset or found.command):
-        raise _unsaid(here, places)
+        raise _missing_key(here, places)
     _check_report(found, here, places)
     return found
 
 
-def _unsaid(at: str, places: Places) -> ConfigError:
+def _missing_key(at: str, places: Places) -> ConfigError:
     from verdigris.runners.junit import PRESETS
 
     what = "`runner: junit` needs to know the tool"

@@ -258,7 +258,7 @@ def _read(text: str) -> dict[Any, Any]:
 
 
 def _within(text: str, section: str, said: str, places: Places) -> str:
-    """As the first key of a section that is there, in the style that it has."""
+    """Writes the first key of a section that is there, in the style that it has."""
     lines = text.splitlines(keepends=True)
     at = places[section] - 1
     name, _, rest = lines[at].partition(":")
@@ -273,7 +273,7 @@ def _within(text: str, section: str, said: str, places: Places) -> str:
 
 
 def _uncomment_key(text: str, section: str, key: str, given: str) -> str:
-    """In the lines that `tdd init` left as comments, else at the file's end."""
+    """Uncomments the line that `tdd init` left, or writes one at the file's end."""
     shown = re.compile(
         rf"^# {section}:(?P<end>\r?\n(?:#.*\r?\n)*?)#   {key}: *(?:[^#\r\n]*?)(?P<why> +#.*)?$", re.MULTILINE
     )

@@ -44,7 +44,7 @@ class LogFiles:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Alone: no other writer, no reader."""
-        with storing(self.control):
+        with storage_errors(self.control):
             os.makedirs(self.control, exist_ok=True)
             lock = self._lock(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX)
         try:
@@ -63,7 +63,7 @@ class LogFiles:
                 os.close(lock)
 
     def _exists(self) -> bool:
-        with storing(self.control):  # a folder that cannot be looked into is not the same as none
+        with storage_errors(self.control):  # a folder that cannot be looked into is not the same as none
             try:
                 os.stat(self.control)
             except FileNotFoundError:
@@ -94,7 +94,7 @@ class LogFiles:
     @contextmanager
     def open_log(self) -> Iterator[int | None]:
         """The log, to be read; None where there is none."""
-        with storing(self.control):
+        with storage_errors(self.control):
             try:
                 fd = os.open(self.path(LOG), os.O_RDONLY)
             except FileNotFoundError:
@@ -115,7 +115,7 @@ class LogFiles:
 
     def head(self, log: int | None) -> LogHead | None:
         """What the head record says of the log; ValueError where it cannot be read."""
-        with storing(self.control):
+        with storage_errors(self.control):
             stored = self._repaired_head(log) or self._bytes(HEAD)
         return None if stored is None else parse(stored)
 
@@ -139,13 +139,13 @@ class LogFiles:
             os.close(fd)
 
     def replace_head(self, head: LogHead) -> None:
-        with storing(self.control), self._undone():
+        with storage_errors(self.control), self._undone():
             self.put(HEAD + ".new", render(head))
             self.rename(HEAD + ".new", HEAD)
 
     def settle_repair(self, log: int | None) -> None:
         """Bring a repair that was killed to its end, or take back what it prepared."""
-        with storing(self.control):
+        with storage_errors(self.control):
             if self._repaired_head(log) is not None:
                 self.rename(REPAIRED_HEAD, HEAD)
             else:
@@ -165,7 +165,7 @@ class LogFiles:
 
         The new head is written out first: a full disk is met before the log is touched.
         """
-        with storing(self.control), self._undone(), self._cut_back(head.size) as fd:
+        with storage_errors(self.control), self._undone(), self._cut_back(head.size) as fd:
             self.put(HEAD + ".new", render(then))
             os.ftruncate(fd, head.size)
             write_all(fd, lines, head.size)
@@ -207,7 +207,7 @@ def write_all(fd: int, data: bytes, offset: int) -> None:
 
 
 @contextmanager
-def storing(control: str) -> Iterator[None]:
+def storage_errors(control: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

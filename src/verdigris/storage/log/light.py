@@ -72,7 +72,7 @@ def loads(text: str) -> Any:
 
 
 def dumps(value: Json) -> str:
-    """As `format.encode` writes it."""
+    """Writes what `lines.encode` writes."""
     if isinstance(value, str):
         return encode_basestring_ascii(value)
     if value is None:
@@ -207,7 +207,7 @@ def _check_last_line(log: int, head: Mapping[str, Any]) -> None:
 def _line(
     head: Mapping[str, Any], kind: str, envelope: Mapping[str, Json], data: Mapping[str, Json]
 ) -> bytes:
-    """In the order of `record.flatten`."""
+    """Writes the fields in the order of `records.flatten`."""
     fields: dict[str, Json] = {
         "seq": head["seq"] + 1,
         "ts": time.time_ns() // 1_000_000,
@@ -235,7 +235,7 @@ def _after(head: Mapping[str, Any], state: str, line: bytes) -> bytes:
 
 
 def _extend(control: str, log: int, size: int, line: bytes, head: bytes) -> None:
-    """As `files.extend`: the new head first, so that a full disk is met before the log is touched."""
+    """Extends as `files.extend`: the new head first, so that a full disk is met before the log is touched."""
     new = control + "/head.new"
     try:
         fd = posix.open(new, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)

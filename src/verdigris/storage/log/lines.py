@@ -35,7 +35,7 @@ class LogLine(NamedTuple):
         return self.offset + len(self.text) + 1
 
 
-def forward(fd: int, start: int, end: int) -> Iterator[LogLine]:
+def lines_forward(fd: int, start: int, end: int) -> Iterator[LogLine]:
     offset, rest = start, b""
     while start < end and (block := os.pread(fd, min(BLOCK, end - start), start)):
         start += len(block)
@@ -47,7 +47,7 @@ def forward(fd: int, start: int, end: int) -> Iterator[LogLine]:
         yield LogLine(offset, rest, whole=False)
 
 
-def backward(fd: int, end: int) -> Iterator[bytes]:
+def lines_backward(fd: int, end: int) -> Iterator[bytes]:
     """The texts from the line that ends at `end` to the first."""
     if end == 0:
         return

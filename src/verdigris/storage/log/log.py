@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Generic
 from verdigris.core.errors import HarnessError
 from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
 from verdigris.core.value import replace, value
-from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storing, write_all
+from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storage_errors, write_all
 from verdigris.storage.log.lines import (
     BLOCK,
     EMPTY,
@@ -20,8 +20,8 @@ from verdigris.storage.log.lines import (
     LogHead,
     LogLine,
     encode,
-    forward,
     head_after,
+    lines_forward,
     read,
     render,
 )
@@ -145,7 +145,7 @@ def repair(
         found = check.run()
         if found.whole:
             return Repaired(found.events, 0, None)
-        with storing(files.control):
+        with storage_errors(files.control):
             kept = _longest_sound(log, check.head, FoldReplay(folding, schema))
             lost = max(found.events, 0 if check.head is None else check.head.seq) - kept.seq
             damaged = None if log is None else _keep(files)
@@ -156,7 +156,7 @@ def repair(
 
 
 def _longest_sound(log: int | None, head: LogHead | None, replay: FoldReplay[S]) -> LogHead:
-    return EMPTY if log is None else longest(forward(log, 0, os.fstat(log).st_size), head, replay)
+    return EMPTY if log is None else longest(lines_forward(log, 0, os.fstat(log).st_size), head, replay)
 
 
 def longest(lines: Iterable[LogLine], head: LogHead | None, replay: FoldReplay[S]) -> LogHead:
@@ -226,7 +226,7 @@ def _write(path: str, log: int | None, kept: LogHead, line: bytes) -> int:
 CHECKPOINT_EVERY = 32
 
 
-def now() -> int:
+def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
@@ -242,7 +242,7 @@ class Log(Generic[S]):
         control: Path,
         folding: Folding[S],
         *,
-        clock: Callable[[], int] = now,
+        clock: Callable[[], int] = now_ms,
         checkpoint_every: int = CHECKPOINT_EVERY,
         schema: Schema = SCHEMA,
     ) -> None:
@@ -299,7 +299,7 @@ class Log(Generic[S]):
 
     def _view(self) -> LogView[S]:
         """The log is folded once: after that, only what others appended makes this read it again."""
-        with self._files.open_log() as log, storing(self._files.control):
+        with self._files.open_log() as log, storage_errors(self._files.control):
             look = self._files.look()
             known = self._known[1] if self._known is not None and self._known[0] == look else None
             found = view(self._files, log, self._folding, self._schema, known)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
 from verdigris.core.value import value
-from verdigris.storage.log.files import storing
+from verdigris.storage.log.files import storage_errors
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import (
     BLOCK,
     EMPTY,
     Link,
     LogHead,
-    backward,
     beyond,
     damage,
     decode,
     follow,
-    forward,
     head_after,
+    lines_backward,
+    lines_forward,
     read,
 )
 
@@ -42,17 +42,17 @@ def records(files: LogFiles, schema: Schema, *, start: int, reverse: bool) -> It
             if not there or log is None:
                 return
             head, _, _ = bounds(files, log)
-        stack.enter_context(storing(files.control))
-        found = _backward(log, head, start) if reverse else _forward(log, head, start)
+        stack.enter_context(storage_errors(files.control))
+        found = _read_backward(log, head, start) if reverse else _read_forward(log, head, start)
         for record in found:
             event = schema.lift(record)
             if event.type != CHECKPOINT:
                 yield event
 
 
-def _forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
+def _read_forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
     offset = _near(log, head, start)
-    lines = forward(log, offset, head.size)
+    lines = lines_forward(log, offset, head.size)
     seq, prev = 0, GENESIS
     if offset:
         first = read(next(lines))
@@ -66,11 +66,11 @@ def _forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
 
 
 def _near(log: int, head: LogHead, start: int) -> int:
-    """Where a line before event `start` begins, not far from it; 0 where none is before it."""
+    """Finds where a line before event `start` begins, not far from it; 0 where none is before it."""
     low, high = 0, head.size
     while high - low > BLOCK:
         middle = (low + high) // 2
-        lines = forward(log, middle, high)
+        lines = lines_forward(log, middle, high)
         next(lines, None)
         line = next(lines, None)
         try:
@@ -84,9 +84,9 @@ def _near(log: int, head: LogHead, start: int) -> int:
     return low
 
 
-def _backward(log: int, head: LogHead, start: int) -> Iterator[Record]:
+def _read_backward(log: int, head: LogHead, start: int) -> Iterator[Record]:
     seq, expected = head.seq, head.hash
-    for text in backward(log, head.size):
+    for text in lines_backward(log, head.size):
         if digest(text) != expected:
             raise damage(seq, "its hash is not the one recorded after it")
         record = unflatten(decode(text))
@@ -122,7 +122,7 @@ def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, t
         raise damage(head.seq, f"it is cut off, {head.size - size} bytes before its end")
     if log is None or size == head.size:
         return head, recorded, ()
-    tail = beyond(forward(log, head.size, size), head)
+    tail = beyond(lines_forward(log, head.size, size), head)
     return head_after(head, tail.batch), recorded, tail.batch
 
 
@@ -148,14 +148,14 @@ def view(
 def _since_checkpoint(log: int, head: LogHead, schema: Schema) -> Iterator[Link]:
     """The links from the last checkpoint to the head; all of them where an older version wrote it."""
     seq, prev = 0, GENESIS
-    lines = forward(log, head.checkpoint, head.size)
+    lines = lines_forward(log, head.checkpoint, head.size)
     if head.checkpoint:
         first = _checkpoint(lines, head)
         if schema.reads_checkpoint(schema.lift(first.record)):
             seq, prev = first.record.seq, first.hash
             yield first
         else:
-            lines = forward(log, 0, head.size)
+            lines = lines_forward(log, 0, head.size)
     for link in follow(lines, seq, prev):
         seq, prev = link.record.seq, link.hash
         yield link

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Generic, Literal
 from verdigris.core.errors import UserError
 from verdigris.core.records import CHECKPOINT, GENESIS, S
 from verdigris.core.value import value
-from verdigris.storage.log.files import storing
-from verdigris.storage.log.lines import EMPTY, Link, LogHead, decode, encode, forward, read
+from verdigris.storage.log.files import storage_errors
+from verdigris.storage.log.lines import EMPTY, Link, LogHead, decode, encode, lines_forward, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -276,8 +276,8 @@ class LogCheck(Generic[S]):
     def run(self) -> Verification:
         scan = self._scan
         if self._log is not None:
-            with storing(self._files.control):
-                self._read(forward(self._log, 0, self._size))
+            with storage_errors(self._files.control):
+                self._read(lines_forward(self._log, 0, self._size))
         self._take(scan.end(scan.seq if self.head is None else self.head.seq))
         if self.head is not None:
             self._compare(self.head)

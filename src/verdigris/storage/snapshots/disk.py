@@ -81,7 +81,7 @@ def look(top: int, path: str) -> FileOnDisk | None:
         return None
 
 
-def blocking(top: int, path: str) -> str | None:
+def find_blocker(top: int, path: str) -> str | None:
     """The file or link that stands where a folder above `path` has to be."""
     try:
         with parent(top, path):

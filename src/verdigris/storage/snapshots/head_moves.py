@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.paths import LINK, Change, Entry
 from verdigris.core.value import field, value
-from verdigris.storage.git import converting, null_split, users_git
+from verdigris.storage.git import null_split, users_git, with_conversion
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, read_plain
 from verdigris.storage.snapshots import trees
@@ -59,14 +59,14 @@ def move_since(repo: Repository, old: Head) -> HeadMove:
     if steps and all(step.made_here for step in steps):
         return HeadMove("commit")
     git = users_git(repo)
-    came = {change.path: change for change in between(git, old.commit, new.commit)}
+    came = {change.path: change for change in changes_between(git, old.commit, new.commit)}
     made = {
         change.path: Entry(change.path, change.new_mode, change.new)
         if change.new_mode and change.new
         else None
         for step in reversed(steps)
         if step.made_here
-        for change in between(git, step.old, step.new)
+        for change in changes_between(git, step.old, step.new)
     }
     paths = clean(repo, git, came.values())
     mixed = {path: entry for path, entry in made.items() if path in paths}
@@ -93,7 +93,7 @@ def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset
     git, now = users_git(repo), head(repo).commit
     if not _exists(git, commit):
         return frozenset()
-    return frozenset(paths).difference(change.path for change in between(git, commit, now))
+    return frozenset(paths).difference(change.path for change in changes_between(git, commit, now))
 
 
 def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_ReflogEntry]:
@@ -128,7 +128,7 @@ def _commit(name: str) -> str | None:
     return name if name.strip("0") else None
 
 
-def between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
+def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
     """What differs between two commits; one that is unborn or gone has no files."""
     if old == new:
         return ()
@@ -177,7 +177,7 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
         clear(repo.private / "moves-index")
         indexed.run("read-tree", "--empty")
         indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
-        with converting(indexed, repo) as asked:
+        with with_conversion(indexed, repo) as asked:
             modified = null_split(asked.run("ls-files", "-z", "--modified", "--deleted"))
     beyond = {path for path in present if _beyond_link(repo, path)}
     return frozenset(gone | present.keys() - set(modified) - beyond)
@@ -194,7 +194,7 @@ class Listing:
     submodules: tuple[str, ...]
 
 
-def listing(repo: Repository, commit: str) -> Listing:
+def list_commit(repo: Repository, commit: str) -> Listing:
     files: list[Entry] = []
     submodules: list[str] = []
     for line in null_split(users_git(repo).run("ls-tree", "-r", "-z", "--full-tree", commit)):
@@ -216,7 +216,7 @@ def checked_out(repo: Repository, entry: Entry) -> bytes:
     """The bytes that a checkout would write; those of the blob where a filter fails."""
     git = users_git(repo)
     if entry.mode != LINK:
-        with converting(git, repo) as asked:
+        with with_conversion(git, repo) as asked:
             filtered = asked.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
         if filtered.code == 0:
             return filtered.stdout

@@ -1,5 +1,8 @@
 """The private index: makes a tree of the worktree, hashing only what changed."""
 
+# Plain calls, and names stay `str`:
+# ruff: noqa: PTH116, PTH123, PTH208
+
 from __future__ import annotations
 
 import json
@@ -9,18 +12,19 @@ import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
+from verdigris.storage import open_calls
 from verdigris.storage.git import null_ended, null_split
-from verdigris.storage.snapshots import mapped
 from verdigris.storage.snapshots.scan import Scan, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     from verdigris.core.paths import PathClass
     from verdigris.storage.git import Git
 
 
+SECOND = 1_000_000_000
 ATTEMPTS = 5
 BULK = 500
 """From so many files on, their objects go into one pack."""
@@ -37,7 +41,7 @@ def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass]) -> str:
     note = index.with_name("tree")
     for _ in range(ATTEMPTS):
         settled = _bring_up_to_date(git, keep, note)
-        known = _read_note(note)
+        known = known_tree(index)
         if settled and known:
             return known
         if settled and (tree := _write_tree(git, index)):
@@ -57,11 +61,11 @@ def clear(index: Path) -> None:
 def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
     """Teach the index what changed, or may have; whether nothing changed meanwhile."""
     private, now = note.parent, _mapped_paths(git, note.parent)
-    before = mapped.read_note(private)
+    before = read_mapped(private)
     settled = _taught(git, keep, note, {*before, *now})
     now |= _mapped_paths(git, private)
     if now or before:
-        mapped.note(private, now)
+        note_mapped(private, now)
     return settled
 
 
@@ -73,7 +77,7 @@ def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Ite
     difference = Scan(git, keep).difference(sorted(suspects.union(doubted)))
     if not difference:
         if looks:
-            save(fresh, young(looks, began))
+            save(fresh, young_entries(looks, began))
         return True
     # In this order, so that a kill never leaves a tree that is older than the index, nor a look at a file
     # whose bytes were not hashed.
@@ -87,13 +91,13 @@ def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Ite
     hashed_from = time.time_ns()
     if taken and not _take(git, taken):
         return False
-    save(fresh, young(looks, hashed_from))
+    save(fresh, young_entries(looks, hashed_from))
     return True
 
 
 def _mapped_paths(git: Git, private: Path) -> set[str]:
-    inodes = mapped.shared_inodes(private)
-    return mapped.among(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
+    inodes = shared_inodes(private)
+    return paths_of_inodes(git.root, null_split(git.run("ls-files", "-z")), inodes) if inodes else set()
 
 
 def _take(git: Git, taken: dict[str, Look]) -> bool:
@@ -150,14 +154,13 @@ def _name_unreadable(root: Path, paths: Iterable[str]) -> None:
             continue
 
 
-def _read_note(note: Path) -> str | None:
+def known_tree(index: Path) -> str | None:
+    """The tree that the index stands for; None while it is not written."""
     try:
-        return note.read_text()
+        return index.with_name("tree").read_text()
     except FileNotFoundError:
         return None
 
-
-SECOND = 1_000_000_000
 
 Look = tuple[int, ...]
 """ctime, mtime, size, inode and mode of a file."""
@@ -187,6 +190,64 @@ def save(file: Path, looks: dict[str, Look]) -> None:
     draft.replace(file)
 
 
-def young(looks: dict[str, Look], now: int) -> dict[str, Look]:
+def young_entries(looks: dict[str, Look], now: int) -> dict[str, Look]:
     """The entries that a write from `now` on could change within the second of their ctime."""
     return {path: seen for path, seen in looks.items() if seen[0] // SECOND >= now // SECOND}
+
+
+_MAPPED = "mapped.json"
+"""Files that an agent's process has mapped. A page that is written through a mapping gets its timestamp once,
+until it is clean again: what is mapped at one look has to be read by the next, whatever it looks like."""
+_PERMISSIONS, _INODE = 1, 4
+
+
+def read_mapped(private: Path) -> list[str]:
+    """What was mapped at the last look."""
+    try:
+        return list(map(str, json.loads((private / _MAPPED).read_bytes())))
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def note_mapped(private: Path, paths: Collection[str]) -> None:
+    file = private / _MAPPED
+    if not paths:
+        file.unlink(missing_ok=True)
+        return
+    draft = file.with_name(f"{_MAPPED}.{os.getpid()}")
+    draft.write_text(json.dumps(sorted(paths)))
+    draft.replace(file)
+
+
+def shared_inodes(private: Path) -> frozenset[int]:
+    """Inodes that are mapped, shared, by a process in another mount namespace; none while no call's lives."""
+    if not open_calls.alive(str(private)):
+        return frozenset()
+    mine = os.stat("/proc/self/ns/mnt").st_ino
+    found: set[int] = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.stat(f"/proc/{pid}/ns/mnt").st_ino != mine:
+                with open(f"/proc/{pid}/maps", "rb") as lines:
+                    found.update(_inodes_in(lines))
+        except OSError:
+            continue
+    return frozenset(found - {0})
+
+
+def paths_of_inodes(root: Path, paths: Iterable[str], inodes: Collection[int]) -> set[str]:
+    return {path for path in paths if _inode(f"{root}/{path}") in inodes}
+
+
+def _inodes_in(lines: Iterable[bytes]) -> Iterable[int]:
+    for line in lines:
+        fields = line.split(maxsplit=_INODE + 1)
+        if fields[_PERMISSIONS].endswith(b"s"):
+            yield int(fields[_INODE])
+
+
+def _inode(path: str) -> int:
+    try:
+        return os.lstat(path).st_ino
+    except OSError:
+        return 0

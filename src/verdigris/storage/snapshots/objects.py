@@ -1,34 +1,49 @@
-"""Reads loose git objects in this process.
+"""Reads and writes loose git objects in this process.
 
 A command reads the store dozens of times, and starting git each time would be most of its work. What is not
-found here (it is packed, lent by another store, lost or damaged) is `Elsewhere`: then git is asked.
+found here (it is packed, lost or damaged) is `Elsewhere`, as is what only git may judge: then git is asked.
 """
-
-# Names stay `str`, and may be any bytes:
-# ruff: noqa: PTH123
 
 from __future__ import annotations
 
 import os
 import zlib
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
+from verdigris.core.errors import StorageError
 from verdigris.core.paths import Change, Entry
+from verdigris.storage.git import program
 from verdigris.storage.log.light import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from subprocess import Popen
+    from types import TracebackType
+
+    from verdigris.storage.git import Git
+
+    Parts = dict[str, tuple[str, str]]
+    """Of a folder, in git's order: mode and name of each."""
+
+# Names stay `str`, and may be any bytes:
+# ruff: noqa: PTH101, PTH103, PTH105, PTH110, PTH123
+
 
 try:
     from _sha1 import sha1  # type: ignore[import-not-found]  # as in log/light.py
 except ImportError:
     from hashlib import sha1
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    Parts = dict[str, tuple[str, str]]
-    """Of a folder, in git's order: mode and name of each."""
-
+LARGE = 1 << 24
+"""Bytes of an object that is left to git."""
 _FOLDER, _MODULE = "040000", "160000"
+_FILES = frozenset(("100644", "100755", "120000"))
+_NOT_A_NAME = frozenset(("", ".", "..", ".git", ".gitmodules"))
+"""Parts of a path, in small letters, that git itself refuses or looks at."""
+_FAST = 1
+_READ_ONLY = 0o444
 _ALGORITHMS = {40: lambda raw: sha1(raw, usedforsecurity=False).hexdigest(), 64: digest}
 """By how long the names are that they give."""
 
@@ -38,10 +53,11 @@ class Elsewhere(Exception):
 
 
 class Objects:
-    """For one question, during which a folder is read once."""
+    """The objects as one question sees them: a folder is read once."""
 
     def __init__(self, git_dir: Path) -> None:
         self._folder = f"{_common(os.fspath(git_dir))}/objects"
+        self._lenders: list[str] | None = None
         self._known: dict[str, Parts] = {}
 
     def tree_of(self, name: str) -> str:
@@ -53,6 +69,9 @@ class Objects:
         if kind != b"tree":
             raise Elsewhere
         return name
+
+    def message_of(self, commit: str) -> bytes:
+        return self._read(commit, b"commit").partition(b"\n\n")[2]
 
     def blob(self, name: str) -> bytes:
         return self._read(name, b"blob")
@@ -100,6 +119,68 @@ class Objects:
                 if _file(was) != _file(now):
                     yield Change(folder + part, *_file(was), *_file(now))
 
+    def write_blob(self, data: bytes) -> str:
+        """In a store whose names are the usual ones; where they may be others, git knows."""
+        if len(data) > LARGE or _has_other_names(self._folder):
+            raise Elsewhere
+        return self._write(b"blob", data, 40)
+
+    def write_tree(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
+        """The tree that is `base`, except that each path has this mode and name, or is absent."""
+        changed = _by_folder(edits)
+        root = changed.pop("")
+        for folder in sorted(changed, key=lambda path: path.count("/"), reverse=True):
+            parts = self._edit_folder(base, folder, changed[folder])
+            name = self._write(b"tree", _render_tree(parts), len(base)) if parts else ""
+            above, _, part = folder.rpartition("/")
+            beside = changed[above] if above else root
+            if part in beside:
+                raise Elsewhere
+            beside[part] = (_FOLDER, name)
+        return self._write(b"tree", _render_tree(self._edit_folder(base, "", root)), len(base))
+
+    def _edit_folder(self, tree: str, folder: str, edits: Mapping[str, tuple[str, str] | None]) -> Parts:
+        """A folder without a name is empty, and goes. Where a file becomes a folder, git has the rules."""
+        parts = dict(self._parts_of(tree, folder))
+        for part, entry in edits.items():
+            old = parts.pop(part, None)
+            if old is not None and (_folder(old) is None) != (entry is None or _folder(entry) is None):
+                raise Elsewhere
+            if entry is not None and entry[1]:
+                parts[part] = entry
+        return parts
+
+    def _parts_of(self, tree: str, folder: str) -> Parts:
+        """What a folder of a tree has: nothing where there is no such folder."""
+        name = tree
+        for part in folder.split("/") if folder else ():
+            entry = self._parts(name).get(part)
+            if entry is None:
+                return {}
+            if entry[0] != _FOLDER:
+                raise Elsewhere
+            name = entry[1]
+        return self._parts(name)
+
+    def _write(self, kind: bytes, data: bytes, length: int) -> str:
+        """Writes as git does: under another name first, so that nobody reads a half of it."""
+        raw = b"%s %d\0%s" % (kind, len(data), data)
+        name: str = _ALGORITHMS[length](raw)
+        folder = f"{self._folder}/{name[:2]}"
+        path = f"{folder}/{name[2:]}"
+        if os.path.exists(path):
+            return name
+        fresh = f"{folder}/tmp_obj_{os.urandom(8).hex()}"  # noqa: S108 - so git knows what a kill left
+        try:
+            os.makedirs(folder, exist_ok=True)
+            with open(fresh, "wb") as file:
+                file.write(zlib.compress(raw, _FAST))
+            os.chmod(fresh, _READ_ONLY)
+            os.replace(fresh, path)
+        except OSError:
+            raise Elsewhere from None
+        return name
+
     def _parts(self, tree: str) -> Parts:
         if tree not in self._known:
             self._known[tree] = dict(_parse_tree(self._read(tree, b"tree"), len(tree) // 2))
@@ -116,13 +197,14 @@ class Objects:
         make = _ALGORITHMS.get(len(name))
         if make is None:
             raise Elsewhere
-        try:
-            with open(f"{self._folder}/{name[:2]}/{name[2:]}", "rb") as file:
-                raw = zlib.decompress(file.read())
-        except (OSError, ValueError, zlib.error):
-            raise Elsewhere from None
+        raw = _inflate(self._folder, name)
+        if raw is None:
+            self._lenders = _read_lenders(self._folder) if self._lenders is None else self._lenders
+            raw = next(filter(None, (_inflate(folder, name) for folder in self._lenders)), None)
+        if raw is None:
+            raise Elsewhere
         head, _, data = raw.partition(b"\0")
-        if make(raw) != name:
+        if make(raw) != name:  # also what is larger, of which only the beginning was read
             raise Elsewhere
         return head.partition(b" ")[0], data
 
@@ -134,6 +216,62 @@ def _common(git_dir: str) -> str:
             return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))  # noqa: PTH118 - text
     except OSError:
         return git_dir
+
+
+def _inflate(objects: str, name: str) -> bytes | None:
+    """What a loose object says; None where there is none. What is large or damaged only git may read."""
+    try:
+        with open(f"{objects}/{name[:2]}/{name[2:]}", "rb") as file:
+            if os.fstat(file.fileno()).st_size > LARGE:
+                raise Elsewhere
+            return zlib.decompressobj().decompress(file.read(), LARGE)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, zlib.error):
+        raise Elsewhere from None
+
+
+def _read_lenders(objects: str) -> list[str]:
+    """The folders of other stores from which this one borrows; what those borrow only git knows."""
+    try:
+        with open(f"{objects}/info/alternates", "rb") as file:
+            lines = os.fsdecode(file.read()).splitlines()
+    except OSError:
+        return []
+    return [line for line in lines if line.startswith("/")]
+
+
+def _has_other_names(objects: str) -> bool:
+    try:
+        with open(f"{objects}/../config", "rb") as file:
+            return b"objectformat" in file.read().lower()
+    except OSError:
+        return True
+
+
+def _by_folder(
+    edits: Mapping[str, tuple[str, str] | None],
+) -> dict[str, dict[str, tuple[str, str] | None]]:
+    """Edits of the files in each folder, by their names there; with every folder above one."""
+    found: dict[str, dict[str, tuple[str, str] | None]] = {"": {}}
+    for path, entry in edits.items():
+        parts = path.split("/")
+        if not _NOT_A_NAME.isdisjoint(part.lower() for part in parts) or (entry and entry[0] not in _FILES):
+            raise Elsewhere
+        for count in range(1, len(parts)):
+            found.setdefault("/".join(parts[:count]), {})
+        found["/".join(parts[:-1])][parts[-1]] = entry
+    return found
+
+
+def _render_tree(parts: Parts) -> bytes:
+    """In git's order: a folder stands where its name with a slash would."""
+    named = ((os.fsencode(part), *entry) for part, entry in parts.items())
+    ordered = sorted(named, key=lambda one: one[0] + b"/" if one[1] == _FOLDER else one[0])
+    return b"".join(
+        mode.lstrip("0").encode("ascii") + b" " + part + b"\0" + bytes.fromhex(name)
+        for part, mode, name in ordered
+    )
 
 
 def _parse_tree(data: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -152,3 +290,62 @@ def _folder(entry: tuple[str, str] | None) -> str | None:
 
 def _file(entry: tuple[str, str] | None) -> tuple[str, str] | tuple[None, None]:
     return entry if entry and entry[0] != _FOLDER else (None, None)
+
+
+_PIECE = 1 << 20
+
+
+class BlobReader:
+    """Reads blobs: by this process where one is loose and small, else by one git for all of them."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._store = Objects(git.git_dir)
+        self._started: Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._started is not None:
+            self._started.kill()
+            self._started.communicate()
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """The bytes of a blob, to be read to their end before the next is asked for."""
+        try:
+            whole = self._store.blob(name)
+        except Elsewhere:
+            yield from self._ask_git(name)
+        else:
+            yield whole
+
+    def _ask_git(self, name: str) -> Iterator[bytes]:
+        given, said = self._pipes()
+        given.write(os.fsencode(name) + b"\n")
+        given.flush()
+        words = said.readline().split()
+        if len(words) != len(("name", "kind", "size")) or words[1] != b"blob":
+            raise StorageError(f"the store has lost the blob {name}", hint="run `tdd doctor`")
+        left = int(words[2])
+        while left:
+            piece = said.read(min(left, _PIECE))
+            if not piece:
+                raise StorageError(f"git ended before all of {name} was read", hint="run `git fsck`")
+            left -= len(piece)
+            yield piece
+        said.read(1)  # the line's end
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        if self._started is None:
+            from subprocess import DEVNULL, PIPE, Popen
+
+            git = self._git
+            argv = [program(git.environment), f"--git-dir={git.git_dir}", "cat-file", "--batch"]
+            self._started = Popen(argv, env=git.environment, stdin=PIPE, stdout=PIPE, stderr=DEVNULL)
+        given, said = self._started.stdin, self._started.stdout
+        if given is None or said is None:
+            raise StorageError("git has no pipes")
+        return given, said

@@ -79,7 +79,7 @@ class _LayJob:
         self.wanted = trees.entries(self.git, self.tree, self.asked)
         self.obstacles = sorted(self._obstacles(), reverse=True)
         for path in (*self.asked, *self.obstacles):
-            with _naming("read", path):
+            with _errors_with_path("read", path):
                 found = disk.look(self.top, path)
             if found:
                 self.found[path] = found
@@ -107,14 +107,14 @@ class _LayJob:
     def carry_out(self) -> None:
         gone = [*self.obstacles, *(path for path in self.asked if path not in self.wanted)]
         for path in gone:
-            with _naming("delete", path):
+            with _errors_with_path("delete", path):
                 disk.delete(self.top, path)
         for path in gone:
             disk.prune(self.top, path)
         for path, data in self.contents.items():
             entry = self.wanted[path]
             found = self.found.get(path)
-            with _naming("write", path):
+            with _errors_with_path("write", path):
                 disk.delete_folders(self.top, path)
                 if found and found.data == data and LINK not in {found.mode, entry.mode}:
                     disk.set_executable(self.top, path, mode=entry.mode)
@@ -125,9 +125,9 @@ class _LayJob:
         """What stands where a wanted path has to be, and was not asked about."""
         found: set[str] = set()
         for path in self.wanted:
-            with _naming("read", path):
+            with _errors_with_path("read", path):
                 found.update(disk.below(self.top, path))
-                above = disk.blocking(self.top, path)
+                above = disk.find_blocker(self.top, path)
             if above:
                 found.add(above)
         return found.difference(self.asked)
@@ -172,7 +172,7 @@ def _read_notes(notes: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _naming(verb: str, path: str) -> Iterator[None]:
+def _errors_with_path(verb: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -183,5 +183,5 @@ def _naming(verb: str, path: str) -> Iterator[None]:
 
 
 def list_displaced(displaced: Sequence[Displaced]) -> tuple[str, ...]:
-    """As events record them: path and blob."""
+    """Lists displaced files as events record them: path and blob."""
     return tuple(f"{each.path} {each.blob}" for each in displaced)

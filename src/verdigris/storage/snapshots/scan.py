@@ -95,7 +95,7 @@ class Installed:
         return any(self.leaves_out("/".join(parts[:end])) for end in range(1, len(parts) + 1))
 
     def _keep_path(self, path: str) -> Iterator[str]:
-        """In a cache only what has a class: it is none of the tool's."""
+        """Keeps of a cache only what has a class, since that is not the tool's."""
         in_cache = not _CACHES.isdisjoint(path.split("/"))
         if not self._is_environment(path) and (not in_cache or self._keep(path) is not PathClass.OTHER):
             yield path
@@ -182,7 +182,7 @@ class Scan:
                 forget.append(path)
             if beyond and self._keep(path) is not PathClass.OTHER:
                 # A folder that became a link: no `.gitignore` hides that.
-                take.update(self._replacing(path))
+                take.update(self._find_link(path))
         as_new = [path for path in suspects if not self._beyond_link(path)]
         opened = self._files_in(null_split(require_success(named, PASSED_OVER)))
         take.update(self._new([*null_split(require_success(listed, OTHERS)), *opened, *as_new]))
@@ -202,7 +202,7 @@ class Scan:
                 yield path, state
             elif not self._in_nested(path):
                 undecided[path] = state
-        ignored = self._find_ignored([path for path in undecided if not _is_gitignore(path)])
+        ignored = find_ignored(self._git, [path for path in undecided if not _is_gitignore(path)])
         yield from ((path, state) for path, state in undecided.items() if path not in ignored)
 
     def _plain_files(self, untracked: Iterable[str]) -> Iterator[str]:
@@ -251,19 +251,10 @@ class Scan:
             return False
         return not self._has_class(path, linked=(self._git.root / path).is_symlink())
 
-    def _find_ignored(self, paths: list[str]) -> frozenset[str]:
-        if not paths:
-            return frozenset()
-        # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
-        asked = null_ended(f"./{path}" for path in paths)
-        output = self._git.call(*IGNORED, stdin=asked)
-        matched = output.stdout if output.code == NONE_IGNORED else require_success(output, IGNORED)
-        return frozenset(path.removeprefix("./") for path in null_split(matched))
-
     def _beyond_link(self, path: str) -> bool:
         return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
 
-    def _replacing(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
+    def _find_link(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
         """The outermost link that a path leads through now."""
         parts = path.split("/")
         for end in range(1, len(parts)):
@@ -289,12 +280,23 @@ class Scan:
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
         """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
         folders = re.findall(UNREADABLE, listed)
-        ignored = self._find_ignored(folders)
+        ignored = find_ignored(self._git, folders)
         seen = [folder for folder in folders if folder not in ignored]
         if seen:
             raise unreadable(seen[0])
         if compared:
             raise unreadable(compared.partition(":")[0])
+
+
+def find_ignored(git: Git, paths: Collection[str]) -> frozenset[str]:
+    """Those of the paths that a `.gitignore` of the worktree names."""
+    if not paths:
+        return frozenset()
+    # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.
+    asked = null_ended(f"./{path}" for path in paths)
+    output = git.call(*IGNORED, stdin=asked)
+    matched = output.stdout if output.code == NONE_IGNORED else require_success(output, IGNORED)
+    return frozenset(path.removeprefix("./") for path in null_split(matched))
 
 
 def unreadable(path: str) -> StorageError:

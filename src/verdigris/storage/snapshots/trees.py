@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError
 from verdigris.core.paths import Change, Entry
 from verdigris.storage.git import null_split
-from verdigris.storage.snapshots.objects import Elsewhere, Objects
+from verdigris.storage.snapshots.objects import LARGE, Elsewhere, Objects
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -97,6 +97,39 @@ def read_many(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | No
         return _read_many(git, tree, asked)
 
 
+def read_committed(git: Git, commit: str, path: str) -> bytes | None:
+    """A file of a commit; None where it has none."""
+    store = Objects(git.git_dir)
+    try:
+        return store.blob_at(store.tree_of(commit), path)
+    except Elsewhere:
+        return _blobs(git, [f"{commit}:{path}"])[0]
+
+
+def read_blob(git: Git, name: str) -> bytes | None:
+    """None where there is no such blob."""
+    return blobs(git, [name])[0]
+
+
+def read_message(git: Git, commit: str) -> str:
+    try:
+        return os.fsdecode(Objects(git.git_dir).message_of(commit))
+    except Elsewhere:
+        return os.fsdecode(git.call("log", "-1", "--no-walk", "--format=%B", commit).stdout)
+
+
+def read_texts(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+    """Reads as `read_many` does, without what is too large to be anybody's text."""
+    asked = list(dict.fromkeys(paths))
+    store = Objects(git.git_dir)
+    try:
+        return {path: store.blob_at(tree, path) for path in asked}
+    except Elsewhere:
+        plain = [path for path in asked if "\n" not in path and "\r" not in path]
+        sizes = dict(zip(plain, _sizes(git, (f"{tree}:{path}" for path in plain)), strict=True))
+        return _read_many(git, tree, [path for path in asked if (sizes.get(path) or 0) <= LARGE])
+
+
 def _read_many(git: Git, tree: str, asked: Sequence[str]) -> dict[str, bytes | None]:
     # A line of the batch cannot hold a line break, so such names are asked for by their blob.
     odd = entries(git, tree, [path for path in asked if "\n" in path or "\r" in path])
@@ -142,39 +175,64 @@ def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list
     return found[1:] if within else found
 
 
+def blob_sizes(git: Git, names: Iterable[str]) -> dict[str, int]:
+    """How many bytes each has; what is absent is left out."""
+    asked = list(names)
+    return {name: size for name, size in zip(asked, _sizes(git, asked), strict=True) if size is not None}
+
+
+def _sizes(git: Git, names: Iterable[str]) -> list[int | None]:
+    asked = b"".join(os.fsencode(name) + b"\n" for name in names)
+    said = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).split(b"\n")[:-1] if asked else []
+    return [int(line) if line.isdigit() else None for line in said]
+
+
 def graft(git: Git, base: str, donor: str, paths: Iterable[str]) -> str:
     """The tree that is `base`, except that `paths` are as in `donor`; `git` has an index to write on."""
     wanted = frozenset(paths)
     differing = [change for change in changes(git, base, donor) if change.path in wanted]
-    if not differing:
+    edits = {c.path: None if c.new_mode is None or c.new is None else (c.new_mode, c.new) for c in differing}
+    return _edit_tree(git, base, edits)
+
+
+def compose(git: Git, base: str, contents: Mapping[str, tuple[str, bytes | Path] | None]) -> str:
+    """The tree that is `base`, except that each path has this mode and these bytes, or is absent. The bytes
+    may be those of a file, which is not read here.
+    """
+    edits = {
+        path: None if content is None else (content[0], store_blob(git, content[1]))
+        for path, content in contents.items()
+    }
+    return _edit_tree(git, base, edits)
+
+
+def _edit_tree(git: Git, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
+    if not edits:
         return base
+    try:
+        return Objects(git.git_dir).write_tree(base, edits)
+    except Elsewhere:
+        pass
     git.run("read-tree", base)
-    lines = (f"{c.new_mode or 0} {c.new or '0' * len(base)}\t{c.path}\0" for c in differing)
+    absent = ("0", "0" * len(base))
+    named = ((path, absent if entry is None else entry) for path, entry in edits.items())
+    # What goes first leaves room for what comes: a file may stand where a folder was.
+    lines = sorted(f"{mode} {name}\t{path}\0" for path, (mode, name) in named)
     git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
     return os.fsdecode(git.run("write-tree")).strip()
 
 
-def compose(git: Git, base: str, contents: Mapping[str, tuple[str, bytes] | None]) -> str:
-    """The tree that is `base`, except that each path has this mode and these bytes, or is absent."""
-    if not contents:
-        return base
-    git.run("read-tree", base)
-    gone = [f"0 {'0' * len(base)}\t{path}\0" for path, content in contents.items() if content is None]
-    held = [
-        f"{content[0]} {store_blob(git, content[1])}\t{path}\0"
-        for path, content in contents.items()
-        if content is not None
-    ]
-    git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(gone + held)))
-    return os.fsdecode(git.run("write-tree")).strip()
-
-
-def store_blob(git: Git, data: bytes) -> str:
-    return os.fsdecode(git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=data)).strip()
+def store_blob(git: Git, data: bytes | Path) -> str:
+    if isinstance(data, Path):
+        return os.fsdecode(git.run("hash-object", "-w", "--no-filters", "--", str(data))).strip()
+    try:
+        return Objects(git.git_dir).write_blob(data)
+    except Elsewhere:
+        return os.fsdecode(git.run("hash-object", "-w", "--stdin", "--no-filters", stdin=data)).strip()
 
 
 def merge_file(
-    git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool = False
+    git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool
 ) -> bytes | None:
     """The three-way merge of one file's content; None where it conflicts or ends in a deletion.
 

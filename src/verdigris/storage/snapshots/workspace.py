@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, store_git
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.snapshots import index, trees
+from verdigris.storage.snapshots import index, listing, trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.paths import Change, Entry, PathClass
     from verdigris.storage.repository import Repository
+    from verdigris.storage.snapshots.listing import Listing
+    from verdigris.storage.snapshots.objects import BlobReader
     from verdigris.storage.snapshots.restoration import Displaced
 
 
@@ -31,9 +34,12 @@ class Workspace:
         self._repo = repo
         self._keep = keep
         self._shown = shown
+        self._git: Git | None = None
+        self._last: listing.Known | None = None
+        """How the worktree stood at the last snapshot, and its tree."""
 
     @property
-    def _laying(self) -> Path:
+    def _laying_note(self) -> Path:
         return self._repo.private / "laying.json"
 
     def snapshot(self) -> str:
@@ -41,7 +47,35 @@ class Workspace:
         if self._shown is not None:
             return self._shown
         with self._with_index("index") as git:
-            return index.snapshot(git, self._repo.private / "index", self._keep)
+            seen = self._list()
+            if seen is not None and (tree := self._know(git, seen)) is not None:
+                return tree
+            tree = index.snapshot(git, self._repo.private / "index", self._keep)
+            if seen is not None:
+                # Listed before it was made: what changed in between is seen by the next.
+                self._remember(listing.Known(seen, tree))
+            return tree
+
+    def _know(self, git: Git, seen: Listing) -> str | None:
+        """The tree of what is listed, where it is known without git."""
+        known = self._last or listing.load(self._repo.private)
+        if known is None:
+            return None
+        tree = listing.next_tree(git, known, seen)
+        if tree is not None and (self._last is None or seen != known.listing):
+            self._remember(listing.Known(seen, tree), known)
+        return tree
+
+    def _remember(self, known: listing.Known, before: listing.Known | None = None) -> None:
+        self._last = known
+        if known != before:
+            listing.save(self._repo.private, known)
+
+    def _list(self) -> Listing | None:
+        private = self._repo.private
+        if index.read_mapped(private) or index.shared_inodes(private):
+            return None
+        return listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """What differs between two trees, sorted by path; a rename is a deletion and an addition."""
@@ -57,6 +91,19 @@ class Workspace:
     def read_many(self, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
         return trees.read_many(self._store(), tree, paths)
 
+    def read_texts(self, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+        """Reads as `read_many` does, without what is too large to be anybody's text."""
+        return trees.read_texts(self._store(), tree, paths)
+
+    def open_blobs(self) -> BlobReader:
+        """Opens a reader of many or large blobs, one after another."""
+        from verdigris.storage.snapshots.objects import BlobReader
+
+        return BlobReader(self._store())
+
+    def blob_sizes(self, blobs: Iterable[str]) -> dict[str, int]:
+        return trees.blob_sizes(self._store(), blobs)
+
     def files(self, tree: str) -> tuple[Entry, ...]:
         return trees.files(self._store(), tree)
 
@@ -69,8 +116,10 @@ class Workspace:
         with self._with_index("graft-index") as git:
             return trees.graft(git, base, donor, paths)
 
-    def compose(self, base: str, contents: Mapping[str, tuple[str, bytes] | None]) -> str:
-        """The tree that is `base`, except that each path has this mode and these bytes, or is absent."""
+    def compose(self, base: str, contents: Mapping[str, tuple[str, bytes | Path] | None]) -> str:
+        """The tree that is `base`, except that each path has this mode and these bytes, or a file's, or is
+        absent.
+        """
         with self._with_index("graft-index") as git:
             return trees.compose(git, base, contents)
 
@@ -85,11 +134,11 @@ class Workspace:
         with self._with_index("lay-index") as git:
             from verdigris.storage.snapshots import restoration
 
-            return restoration.lay(git, self._laying, tree, paths, expect=expect)
+            return restoration.lay(git, self._laying_note, tree, paths, expect=expect)
 
     def forget_laying(self) -> None:
         """What the last `lay` displaced is recorded: the same call again is a new one."""
-        self._laying.unlink(missing_ok=True)
+        self._laying_note.unlink(missing_ok=True)
 
     def blob(self, data: bytes) -> str:
         return trees.store_blob(self._store(), data)
@@ -112,7 +161,10 @@ class Workspace:
         return trees.merge_file(git, *sides, yielding=yielding)
 
     def _store(self) -> Git:
-        return open_store(self._repo)
+        """Opened once: to read the whole environment takes longer than most of what the store is asked."""
+        if self._git is None or not self._git.git_dir.is_dir():
+            self._git = open_store(self._repo)
+        return self._git
 
     @contextmanager
     def _with_index(self, name: str) -> Iterator[Git]:

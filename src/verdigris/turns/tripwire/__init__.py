@@ -262,7 +262,7 @@ def is_touched(project: Project) -> bool:
 def _looks_otherwise(project: Project, root: bytes, rows: list[stat_cache.Row]) -> bool:
     if stat_cache.differs(root, rows):
         return True
-    from verdigris.storage.snapshots.mapped import shared_inodes
+    from verdigris.storage.snapshots.index import shared_inodes
 
     # Stamps say nothing of what a process left over has mapped.
     hidden = shared_inodes(project.repo.private)
@@ -273,18 +273,18 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
     classes = protected_classes(state.phase) | authored_classes(state.open_cycle)
     keys, spec = state.phase in KEYS_PROTECTED, state.open_cycle and state.open_cycle.spec_path
 
-    def wanted(path: str) -> bool:
+    def is_wanted(path: str) -> bool:
         cls = project.classify(path)
         return (keys and is_mixed(path, cls)) or cls in classes or path == spec
 
     top = os.fspath(project.root)
     yield stat_cache.stamp(os.fsencode(top), b"")
-    yield from _below(top, project.classify, wanted)
+    yield from _rows_below(top, project.classify, is_wanted)
     for path in watched_files(project.repo):
         yield stat_cache.stamp(os.fsencode(top), path)
 
 
-def _below(
+def _rows_below(
     top: str, keep: Callable[[str], PathClass], wanted: Callable[[str], bool]
 ) -> Iterator[stat_cache.Row]:
     from verdigris.storage.snapshots.scan import Installed

@@ -14,12 +14,12 @@ from verdigris.core.cycle import authored_classes, deny_spec, deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.reds import implied_claim, owners
+from verdigris.core.policy.next_move import implied_claim, owners
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words, some
+from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
-from verdigris.core.verdict.turn_events import joining_events
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
@@ -52,7 +52,7 @@ END = "end"
 
 
 def main(root: str, moment: str, client: str, context: str) -> None:
-    """For the shell's entry, at a call's beginning and end: what there is to say goes to standard error."""
+    """Runs for the shell's entry, at a call's beginning and end; it speaks on standard error."""
     try:
         project = open_project(Path(root), Actor("agent", context, client))
         living = is_alive(str(project.repo.private))
@@ -121,7 +121,7 @@ def _look_at_tree(
     state = look(project, project.state())
     seen = see(project, state)
     found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
-    mine, persons = _apart(found, agents)
+    mine, persons = _split_strays(found, agents)
     done = _undone(project, state, mine, seen.tree)
     written = False
     if agents is None:
@@ -160,12 +160,12 @@ def _without_strays(
     agents: Collection[str] | None,
 ) -> str:
     """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
-    for stray in _apart(strays(project, state, memory, tree), agents)[0]:
+    for stray in _split_strays(strays(project, state, memory, tree), agents)[0]:
         tree = project.workspace.graft(tree, stray.home, stray.paths)
     return tree
 
 
-def _apart(
+def _split_strays(
     found: tuple[Strays, ...], agents: Collection[str] | None
 ) -> tuple[tuple[Strays, ...], tuple[Strays, ...]]:
     """The agent's and the person's."""

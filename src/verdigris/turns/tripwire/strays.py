@@ -212,7 +212,9 @@ def take_persons_commits(project: Project, memory: TripwireMemory) -> None:
     if head_moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
         return
     git = users_git(project.repo)
-    paths = head_moves.clean(project.repo, git, head_moves.between(git, memory.place.commit, now.commit))
+    paths = head_moves.clean(
+        project.repo, git, head_moves.changes_between(git, memory.place.commit, now.commit)
+    )
     take_ground(project, state, paths, now, why="committed by a person")
 
 
@@ -236,35 +238,40 @@ def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tu
 def _move(project: Project, memory: TripwireMemory, now: GitPosition, tree: str) -> _Move:
     before, git = memory.place, users_git(project.repo)
     if before.stash != now.stash:
-        return _stashing(project, before, now)
+        return _stash_move(project, before, now)
     if now.begun - before.begun and now.commit:
-        wanted = (*head_moves.between(git, before.commit, now.commit), *trees.staged_changes(git, now.commit))
+        wanted = (
+            *head_moves.changes_between(git, before.commit, now.commit),
+            *trees.staged_changes(git, now.commit),
+        )
     elif before.commit == now.commit:
         wanted = _half_carried(project, memory, now, tree) if before.touched != now.touched else ()
     elif head_moves.move_since(project.repo, Head(None, before.commit)).kind == "commit":
         wanted = ()
     else:
-        wanted = head_moves.between(git, before.commit, now.commit)
+        wanted = head_moves.changes_between(git, before.commit, now.commit)
     by = head_moves.actions_since(project.repo, before.commit) if before.commit != now.commit else frozenset()
     return _Move({change.path: change for change in wanted}, by=by)
 
 
-def _stashing(project: Project, before: GitPosition, now: GitPosition) -> _Move:
+def _stash_move(project: Project, before: GitPosition, now: GitPosition) -> _Move:
     git = users_git(project.repo)
-    head = head_moves.between(git, before.commit, now.commit) if before.commit != now.commit else ()
+    head = head_moves.changes_between(git, before.commit, now.commit) if before.commit != now.commit else ()
     wanted = {change.path: change for change in head}
     if now.stash and (before.stash is None or before.stash in stashes(git)):
-        saved = {change.path: change for change in head_moves.between(git, now.stash, f"{now.stash}^1")}
+        saved = {
+            change.path: change for change in head_moves.changes_between(git, now.stash, f"{now.stash}^1")
+        }
         saved |= _untracked_in_stash(project, now.stash)
         return _Move(wanted | saved, saved)
-    popped = head_moves.between(git, f"{before.stash}^1", before.stash)
+    popped = head_moves.changes_between(git, f"{before.stash}^1", before.stash)
     return _Move(wanted | {change.path: change for change in popped})
 
 
 def _untracked_in_stash(project: Project, stash: str) -> dict[str, Change]:
     if users_git(project.repo).call("rev-parse", "--verify", "--quiet", f"{stash}^3").code != 0:
         return {}
-    listed = head_moves.listing(project.repo, f"{stash}^3").files
+    listed = head_moves.list_commit(project.repo, f"{stash}^3").files
     return {entry.path: Change(entry.path, entry.mode, entry.blob, None, None) for entry in listed}
 
 
@@ -282,7 +289,7 @@ def _half_carried(
     guarded = protected_classes(project.state().phase)
     listed = git.run("rev-list", "--all", "--reflog", f"--max-count={LOOKED_AT}")
     for commit in os.fsdecode(listed).split():
-        wanted = head_moves.between(git, at, commit)
+        wanted = head_moves.changes_between(git, at, commit)
         free = {change.path: change for change in wanted if project.classify(change.path) not in guarded}
         left = {path: change for path, change in free.items() if change.added}
         for files in (free, left if memory.place.set_out != now.set_out else {}):

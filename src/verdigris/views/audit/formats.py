@@ -1,42 +1,52 @@
-"""Names the formats of an audit's report: each is a function from the report to a text."""
+"""The formats of an audit's report; here those that other programs read: annotations, JUnit, SARIF."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
 
-from verdigris.drivers.audit.report import render_report
+from verdigris.drivers.audit.report import BLAMELESS, render_report
+from verdigris.views.audit.findings import (
+    KINDS,
+    SEVERITY,
+    blames,
+    findings,
+    fingerprints,
+    name_unit,
+    unit_findings,
+)
+from verdigris.views.lines import make_visible
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.report import AuditReport
+    from collections.abc import Iterator
+
+    from verdigris.drivers.audit.report import AuditReport, UnitReport
+    from verdigris.views.audit.findings import Finding, FindingKind
+
 
 FORMATS = ("table", "json", "markdown", "junit", "github", "sarif", "html")
 
 
 def render(report: AuditReport, format_: str) -> str:
-    """Only what the format needs is imported."""
+    """Imports only what the format needs."""
     match format_:
         case "table":
-            from verdigris.views.audit.table import render_table
+            from verdigris.views.audit.text import render_table
 
             return render_table(report)
         case "json":
             return json.dumps(render_report(report), indent=1) + "\n"
         case "markdown":
-            from verdigris.views.audit.markdown import render_markdown
+            from verdigris.views.audit.text import render_markdown
 
             return render_markdown(report)
         case "junit":
-            from verdigris.views.audit.junit import render_junit
-
             return render_junit(report)
         case "github":
-            from verdigris.views.audit.annotations import render_annotations
-
             return render_annotations(report)
         case "sarif":
-            from verdigris.views.audit.sarif import render_sarif
-
             return render_sarif(report)
         case "html":
             from verdigris.views.audit.page import render_page
@@ -44,3 +54,185 @@ def render(report: AuditReport, format_: str) -> str:
             return render_page(report)
         case _:
             raise ValueError(format_)
+
+
+MOST = 10
+"""Of a kind, of one step."""
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+
+
+def render_annotations(report: AuditReport) -> str:
+    found = findings(report)
+    lines = []
+    for level, command in _COMMANDS.items():
+        of_level = [one for one in found if one.kind.level == level]
+        shown = of_level if len(of_level) <= MOST else of_level[: MOST - 1]
+        lines += [_annotate(command, one) for one in shown]
+        if rest := len(of_level) - len(shown):
+            lines.append(_tell_rest(command, rest, of_level[len(shown) :]))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _annotate(command: str, one: Finding) -> str:
+    properties = {
+        "file": one.path,
+        "line": str(one.line) if one.path and one.line else "",
+        "endLine": str(one.last_line) if one.path and one.last_line > one.line else "",
+        "title": f"tdd audit: {one.rule}",
+    }
+    advice = f"\nnext: {one.kind.next}" if one.kind.next else ""
+    return _write(command, properties, f"{one.text}\nin {name_unit(one.unit)}{advice}")
+
+
+def _tell_rest(command: str, rest: int, left_out: list[Finding]) -> str:
+    rules = ", ".join(dict.fromkeys(one.rule for one in left_out))
+    text = f"{rest} more of this kind ({rules}) are not shown here: see the summary of this step"
+    return _write(command, {"title": f"tdd audit: {rest} more"}, text)
+
+
+def _write(command: str, properties: dict[str, str], text: str) -> str:
+    given = ",".join(f"{name}={_escape_property(one)}" for name, one in properties.items() if one)
+    return f"::{command} {given}::{_escape(text)}"
+
+
+def _escape(text: str) -> str:
+    """Escapes a text as GitHub reads it; bytes that are no text are written out."""
+    plain = text.encode("utf-8", "backslashreplace").decode()
+    return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
+
+_NAME = "tdd audit"
+
+
+def render_junit(report: AuditReport) -> str:
+    counts = {
+        "tests": str(len(report.units)),
+        "failures": str(sum(map(blames, report.units))),
+        "errors": "0",
+        "skipped": str(sum(unit.outcome in BLAMELESS for unit in report.units)),
+        "time": f"{sum(unit.seconds for unit in report.units):.3f}",
+    }
+    root = ET.Element("testsuites", {"name": _NAME, **counts})
+    suite = ET.SubElement(root, "testsuite", {"name": make_visible(f"{_NAME} {report.range}"), **counts})
+    for unit in report.units:
+        _add_case(suite, unit)
+    ET.indent(root)
+    text = ET.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _add_case(suite: ET.Element, unit: UnitReport) -> None:
+    time = f"{unit.seconds:.3f}"
+    case = ET.SubElement(suite, "testcase", classname="audit", name=make_visible(name_unit(unit)), time=time)
+    if blames(unit):
+        failure = ET.SubElement(case, "failure", type=unit.outcome, message=make_visible(unit.why))
+        failure.text = _text(unit)
+    elif unit.outcome in BLAMELESS:
+        ET.SubElement(case, "skipped", message=make_visible(f"{unit.outcome}: {unit.why}"))
+    out = ET.SubElement(case, "system-out")
+    out.text = "\n".join(map(make_visible, _output(unit)))
+
+
+def _text(unit: UnitReport) -> str:
+    lines = [f"{one.rule}: {one.place}: {one.text}" for one in unit_findings(unit)]
+    return "\n".join(map(make_visible, [*lines, f"next: {KINDS[unit.outcome].next}"]))
+
+
+def _output(unit: UnitReport) -> Iterator[str]:
+    yield f"{unit.outcome}: {unit.why}"
+    yield f"commit: {unit.commit.id}"
+    for test in unit.reds:
+        counts = "" if test.valid else " (does not count)"
+        yield f"red before{counts}: {test.id}: {test.why}: {test.message}".rstrip(": ")
+    yield from (f"note: {note}" for note in unit.notes)
+
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+MOST_RESULTS = 5_000
+"""GitHub takes more and keeps as many."""
+_MOST_TEXT = 1_000
+_CATEGORY = "tdd-audit/"
+RULES = tuple(kind for kind in KINDS.values() if kind.level != "note")
+
+
+def render_sarif(report: AuditReport) -> str:
+    return json.dumps(sarif_document(report), indent=1) + "\n"
+
+
+def sarif_document(report: AuditReport) -> dict[str, Any]:
+    found = findings(report)
+    # GitHub refuses a whole file for one result without a place.
+    placed = [one for one in found if one.path and one.rule not in BLAMELESS]
+    marked = list(zip(placed, fingerprints(placed), strict=True))[:MOST_RESULTS]
+    notes = [one for one in found if one.rule in BLAMELESS or not one.path]
+    driver = {"name": "tdd audit", "version": report.version or "0", "rules": [_rule(kind) for kind in RULES]}
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": _CATEGORY},
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [
+                    *map(_notification, notes),
+                    *_tell_left_out(len(placed) - len(marked)),
+                ],
+            }
+        ],
+        "results": [_result(one, fingerprint) for one, fingerprint in marked],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(kind: FindingKind) -> dict[str, Any]:
+    means = f"{kind.means[0].upper()}{kind.means[1:]}."
+    advice = f"{kind.next[0].upper()}{kind.next[1:]}."
+    return {
+        "id": kind.name,
+        "name": kind.name.title(),
+        "shortDescription": {"text": means},
+        "fullDescription": {"text": means},
+        "help": {"text": f"{means} {advice}", "markdown": f"{means}\n\n**Next**: {advice}"},
+        "defaultConfiguration": {"level": kind.level},
+        "properties": {"tags": ["tests"]},
+    }
+
+
+def _result(one: Finding, fingerprint: str) -> dict[str, Any]:
+    location: dict[str, Any] = {"artifactLocation": {"uri": _uri(one.path), "uriBaseId": "%SRCROOT%"}}
+    if one.line > 0:
+        location["region"] = {"startLine": one.line, "endLine": max(one.line, one.last_line)}
+    return {
+        "ruleId": one.rule,
+        "ruleIndex": SEVERITY[one.rule],
+        "level": one.kind.level,
+        "message": {"text": _clip(f"{one.text} (in {name_unit(one.unit)})")},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+        "properties": {"commit": one.unit.commit.id},
+    }
+
+
+def _notification(one: Finding) -> dict[str, Any]:
+    text = _clip(f"{one.rule}: {name_unit(one.unit)}: {one.text}")
+    return {"level": one.kind.level, "message": {"text": text}}
+
+
+def _tell_left_out(number: int) -> list[dict[str, Any]]:
+    if not number:
+        return []
+    text = f"{number} results of lesser gravity are left out: code scanning keeps {MOST_RESULTS}"
+    return [{"level": "warning", "message": {"text": text}}]
+
+
+def _uri(path: str) -> str:
+    """Relative to the repository; each byte that a URI cannot hold is written as `%XX`."""
+    return quote(path.encode("utf-8", "surrogateescape"), safe="/")
+
+
+def _clip(text: str) -> str:
+    shown = make_visible(text)
+    return shown if len(shown) <= _MOST_TEXT else f"{shown[: _MOST_TEXT - 1]}…"

@@ -11,9 +11,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
-from verdigris.views.audit.findings import unit_findings
-from verdigris.views.audit.outcomes import KINDS, short, tell_range, tell_time
-from verdigris.views.lines import count_of, visible
+from verdigris.views.audit.findings import KINDS, short, tell_range, tell_time, unit_findings
+from verdigris.views.lines import count_of, make_visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +57,7 @@ def _part(name: str) -> str:
 
 def _text(text: str) -> str:
     """Harmless in an element and in a quoted attribute; lines stay lines."""
-    return "\n".join(escape(visible(line)) for line in text.split("\n"))
+    return "\n".join(escape(make_visible(line)) for line in text.split("\n"))
 
 
 def _header(report: AuditReport) -> Iterator[str]:
@@ -123,7 +122,7 @@ def _unit(number: int, unit: UnitReport) -> Iterator[str]:
     yield "</div>\n</details>\n"
 
 
-def _red(test: RedTest) -> str:
+def _red_item(test: RedTest) -> str:
     counts = "" if test.valid else " <em>does not count as red</em>"
     parts = [f"<code class=id>{_text(test.id)}</code> <span class=tag>{_text(test.why)}</span>{counts}"]
     if where := f"{test.path}:{test.line}" if test.line else test.path:
@@ -163,9 +162,9 @@ def _places(unit: UnitReport) -> Iterator[str]:
     )
     found = list(unit_findings(unit))
     yield from _list(
-        "Changed lines that no test runs", (_uncovered(one) for one in found if one.rule == "uncovered")
+        "Changed lines that no test runs", (_uncovered_item(one) for one in found if one.rule == "uncovered")
     )
-    yield from _list("Red before, green after", map(_red, unit.reds))
+    yield from _list("Red before, green after", map(_red_item, unit.reds))
     yield from _list("Concerns", (_place(one.place, one.text) for one in found if one.rule == "concern"))
 
 
@@ -173,8 +172,8 @@ def _place(place: str, text: str) -> str:
     return f"<span class=place>{_text(place)}</span> {_text(text)}"
 
 
-def _uncovered(one: Finding) -> str:
-    """With the lines themselves, as far as the report has them."""
+def _uncovered_item(one: Finding) -> str:
+    """Shows the lines themselves, as far as the report has them."""
     numbered = [f"{number:>5}  {line}" for number, line in enumerate(one.lines, one.line)]
     text = "\n".join(numbered) if any(map(str.strip, one.lines)) else ""
     shown = f"<pre>{_text(text)}</pre>" if text else ""

@@ -5,18 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.code_sessions import STUB, TEST, TEST_ID, TEST_TEXT, make_bench
-
-pytest.importorskip("acp", reason="the SDK of the Agent Client Protocol (verdigris[code]) is missing")
+from support.late_imports import LateModule, needs
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import Limits, Spent
-from verdigris.drivers.code.acp.calls import ShownCall, fence
-from verdigris.drivers.code.acp.updates import (
-    ConversationReplay,
-    Narration,
-    commands_update,
-    plan_update,
-    stop_reason,
-)
 from verdigris.drivers.code.plan import Plan, PlanStep, Verdicts
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Compacted, Judged, Planned, Said, Tasked
@@ -27,6 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from support.code_sessions import Bench
+    from verdigris.drivers.code.acp.updates import ShownCall
+
+pytestmark = needs("acp", "the SDK of the Agent Client Protocol (verdigris[code]) is missing")
+updates: Any = LateModule("verdigris.drivers.code.acp.updates")
 
 
 @pytest.fixture
@@ -36,7 +31,8 @@ def tool(tmp_path: Path) -> Iterator[Bench]:
 
 
 def shown(tool: Bench, name: str, arguments: str) -> ShownCall:
-    return ShownCall("1-a", name, arguments, tool.bench)
+    made: ShownCall = updates.ShownCall("1-a", name, arguments, tool.bench)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -57,7 +53,7 @@ def shown(tool: Bench, name: str, arguments: str) -> ShownCall:
 def test_a_call_says_what_kind_it_is_and_where(
     tool: Bench, name: str, arguments: str, kind: str, places: list[tuple[str, int | None]]
 ) -> None:
-    started = shown(tool, name, arguments).started()
+    started = shown(tool, name, arguments).start_update()
     root = tool.bench.project.root
     assert (started.kind, started.status) == (kind, "pending")
     assert [(one.path, one.line) for one in started.locations or ()] == [
@@ -76,21 +72,21 @@ def test_a_patch_names_every_file_and_its_diffs_are_what_lies_on_the_disk(tool: 
     call.look_before()
     (root / "sums.py").write_text("new\n", "utf-8")
     (root / "README.md").unlink()
-    ended = call.ended("written", well=True)
+    ended = call.end_update("written", well=True)
     assert [one.model_dump(by_alias=True, exclude_none=True) for one in (ended.content or ())[:2]] == [
         {"type": "diff", "path": str(root / "sums.py"), "newText": "new\n"},
         {"type": "diff", "path": str(root / "README.md"), "oldText": "old\n", "newText": ""},
     ]
-    assert call.ended("denied", well=False).locations is None
+    assert call.end_update("denied", well=False).locations is None
 
 
 def test_a_text_with_fences_in_it_stays_one_block() -> None:
-    assert fence("a") == "```\na\n```"
-    assert fence("```py\na\n```").startswith("````\n")
+    assert updates.fence("a") == "```\na\n```"
+    assert updates.fence("```py\na\n```").startswith("````\n")
 
 
 def test_lines_that_were_told_as_they_came_are_not_told_again(tool: Bench) -> None:
-    narration = Narration(Any)  # type: ignore[arg-type]  # of a session nothing is asked here
+    narration = updates.Narration(Any)  # of a session nothing is asked here
     events: tuple[h.Happening, ...] = (
         h.ModelWrote("one\n"),
         h.Delayed("it was cut off"),
@@ -99,7 +95,7 @@ def test_lines_that_were_told_as_they_came_are_not_told_again(tool: Bench) -> No
         h.SessionEnded("a", End.REFUSED, "one\ntwo\n\nNot accepted: x"),
     )
     told = [update for event in events for update in narration.tell(event)]
-    assert [(one.session_update, one.content.text) for one in told] == [  # type: ignore[union-attr]
+    assert [(one.session_update, one.content.text) for one in told] == [
         ("agent_message_chunk", "one\n"),
         ("agent_thought_chunk", "waiting: it was cut off\n"),
         ("agent_message_chunk", "one\n"),
@@ -110,7 +106,7 @@ def test_lines_that_were_told_as_they_came_are_not_told_again(tool: Bench) -> No
 
 def test_verdicts_say_how_far_a_plan_is() -> None:
     plan = Plan((PlanStep("a", "t::a"), PlanStep("b", "t::b"), PlanStep("c", "t::c")))
-    told = plan_update(plan, Verdicts(frozenset({"t::b"}), frozenset({"t::a"})))
+    told = updates.plan_update(plan, Verdicts(frozenset({"t::b"}), frozenset({"t::a"})))
     assert [(one.content, one.status) for one in told.entries] == [
         ("a", "completed"),
         ("b", "in_progress"),
@@ -119,7 +115,7 @@ def test_verdicts_say_how_far_a_plan_is() -> None:
 
 
 def test_commands_say_what_they_take() -> None:
-    commands = {one.name: one for one in commands_update().available_commands}
+    commands = {one.name: one for one in updates.commands_update().available_commands}
     assert "quit" not in commands
     assert commands["status"].input is None
     assert commands["off"].input is not None
@@ -142,7 +138,7 @@ def test_commands_say_what_they_take() -> None:
     ],
 )
 def test_each_end_has_its_reason(end: End, finish: str, limits: Limits, reason: str) -> None:
-    assert stop_reason(end, finish, limits, Spent(3, 100, 0.5, 4.0)) == reason
+    assert updates.stop_reason(end, finish, limits, Spent(3, 100, 0.5, 4.0)) == reason
 
 
 def test_a_session_is_told_again_with_the_persons_words_alone_as_the_persons(tool: Bench) -> None:
@@ -156,7 +152,7 @@ def test_a_session_is_told_again_with_the_persons_words_alone_as_the_persons(too
         Judged("[tdd] accepted"),
         Said((Message("tool", "denied [outside]\nno", call_id="a"), Message("user", "Steps are open."))),
     )
-    told = list(ConversationReplay(tool.bench).tell(entries, Verdicts()))
+    told = list(updates.ConversationReplay(tool.bench).tell(entries, Verdicts()))
     assert [(one.session_update, _about(one)) for one in told] == [
         ("user_message_chunk", "Add."),
         ("agent_message_chunk", "Look.\n"),

@@ -6,7 +6,7 @@ import pytest
 
 from support.code_sessions import Bench, make_bench
 from verdigris.core.errors import StorageError
-from verdigris.drivers.code.grants import Permission
+from verdigris.drivers.code.settings import Permission
 from verdigris.drivers.code.tools.dispatch import CallHistory, describe_suppression
 
 if TYPE_CHECKING:

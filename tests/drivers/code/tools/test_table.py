@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from verdigris.drivers.code.tools.table import (
+from verdigris.drivers.code.tools.dispatch import (
     EDITING,
     READING,
     SYSTEM,

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from support.corpora import made_triple
+from support.late_imports import needs
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import parquet
@@ -14,7 +15,7 @@ from verdigris.drivers.corpus.formats import parquet
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("pyarrow", reason="the extra verdigris[corpus] is not installed")
+pytestmark = needs("pyarrow", "the extra verdigris[corpus] is not installed")
 
 
 def write(folder: Path, gathered: CorpusContents) -> None:

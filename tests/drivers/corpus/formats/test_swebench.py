@@ -1,6 +1,10 @@
+"""The lines that tools print, read by the patterns of the harness, have the names that tasks ask for."""
+
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -9,16 +13,20 @@ import pytest
 import yaml
 
 from support.corpora import export, files_below, made_triple
+from support.node_tools import installed, node_22
+from support.tool_worlds import lend_go_cache
 from support.turns import SUB_ID
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import swebench
-from verdigris.drivers.corpus.triple import SPLITS
+from verdigris.drivers.corpus.formats.swebench import RUNNERS, name_tests
+from verdigris.drivers.corpus.triple import SPLITS, RedProof
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.turns import World
+
 
 BASE = {
     "repo",
@@ -84,10 +92,42 @@ def test_the_task_repository_has_what_the_harness_asks_of_a_task() -> None:
 
 
 def test_a_runner_whose_ids_no_parser_reads_is_a_row_and_no_task() -> None:
-    made = swebench.render(CorpusContents((made_triple(runner="vitest", language="typescript"),)))
+    made = swebench.render(CorpusContents((made_triple(runner="junit", language="java"),)))
     assert sum(made.rows.values()) == 1
     assert [path for path, _ in made.files if path.startswith("tasks/")] == []
-    assert "vitest" in made.left_out[0].why
+    assert "junit" in made.left_out[0].why
+
+
+def test_a_task_has_the_names_that_the_parser_of_its_runner_reads() -> None:
+    one = made_triple(
+        runner="vitest",
+        language="node",
+        reds=(RedProof("src/a.test.ts::cart › adds", "AssertionError"),),
+        passing=("src/b.test.ts::cart › adds",),
+    )
+    files = dict(swebench.render(CorpusContents((one,))).files)
+    assert json.loads(files[f"tasks/{one.id}/tests.json"]) == {
+        "FAIL_TO_PASS": ["src/a.test.ts > cart > adds"],
+        "PASS_TO_PASS": ["src/b.test.ts > cart > adds"],
+    }
+    assert b"FROM node:" in files[f"tasks/{one.id}/Dockerfile"]
+    row = swebench.row_of(one)
+    assert (row["log_parser"], row["fail_to_pass"]) == ("parse_log_vitest", ["src/a.test.ts > cart > adds"])
+    back = swebench.triple_of(row)
+    assert (back.reds, back.passing) == (one.reds, one.passing)
+
+
+def test_a_red_whose_name_two_tests_have_for_the_parser_is_a_row_and_no_task() -> None:
+    one = made_triple(
+        runner="go",
+        language="go",
+        reds=(RedProof("a/a_test.go::TestAdd", "panic"),),
+        passing=("b/b_test.go::TestAdd",),
+    )
+    made = swebench.render(CorpusContents((one,)))
+    assert [path for path, _ in made.files if path.startswith("tasks/")] == []
+    assert made.left_out[0].why == "a row, and no task: its parser for go does not tell the tests apart"
+    assert swebench.row_of(one)["fail_to_pass"] == ["a/a_test.go::TestAdd"]
 
 
 def test_the_patches_of_a_row_apply_to_its_commit_and_its_tests_then_pass(
@@ -119,3 +159,91 @@ def _passed(root: Path, tests: list[str]) -> set[str]:
     done = subprocess.run(argv, cwd=root, capture_output=True, text=True, check=False, timeout=60)
     lines = (line.split() for line in done.stdout.splitlines() if line.startswith("PASSED "))
     return {words[1] for words in lines}
+
+
+PATTERNS = {
+    "go": r"^--- (?:PASS|FAIL|SKIP): (.+) \((.+)\)$",
+    "cargo": r"^test\s+(\S+)\s+\.\.\.\s+(\w+)$",
+    "vitest": r"^\s*(?:✓|×|↓)\s(.+?)(?:\s(\d+\s*m?s?|\[skipped\]))?$",
+}
+GO_TEST = """\
+package calc
+
+import "testing"
+
+func TestHalf(t *testing.T) {
+	t.Run("of two", func(t *testing.T) {})
+}
+"""
+RUST = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {}\n}\n"
+CARGO = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'
+VITEST = """\
+import { describe, it } from "vitest";
+describe("cart", () => { it("adds up", () => {}); });
+"""
+
+
+def printed(runner: str, root: Path, command: str) -> set[str]:
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=root, capture_output=True, text=True, check=True, timeout=100
+    )
+    lines = (line.strip() for line in done.stdout.splitlines())
+    return {found[1] for line in lines if (found := re.match(PATTERNS[runner], line))}
+
+
+def put(root: Path, files: dict[str, str]) -> None:
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize(
+    ("runner", "tool", "files", "tests"),
+    [
+        (
+            "go",
+            "go",
+            {"go.mod": "module example.org/calc\n\ngo 1.20\n", "half/half_test.go": GO_TEST},
+            ["half/half_test.go::TestHalf", "half/half_test.go::TestHalf/of_two"],
+        ),
+        ("cargo", "cargo", {"Cargo.toml": CARGO, "src/lib.rs": RUST}, ["src/lib.rs::tests::adds"]),
+    ],
+)
+def test_the_command_prints_the_names_that_a_task_asks_for(
+    runner: str,
+    tool: str,
+    files: dict[str, str],
+    tests: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    put(tmp_path, files)
+    if tool == "go":
+        lend_go_cache(tmp_path / "cache")
+        monkeypatch.setenv("GOCACHE", str(tmp_path / "cache"))
+    made = name_tests(runner, tests, ())
+    assert made is not None
+    command = RUNNERS[runner].command([test.partition("::")[0] for test in tests])
+    assert printed(runner, tmp_path, command) == set(made[0])
+
+
+@pytest.mark.timeout(200)
+def test_vitest_prints_the_path_and_every_name_around_a_test(tmp_path: Path) -> None:
+    node = node_22()
+    put(tmp_path, {"package.json": "{}", "src/cart.test.ts": VITEST})
+    (tmp_path / "node_modules").symlink_to(installed("vitest") / "node_modules")
+    made = name_tests("vitest", ["src/cart.test.ts::cart › adds up"], ())
+    words = RUNNERS["vitest"].command(["src/cart.test.ts"]).removeprefix("npx vitest")
+    command = f"NO_COLOR=1 {node} node_modules/vitest/vitest.mjs{words}"
+    assert made == ([*printed("vitest", tmp_path, command)], [])
+
+
+def test_jest_tells_a_test_by_its_own_name_alone() -> None:
+    assert name_tests("jest", ["a.test.js::cart › adds"], ["b.test.js::cart › counts"]) == (
+        ["adds"],
+        ["counts"],
+    )
+    assert name_tests("jest", ["a.test.js::cart › adds"], ["b.test.js::stock › adds"]) is None

@@ -14,7 +14,6 @@ from verdigris.drivers.loop.branches.memory import (
     MemoryPlace,
     StateDeferred,
     StateWritten,
-    push_memory,
     read_state,
     see_state,
     write_state,
@@ -190,7 +189,6 @@ def test_commits_on_both_sides_are_merged_and_none_is_lost(
     assert isinstance(found.push, Unreachable)
     (tmp_path / "away.git").rename(tmp_path / "origin.git")
     other.git("push", "--quiet")
-    assert isinstance(push_memory(repo.root, shared), Pushed)
     merged = see_state(repo.root, "port", shared)
     assert merged.base == NEXT
     assert merged.text == NEXT.replace("Paused | false", "Paused | true")
@@ -223,7 +221,7 @@ def test_a_branch_that_was_deleted_on_the_remote_is_pushed_again(
 def test_a_fresh_clone_knows_what_the_loop_wrote(repo: GitRepo, shared: MemoryPlace, tmp_path: Path) -> None:
     written(repo, FILE, shared)
     edit(repo, tmp_path / "hand", "Paused | false", "Paused | true")
-    push_memory(repo.root, shared)
+    repo.git("push", "--quiet", "origin", BRANCH)
     fresh = repo.clone(tmp_path / "fresh")
     fresh.git("remote", "set-url", "origin", str(tmp_path / "origin.git"))
     seen = see_state(fresh.root, "port", shared)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import pytest
 
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import Behaviour, OpenIteration, ProgramState
-from verdigris.drivers.loop.iteration.phases import (
+from verdigris.drivers.loop.history import (
+    Behaviour,
     LoopOutcome,
     LoopPhase,
+    OpenIteration,
+    ProgramState,
     attempts_left,
     choose_iteration,
     end_of_pause,
-    is_report,
     next_phase,
     pause_reason,
 )
+from verdigris.drivers.loop.iteration.phase_work import is_report
 
 RED = Behaviour(("t::a",), "take", "takes", "docs", 1)
 MADE = e.BehaviourMade(program="p", iteration=1, tests=("t::a",), tree="g", lines=3)

@@ -15,16 +15,15 @@ from support.sorting import BENCH, BETTER, CACHES, HELD, KNOWN, PROGRAM, SORT
 from support.turns import World, make_world
 from verdigris.drivers.loop.metric.evaluation import evaluated_tree, hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import (
+    Best,
     EvaluationFailed,
     Measurement,
     MetricJudgement,
-    best_of,
     judge_metric,
 )
-from verdigris.drivers.loop.programs.boundaries import bind_project, bounds_of
-from verdigris.drivers.loop.programs.discovery import find_program
-from verdigris.execution.room.rooms import possible
-from verdigris.sandbox import Ability, Availability
+from verdigris.drivers.loop.programs.discovery import bind_project, bounds_of, find_program
+from verdigris.execution.rooms import possible
+from verdigris.sandbox.child import Ability, Availability
 
 if TYPE_CHECKING:
     from verdigris.drivers.loop.programs.discovery import FoundProgram
@@ -39,7 +38,8 @@ class Bench:
         self.base = self.project.workspace.snapshot()
         first = self.measure()
         assert isinstance(first, Measurement), first
-        self.best = best_of(first, self.base, hash_oracle(self.project, self.base, self.found.program))
+        oracle = hash_oracle(self.project, self.base, self.found.program)
+        self.best = Best(first.metric, first.held_out, first.noise, self.base, oracle, first.name)
 
     @property
     def found(self) -> FoundProgram:

@@ -10,7 +10,6 @@ from verdigris.drivers.loop.metric.measurement import (
     Best,
     EvaluationFailed,
     Measurement,
-    best_of,
     combine_samples,
     judge_metric,
     must_measure_again,
@@ -135,7 +134,7 @@ def test_a_lucky_run_among_noisy_ones_is_no_improvement() -> None:
 
 
 def test_a_number_of_another_name_is_compared_with_nothing() -> None:
-    best = best_of(Measurement(9, "seconds"), "base", "oracle")
+    best = Best(9, name="seconds")
     judged = judge_metric(Measurement(99, "speed"), best, program(), must_improve=True)
     assert (judged.accepted, judged.why) == (False, "another number was measured: speed instead of seconds")
 
@@ -186,7 +185,7 @@ def test_a_new_behaviour_need_not_show_on_held_back_inputs_but_must_not_harm_the
 
 
 def test_a_best_is_measured_again_when_base_or_evaluator_changed() -> None:
-    best = best_of(Measurement(3, held_out=4), "base", "oracle")
+    best = Best(3, held_out=4, base="base", oracle="oracle")
     assert must_measure_again(best, "base", "oracle") == ""
     assert "the base moved" in must_measure_again(best, "other", "oracle")
     assert "the evaluator" in must_measure_again(best, "base", "other")

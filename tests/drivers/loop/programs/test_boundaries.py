@@ -10,19 +10,20 @@ from support.turns import World, make_world
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.confinement.protection import is_writable
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.bounds import is_measuring, is_within
+from verdigris.core.policy import is_measuring, is_within
 from verdigris.core.state import Phase
-from verdigris.drivers.loop.programs.boundaries import (
+from verdigris.drivers.loop.programs.discovery import (
+    FoundProgram,
     bind_project,
     bounds_of,
     evaluator_files,
     find_crossings,
+    find_program,
     named_files,
     withheld_paths,
 )
-from verdigris.drivers.loop.programs.discovery import FoundProgram, find_program
 from verdigris.drivers.loop.programs.program import read_program
-from verdigris.execution.room.rooms import possible, room
+from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_tool
 from verdigris.gates.agent_shell.protection import regions
 from verdigris.turns.rollback import place

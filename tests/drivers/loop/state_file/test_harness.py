@@ -30,7 +30,7 @@ def test_the_harness_is_read_with_what_people_added() -> None:
 def test_an_entry_is_changed_in_place_and_a_new_one_stands_first() -> None:
     entries = read_harness(FILE)
     green = entries[0].with_status("passing", {"Made green iteration": "13"})
-    new = HarnessEntry.made("sorts text", 13, "failing", {"Target": "src/sort.ts", "Added iteration": "13"})
+    new = HarnessEntry.make("sorts text", 13, "failing", {"Target": "src/sort.ts", "Added iteration": "13"})
     changed = with_harness(FILE, (new, green, *entries[1:]))
     assert changed.index("### sorts text  ·  gen 13") < changed.index("### sorts NaN last  ·  gen 12")
     assert "- **Status**: ✅ passing\n- **Target**: src/sort.ts:10\n" in changed
@@ -40,13 +40,13 @@ def test_an_entry_is_changed_in_place_and_a_new_one_stands_first() -> None:
 
 @pytest.mark.parametrize("status", ["passing", "failing", "blocked"])
 def test_every_status_is_written_with_its_sign(status: str) -> None:
-    entry = HarnessEntry.made("a", 1, status, {})
+    entry = HarnessEntry.make("a", 1, status, {})
     assert read_harness(with_harness("", (entry,)))[0].status == status
 
 
 def test_a_long_harness_collapses_its_oldest_passing_entries_and_says_so() -> None:
     many = tuple(
-        HarnessEntry.made(f"t{n}", n, "failing" if n == 3 else "passing", {}) for n in range(12, 0, -1)
+        HarnessEntry.make(f"t{n}", n, "failing" if n == 3 else "passing", {}) for n in range(12, 0, -1)
     )
     kept = collapse_harness(many, most=6)
     assert [one.name for one in kept if one.name] == ["t12", "t11", "t10", "t9", "t8", "t3"]
@@ -55,7 +55,7 @@ def test_a_long_harness_collapses_its_oldest_passing_entries_and_says_so() -> No
 
 def test_a_range_grows_until_it_is_long_and_older_ranges_stay() -> None:
     entries = (
-        *(HarnessEntry.made(f"t{n}", n, "passing", {}) for n in range(9, 3, -1)),
+        *(HarnessEntry.make(f"t{n}", n, "passing", {}) for n in range(9, 3, -1)),
         *read_harness(FILE)[2:],
     )
     for most in (5, 4):

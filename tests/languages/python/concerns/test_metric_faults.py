@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.concerns.metric_faults import find_measured_faults
+from verdigris.languages.python.concerns import find_measured_faults
 
 BEFORE = "def sort(numbers):\n    return sorted(numbers)\n"
 

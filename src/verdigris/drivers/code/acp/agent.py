@@ -16,10 +16,15 @@ from acp.helpers import update_current_mode
 
 from verdigris import __version__
 from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.drivers.code.acp.connection import (
+    Interrupted,
+    StdioTransport,
+    Worker,
+    WorkItem,
+    take_over_stdio,
+)
 from verdigris.drivers.code.acp.session_host import SessionHost
-from verdigris.drivers.code.acp.stdio import StdioTransport, take_over_stdio
 from verdigris.drivers.code.acp.updates import commands_update, mode_named, modes_of
-from verdigris.drivers.code.acp.worker import Interrupted, Worker, WorkItem
 from verdigris.drivers.code.session_file import describe_sessions
 from verdigris.drivers.happenings import Noted
 from verdigris.storage.repository import find_repository
@@ -105,7 +110,7 @@ class EditorAgent:
         self._require_initialized()
         roots = [_folder(cwd)] if cwd is not None else [one.root for one in self.host.sessions.values()]
         found = []
-        with refusing():
+        with answer_errors():
             for repo in dict.fromkeys(map(find_repository, roots)):
                 for name, changed, task in await asyncio.to_thread(describe_sessions, repo):
                     when = datetime.fromtimestamp(changed, UTC).isoformat(timespec="seconds")
@@ -163,7 +168,7 @@ class EditorAgent:
         return hosted
 
     async def _work(self, item: WorkItem[T]) -> T:
-        with refusing():
+        with answer_errors():
             return await asyncio.wrap_future(self.worker.submit(item))
 
     def _find(self, name: str) -> HostedSession:
@@ -209,7 +214,7 @@ class EditorAgent:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def answer_errors() -> Iterator[None]:
     """What the kernel raises becomes the answer to a request: what happened, and what to do."""
     try:
         yield
@@ -257,7 +262,7 @@ class BackgroundLog:
 
 
 def serve_editor(options: SessionOptions, log: Watcher) -> int:
-    """Until the client goes away or a signal comes; 130 where that cut something off."""
+    """Serves until the client goes away or a signal comes; 130 where that cut something off."""
     source, sink = take_over_stdio()
     written = BackgroundLog(log)
     agent = EditorAgent(options, written)

@@ -21,7 +21,7 @@ from verdigris.drivers.code.commands import Dialogue
 from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import find_session, read_entries
 from verdigris.drivers.code.session_start import begin_session, open_session
-from verdigris.drivers.code.tools.table import EDITING
+from verdigris.drivers.code.tools.dispatch import EDITING
 from verdigris.storage.open_calls import refusal
 from verdigris.storage.repository import find_repository
 
@@ -217,7 +217,7 @@ def read_prompt(blocks: Sequence[Any], bench: Workbench) -> str:
 
 
 def _name_resource(uri: str, bench: Workbench) -> tuple[str, bool]:
-    """As the tools name it, and whether models are shown its text."""
+    """Names it as the tools do, and says whether models are shown its text."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, True

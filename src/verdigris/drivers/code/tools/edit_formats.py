@@ -169,7 +169,6 @@ def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous
 
 @value
 class Mismatch:
-    matches: int
     words: str
     """To the model: why nothing was replaced, with lines as they stand in the file."""
 
@@ -177,17 +176,17 @@ class Mismatch:
 def replace_once(path: str, text: str, search: str, replacement: str) -> str | Mismatch:
     """No fuzziness, since the gate has to know the bytes; only line ends are taken as the file has them."""
     if not search:
-        return Mismatch(0, "search is empty: quote the lines to be replaced; create_file makes a new file.")
+        return Mismatch("search is empty: quote the lines to be replaced; create_file makes a new file.")
     if "\r\n" in text and "\r\n" not in search:
         search, replacement = search.replace("\n", "\r\n"), replacement.replace("\n", "\r\n")
     count = text.count(search)
     if count == 1:
         if search == replacement:
-            return Mismatch(1, "search and replace are the same: nothing would change.")
+            return Mismatch("search and replace are the same: nothing would change.")
         return text.replace(search, replacement, 1)
     if count:
-        return Mismatch(count, _describe_several(path, text, search, count))
-    return Mismatch(0, _describe_nothing(path, text, search))
+        return Mismatch(_describe_several(path, text, search, count))
+    return Mismatch(_describe_nothing(path, text, search))
 
 
 def _describe_several(path: str, text: str, search: str, count: int) -> str:
@@ -230,6 +229,6 @@ def _nearest_line(lines: Sequence[str], search: str) -> int | None:
 
 
 def number_lines(lines: Sequence[str], first: int) -> str:
-    """As `read_file` shows them."""
+    """Numbers lines as `read_file` shows them."""
     width = len(str(first + len(lines)))
     return "\n".join(f"{number:>{width}}\t{line}" for number, line in enumerate(lines, first))

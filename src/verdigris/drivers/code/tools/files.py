@@ -17,7 +17,7 @@ from verdigris.drivers.code.tools.edit_formats import (
     read_patch,
     replace_once,
 )
-from verdigris.drivers.code.tools.workbench import ToolAnswer, denied, failed
+from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial, answer_failure
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.turns.write import write
@@ -41,15 +41,17 @@ def read_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if isinstance(path, ToolAnswer):
         return path
     if (bench.project.root / path).is_dir():
-        return failed(f"{path} is a folder: list_files shows what is in it.")
+        return answer_failure(f"{path} is a folder: list_files shows what is in it.")
     data = bench.read_bytes(path)
     if data is None:
-        return failed(_describe_missing(bench, path))
+        return answer_failure(_describe_missing(bench, path))
     if len(data) > 100 * HUGE:
-        return failed(f"{path} is too large to be read ({len(data)} bytes): search finds lines in it.")
+        return answer_failure(
+            f"{path} is too large to be read ({len(data)} bytes): search finds lines in it."
+        )
     text = as_text(data)
     if text is None:
-        return failed(f"{path} is not a text file ({len(data)} bytes).")
+        return answer_failure(f"{path} is not a text file ({len(data)} bytes).")
     bench.know(path, data)
     lines = text.splitlines()
     first = max(1, given.get("first", 1))
@@ -75,7 +77,7 @@ def list_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 
 def search(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if not given["text"]:
-        return failed("text is empty: say what to look for.")
+        return answer_failure("text is empty: say what to look for.")
     found = reading.search(
         given["text"], bench.tree(), glob=given.get("glob", ""), regex=given.get("regex", False)
     )
@@ -88,10 +90,10 @@ def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         return path
     data = bench.read_bytes(path)
     if data is None:
-        return failed(f"{_describe_missing(bench, path)} create_file makes a new one.")
+        return answer_failure(f"{_describe_missing(bench, path)} create_file makes a new one.")
     text = as_text(data)
     if text is None:
-        return failed(f"{path} is not a text file.")
+        return answer_failure(f"{path} is not a text file.")
     made = replace_once(path, text, given["search"], given["replace"])
     if isinstance(made, Mismatch):
         return _failed_edit(bench, path, made.words)
@@ -102,8 +104,10 @@ def _failed_edit(bench: Workbench, path: str, why: str) -> ToolAnswer:
     """After the second one another way is named: a model without a way to write takes the shell."""
     bench.failed_edits[path] += 1
     if bench.failed_edits[path] < FAILED_EDITS:
-        return failed(why)
-    return failed(f"{why}\nwrite_file now takes {path} as a whole: read it first, then write all of it.")
+        return answer_failure(why)
+    return answer_failure(
+        f"{why}\nwrite_file now takes {path} as a whole: read it first, then write all of it."
+    )
 
 
 def create_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -111,7 +115,7 @@ def create_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if isinstance(path, ToolAnswer):
         return path
     if (bench.project.root / path).exists():
-        return failed(f"{path} exists already: change it with {_edit_tool(bench)}.")
+        return answer_failure(f"{path} exists already: change it with {_edit_tool(bench)}.")
     return _write(bench, {path: given["content"]}, given)
 
 
@@ -123,17 +127,19 @@ def write_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if data is not None and bench.failed_edits[path] < FAILED_EDITS:
         tries = f"{bench.failed_edits[path]} of {FAILED_EDITS} edits of {path} have failed so far"
         why = f"A whole file is written only where edits fail: {tries}."
-        return denied(Deny("edit-first", why, f"{_edit_tool(bench)}"))
+        return answer_denial(Deny("edit-first", why, f"{_edit_tool(bench)}"))
     if data is not None and not bench.is_known(path, data):
         why = f"{path} has changed since you read it, or you have not read it."
-        return denied(Deny("read-first", why, f"read_file {path}, then write it with what is new in it"))
+        return answer_denial(
+            Deny("read-first", why, f"read_file {path}, then write it with what is new in it")
+        )
     return _write(bench, {path: given["content"]}, given)
 
 
 def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     patches = read_patch(given["patch"])
     if isinstance(patches, BadPatch):
-        return failed(patches.words)
+        return answer_failure(patches.words)
     texts: dict[str, str | None] = {}
     for spelling in (name for patch in patches for name in (patch.path, patch.move_to) if name):
         path = bench.locate(spelling)
@@ -142,7 +148,7 @@ def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         data = bench.read_bytes(path)
         texts[spelling] = None if data is None else as_text(data)
         if data is not None and texts[spelling] is None:
-            return failed(f"{path} is not a text file.")
+            return answer_failure(f"{path} is not a text file.")
     made = apply_patch(patches, texts)
     if isinstance(made, BadPatch):
         return _failed_edit(bench, patches[0].path, made.words)
@@ -160,11 +166,11 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     if bench.sweep is not None and state.phase is Phase.REFACTOR and bench.sweep.outside(texts):
         scope = ", ".join(bench.sweep.globs)
         why = f"The open sweep is about {scope}, and not about {', '.join(bench.sweep.outside(texts))}."
-        return denied(Deny("outside-sweep", why, "stay inside its scope, or refactor_end first"))
+        return answer_denial(Deny("outside-sweep", why, "stay inside its scope, or refactor_end first"))
     try:
         files = {path: None if text is None else text.encode() for path, text in texts.items()}
     except UnicodeEncodeError:
-        return failed("The text cannot be written as UTF-8: it holds half of a character.")
+        return answer_failure("The text cannot be written as UTF-8: it holds half of a character.")
     try:
         decision = write(bench.project, files, cwd=bench.project.root)
     except OSError as error:
@@ -173,9 +179,9 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
                 f"cannot write {', '.join(texts)}: {error.strerror}",
                 hint="make room, then `tdd code --continue`",
             ) from error
-        return failed(f"It cannot be written: {error.strerror} ({', '.join(texts)}).")
+        return answer_failure(f"It cannot be written: {error.strerror} ({', '.join(texts)}).")
     if isinstance(decision, Deny):
-        return denied(decision)
+        return answer_denial(decision)
     for path, data in files.items():
         del bench.failed_edits[path]
         if data is not None:
@@ -187,6 +193,6 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
 
 
 def _short_name(test_id: str) -> str:
-    """Without its file, which the model has just seen red."""
+    """Leaves out the file, which the model has just seen red."""
     found = split_id(test_id)
     return f"{found.function}{found.case}" or test_id

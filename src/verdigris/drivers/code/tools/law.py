@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.reds import implied_claim
+from verdigris.core.policy.next_move import implied_claim
 from verdigris.core.value import value
 from verdigris.core.verdict import Kind
-from verdigris.drivers.code.grants import touched_files
-from verdigris.drivers.code.kernel_answers import (
+from verdigris.drivers.code.conversation import (
     describe_denial,
     describe_footer,
     describe_judgement,
@@ -20,8 +19,9 @@ from verdigris.drivers.code.kernel_answers import (
     in_tools,
 )
 from verdigris.drivers.code.plan import Verdicts
-from verdigris.drivers.code.tools.workbench import ToolAnswer, denied
-from verdigris.drivers.edits import quoting
+from verdigris.drivers.code.settings import touched_files
+from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial
+from verdigris.drivers.edits import make_quote
 from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
@@ -43,7 +43,7 @@ def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     project = bench.project
     tested = run(project, given.get("ids", ()), cwd=project.root)
     claims = not isinstance(implied_claim(project.state()), Deny)
-    quote = quoting(project)
+    quote = make_quote(project)
 
     def quote_source(path: str, line: int) -> str:
         """The model knows the lines of a test that it has just written."""
@@ -56,7 +56,7 @@ def edit_claim(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     project = bench.project
     made = claim(project, given["test_ids"], given.get("paths", ()), cwd=project.root)
     if isinstance(made, Deny):
-        return denied(made)
+        return answer_denial(made)
     told = [f"claimed {', '.join(made.test_ids)}: the tests are frozen until the verdict."]
     told += [f"brought back: {', '.join(made.restored)}"] if made.restored else []
     told += [f"not brought back, since it conflicts: {', '.join(made.held_back)}"] if made.held_back else []
@@ -66,7 +66,7 @@ def edit_claim(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 def refactor_begin(bench: Workbench, _: Mapping[str, Any]) -> ToolAnswer:
     begun = refactor.begin(bench.project, uncovered=False, known=True)
     if isinstance(begun, Deny):
-        return denied(begun)
+        return answer_denial(begun)
     return ToolAnswer(
         f"A refactor is open; {begun.passed} tests pass, {begun.failed} do not. Edit, then refactor_end."
     )
@@ -77,14 +77,14 @@ def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if given.get("abort", False):
         gone = refactor.abort(project)
         if isinstance(gone, Deny):
-            return denied(gone)
+            return answer_denial(gone)
         return ToolAnswer(f"The refactor is given up; next: {in_tools(gone.next)}")
     if (no := bench.judge_sweep()) is not None:
-        return denied(no)
+        return answer_denial(no)
     touched = len(touched_files(project))
     ended = refactor.end(project)
     if isinstance(ended, Deny):
-        return denied(ended)
+        return answer_denial(ended)
     count = "" if bench.sweep is None else f"The sweep touched {touched} files.\n"
     return ToolAnswer(count + _describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
 
@@ -92,7 +92,7 @@ def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     reported = report_bug(bench.project, [given["place"]], given["why"], cwd=bench.project.root)
     if isinstance(reported, Deny):
-        return denied(reported)
+        return answer_denial(reported)
     aside = f" Your source edits are set aside as {reported.aside} and come back." if reported.aside else ""
     return ToolAnswer(
         f"Reported as {reported.bug}: {', '.join(reported.places)}.{aside} The test may be revised now; then "
@@ -141,7 +141,7 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
 def _describe(bench: Workbench, judged: Settlement | RefactorResult) -> str:
     project = bench.project
     laid = project.state().aside.get(judged.aside or "")
-    quote = quoting(project, laid.edited if laid is not None else None)
+    quote = make_quote(project, laid.edited if laid is not None else None)
     return describe_judgement(judged, withheld=bench.withheld, quote=quote)
 
 

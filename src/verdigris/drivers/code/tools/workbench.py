@@ -1,4 +1,4 @@
-"""What the tools of a session work on, and what they remember between calls: scratch that is never sent."""
+"""What the tools of a session work on and remember between calls, and its shell with background jobs."""
 
 from __future__ import annotations
 
@@ -9,32 +9,40 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.actions import Deny
+from verdigris.core.agents import OWN_SESSION
 from verdigris.core.errors import UserError
 from verdigris.core.paths import PathClass
 from verdigris.core.value import value
-from verdigris.drivers.code.grants import touched_files
-from verdigris.drivers.code.kernel_answers import clip, describe_denial
+from verdigris.drivers.code.conversation import clip, describe_denial
+from verdigris.drivers.code.settings import touched_files
+from verdigris.execution.process import Command, run
+from verdigris.gates.agent_shell.launcher import arguments
 from verdigris.languages.tests import written_tests
 from verdigris.models.providers import hide_keys
 from verdigris.models.roles.context import HUGE, as_text, secret
 from verdigris.storage.log.light import digest
+from verdigris.storage.open_calls import alive
 from verdigris.storage.paths import canonical
+from verdigris.turns.tripwire.calls import after_call
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
-    from verdigris.drivers.code.grants import Sweep
+    from verdigris.drivers.code.settings import Sweep
     from verdigris.models.providers import Scrubber
     from verdigris.storage.project import Project
+    from verdigris.storage.repository import Repository
+
+
 Outcome = Literal["ok", "denied", "failed", "suppressed"]
 
 
 @dataclass
 class Job:
-    command: str
     process: subprocess.Popen[bytes]
     output: Path
 
@@ -45,7 +53,7 @@ class Jobs:
     running: dict[str, Job] = field(default_factory=dict)
     started: int = 0
 
-    def start(self, argv: list[str], command: str, cwd: Path, env: Mapping[str, str]) -> str:
+    def start(self, argv: list[str], cwd: Path, env: Mapping[str, str]) -> str:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.started += 1
         name = f"j{self.started}"
@@ -60,7 +68,7 @@ class Jobs:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.running[name] = Job(command, process, output)
+        self.running[name] = Job(process, output)
         return name
 
     def stop(self, name: str) -> None:
@@ -88,11 +96,11 @@ class ToolAnswer:
     """Of `finish`: what the model has to say to the person."""
 
 
-def denied(deny: Deny) -> ToolAnswer:
+def answer_denial(deny: Deny) -> ToolAnswer:
     return ToolAnswer(describe_denial(deny), "denied")
 
 
-def failed(text: str) -> ToolAnswer:
+def answer_failure(text: str) -> ToolAnswer:
     return ToolAnswer(text, "failed")
 
 
@@ -122,11 +130,13 @@ class Workbench:
         try:
             path = canonical(self.project.root, spelling, cwd=self.project.root).path
         except UserError as error:
-            return failed(f"{error.message}.")
+            return answer_failure(f"{error.message}.")
         if path is None:
-            return denied(Deny("outside", f"{spelling} lies outside the repository.", "stay inside it"))
+            return answer_denial(
+                Deny("outside", f"{spelling} lies outside the repository.", "stay inside it")
+            )
         if secret(path) or path in self.withheld or path.split("/")[0] == ".git":
-            return denied(
+            return answer_denial(
                 Deny("not-shown", f"{path} is not shown to models.", "do without it, or ask the person")
             )
         return path
@@ -168,7 +178,7 @@ class Workbench:
         return PathClass.SOURCE in classes and not self.has_tests()
 
     def answer(self, text: str) -> str:
-        """As it is sent: without the values of key variables and what looks like a key, and not too long."""
+        """Takes keys out of a text that is sent, by value and by look, and cuts it where it is too long."""
         return clip(hide_keys(self.scrub(text)))
 
 
@@ -192,3 +202,78 @@ class DiskTree(Mapping[str, "str | None"]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+CLIENT = "code"
+LONGEST = 1_800
+"""Seconds that a call may ask for."""
+KEPT = 8_000
+"""Bytes of output kept at each end."""
+_MOST_JOBS = 8
+
+
+def shell(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
+    if "job" in given:
+        return _look_at_job(bench, given["job"], stop=given.get("stop", False))
+    command = given.get("command", "").strip()
+    if not command or "\0" in command:
+        return answer_failure(
+            "command is missing: a line for the shell; or job: a job that was started before."
+        )
+    argv = [*arguments(bench.project.repo), command]
+    env = environment_of(bench.session, bench.scrub.variables)
+    if given.get("background", False):
+        if len(bench.jobs.running) >= _MOST_JOBS:
+            return answer_failure(f"{_MOST_JOBS} jobs have been started: stop one first (job, stop).")
+        name = bench.jobs.start(argv, bench.project.root, env)
+        return ToolAnswer(f"started as {name}; shell with job: {name} shows its output, with stop ends it.")
+    seconds = min(max(1, given.get("seconds", bench.seconds)), LONGEST)
+    done = run(Command(tuple(argv), bench.project.root, env), timeout=seconds, kept=KEPT)
+    said = done.output.decode(errors="replace").rstrip()
+    if done.timed_out:
+        text = f"{said}\n(ended after {seconds} s: give it more seconds, or background)".strip()
+        return ToolAnswer("\n".join(filter(None, (text, _look_after(bench.project)))), "failed")
+    code = done.exit_code if done.exit_code is not None else f"signal {done.signal}"
+    return ToolAnswer(f"{said}\n(exit {code})".strip(), "ok" if done.exit_code == 0 else "failed")
+
+
+def _look_at_job(bench: Workbench, name: str, *, stop: bool) -> ToolAnswer:
+    job = bench.jobs.running.get(name)
+    if job is None:
+        known = ", ".join(bench.jobs.running) or "none was started"
+        return answer_failure(f"there is no job {name}: {known}.")
+    if stop:
+        bench.jobs.stop(name)
+    code = job.process.poll()
+    said = _ends_of(job.output)
+    if code is not None:
+        del bench.jobs.running[name]
+        job.output.unlink(missing_ok=True)
+    state = "runs" if code is None else f"ended: exit {code}"
+    looked = _look_after(bench.project) if stop else ""
+    return ToolAnswer("\n".join(filter(None, (said, f"({name} {state})", looked))))
+
+
+def _ends_of(path: Path) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(KEPT)
+        file.seek(max(KEPT, size - KEPT))
+        tail = file.read()
+    gap = f"\n... {size - 2 * KEPT} bytes left out ...\n".encode() if size > 2 * KEPT else b""
+    return (head + gap + tail).decode(errors="replace").rstrip()
+
+
+def _look_after(project: Project) -> str:
+    """A call that was killed could not look itself at what it had written."""
+    return after_call(project, agent_alive=alive(str(project.repo.private))).text
+
+
+def environment_of(session: str, secrets: Collection[str]) -> dict[str, str]:
+    """Ours, without the keys of models; commands of the agent's know whose they are."""
+    usual = {name: given for name, given in os.environ.items() if name not in secrets}
+    return usual | {"TDD_CLIENT": CLIENT, OWN_SESSION: session}
+
+
+def jobs_folder(repo: Repository, session: str) -> Path:
+    return repo.private / "sessions" / f"{session}.jobs"

@@ -51,9 +51,9 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
         "schema_version": VERSION,
         "session_id": trajectory.session,
         "trajectory_id": trajectory.id,
-        "agent": _known(agent),
+        "agent": _without_missing(agent),
         "steps": steps,
-        "final_metrics": _known({**_totals(trajectory.spoken), "total_steps": len(steps)}),
+        "final_metrics": _without_missing({**_totals(trajectory.spoken), "total_steps": len(steps)}),
         "continued_trajectory_ref": _next_part(trajectory),
         "extra": {
             "task": trajectory.task,
@@ -62,10 +62,10 @@ def document_of(trajectory: Trajectory) -> dict[str, Any]:
             "triples": [_brief(triple) for triple in trajectory.triples],
         },
     }
-    return _known(document)
+    return _without_missing(document)
 
 
-def _known(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_missing(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: one for name, one in fields.items() if one is not None}
 
 
@@ -89,7 +89,7 @@ def _steps(spoken: Sequence[Spoken], model: str) -> Iterator[dict[str, Any]]:
 
 
 def _answers(spoken: Sequence[Spoken], at: int) -> dict[str, str]:
-    """By call, up to the next reply."""
+    """Collects answers by call, up to the next reply."""
     found: dict[str, str] = {}
     for one in spoken[at + 1 :]:
         if one.message.role == "assistant":
@@ -114,7 +114,7 @@ def _agent_step(one: Spoken, answers: dict[str, str]) -> dict[str, Any]:
         "observation": {"results": results} if results else None,
         "metrics": _metrics(one.usage),
     }
-    return _known(step)
+    return _without_missing(step)
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _metrics(usage: Usage | None) -> dict[str, Any] | None:
-    """Only what the server reported: an estimate of ours is no measurement."""
+    """Tells only what the server reported: an estimate of ours is no measurement."""
     if usage is None or usage.estimated:
         return None
     cached = {"cached_tokens": usage.cached} if usage.cache_known else {}

@@ -41,14 +41,14 @@ def without_talk(gathered: CorpusContents) -> tuple[LeftOut, ...]:
 
 def line_of(trajectory: Trajectory) -> dict[str, Any]:
     messages = [_message(message) for message in trajectory.prefix]
-    messages += [_spoken(one) for one in trajectory.spoken]
+    messages += [_render_spoken(one) for one in trajectory.spoken]
     said = [one.message for one in trajectory.spoken]
     messages += [_message(answer) for answer in cancel_calls(said, CUT_OFF)]
     return {"messages": messages, "tools": function_tools(trajectory.tools), "parallel_tool_calls": True}
 
 
 def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
-    """As OpenAI's interface describes functions."""
+    """Describes tools as OpenAI's interface describes functions."""
     return [
         {
             "type": "function",
@@ -62,7 +62,7 @@ def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def _spoken(one: Spoken) -> dict[str, Any]:
+def _render_spoken(one: Spoken) -> dict[str, Any]:
     """What was said in an earlier part is no lesson a second time."""
     skipped = {"weight": 0} if one.copied and one.message.role == "assistant" else {}
     return {**_message(one.message), **skipped}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LISTS = ("passing", "weakening", "concerns", "fail_to_pass", "pass_to_pass")
 _STRUCTS = {
     "reds": ("id", "kind", "place", "message", "native_id"),
-    "author": ("role", "client", "context", "model"),
+    "author": ("role", "client", "context", "model", "name"),
     "against_commit": ("tests", "source"),
 }
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))

@@ -8,23 +8,117 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
+from verdigris.core.value import value
 from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.triples import in_splits, json_line, read_json_lines
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
+from verdigris.languages.registry import reader_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
 
     from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import CommitPatches, Triple
 
-PARSERS = {"pytest": "parse_log_pytest"}
-"""The parser of the harness that reads a runner's ids as we write them."""
+
+@value
+class HarnessRunner:
+    parser: str
+    """The function of the harness that reads what the runner prints."""
+    name: Callable[[str], str]
+    """What that parser calls a test, of its native id."""
+    command: Callable[[Collection[str]], str]
+    """The command that runs these test files, and prints a line for each test."""
+    image: str
+    """What the Dockerfile begins with."""
+    install: tuple[str, ...]
+    """Its last step: shell lines that bring what the tests need, as the project says."""
+
+
+def _name(native: str) -> str:
+    return native.partition("::")[2]
+
+
+def _name_parts(native: str) -> tuple[str, ...]:
+    path = split_id(native).path
+    return (path, *reader_of(path).name_parts(native))
+
+
+def _vitest_name(native: str) -> str:
+    return " > ".join(_name_parts(native))
+
+
+def _jest_name(native: str) -> str:
+    """Its lines do not name what is around a test."""
+    return _name_parts(native)[-1]
+
+
+def _join(files: Iterable[str]) -> str:
+    return " ".join(map(shlex.quote, files))
+
+
+def _go_command(files: Collection[str]) -> str:
+    packages = {"./" + file.rpartition("/")[0] for file in files}
+    return f"go test -v {_join(sorted(packages))}"
+
+
+_NODE = ("if [ -f package-lock.json ]; then npm ci; else npm install; fi",)
+RUNNERS = {
+    "pytest": HarnessRunner(
+        "parse_log_pytest",
+        lambda native: native,
+        lambda files: f"python -m pytest -rA {_join(files)}",
+        "python:3",
+        (
+            "python -m pip install pytest",
+            "if [ -f requirements.txt ]; then python -m pip install -r requirements.txt; fi",
+            "if [ -f pyproject.toml ] || [ -f setup.py ]; then python -m pip install -e .; fi",
+        ),
+    ),
+    "vitest": HarnessRunner(
+        "parse_log_vitest",
+        _vitest_name,
+        lambda files: f"npx vitest run --reporter=verbose {_join(files)}",
+        "node:22",
+        _NODE,
+    ),
+    "jest": HarnessRunner(
+        "parse_log_jest", _jest_name, lambda files: f"npx jest --verbose {_join(files)}", "node:22", _NODE
+    ),
+    "go": HarnessRunner("parse_log_gotest", _name, _go_command, "golang:1", ("go mod download",)),
+    "cargo": HarnessRunner(
+        "parse_log_cargo", _name, lambda _: "cargo test --no-fail-fast", "rust:1", ("cargo fetch",)
+    ),
+}
+
+
+def name_tests(
+    runner: str, reds: Iterable[str], passing: Iterable[str]
+) -> tuple[list[str], list[str]] | None:
+    """Both lists in the parser's words; None where it cannot tell a red from another test. Tests that pass
+    and that it cannot tell apart are left out. A runner without a parser keeps the native ids.
+    """
+    known = RUNNERS.get(runner)
+    if known is None:
+        return list(reds), list(passing)
+    failing, rest = ([known.name(native) for native in ids] for ids in (reds, passing))
+    told = Counter((*failing, *rest))
+    if any(told[name] > 1 or not name or "\n" in name for name in failing):
+        return None
+    return failing, [name for name in rest if told[name] == 1]
+
+
+def files_of(ids: Iterable[str]) -> list[str]:
+    return sorted({split_id(native).path for native in ids})
+
+
 _LARGE = frozenset({"patch", "test_patch", "against_commit", "passing"})
 """What a row has under a name of its own."""
 _DATASET = "verdigris/corpus"
@@ -37,17 +131,14 @@ def render(gathered: CorpusContents) -> RenderedCorpus:
         (f"{split}.jsonl", b"".join(json_line(row_of(triple)) for triple in mine))
         for split, mine in splits.items()
     ]
-    tasks = [triple for mine in splits.values() for triple in mine if triple.runner in PARSERS]
+    rows = [triple for mine in splits.values() for triple in mine]
+    unfit = {triple.id: _why_no_task(triple) for triple in rows}
+    tasks = [triple for triple in rows if not unfit[triple.id]]
     if tasks:
         files.append(("sweb.yaml", _yaml({"datasets": [_DATASET], "splits": list(SPLITS)})))
     files += [(f"tasks/{one.id}/{name}", data) for one in tasks for name, data in _task_files(one)]
     left_out = [LeftOut(name, f"no row of SWE-bench: {why}") for name, why in objections.items() if why]
-    left_out += [
-        LeftOut(triple.id, f"a row, and no task: no parser of the harness reads ids of {triple.runner}")
-        for mine in splits.values()
-        for triple in mine
-        if triple.runner not in PARSERS
-    ]
+    left_out += [LeftOut(name, f"a row, and no task: {why}") for name, why in unfit.items() if why]
     return RenderedCorpus(tuple(files), {split: len(mine) for split, mine in splits.items()}, tuple(left_out))
 
 
@@ -59,11 +150,26 @@ def _objection(triple: Triple) -> str:
     return "" if triple.against_commit.source else "its edit is in the commit already"
 
 
+def _why_no_task(triple: Triple) -> str:
+    if triple.runner not in RUNNERS:
+        return f"the harness has no parser for {triple.runner}"
+    return "" if _name_tests_of(triple) else f"its parser for {triple.runner} does not tell the tests apart"
+
+
+def _name_tests_of(triple: Triple) -> tuple[list[str], list[str]] | None:
+    return name_tests(triple.runner, (red.native for red in triple.reds), triple.passing)
+
+
 def row_of(triple: Triple) -> dict[str, Any]:
-    """The columns of the original, then the harness's, then ours."""
+    """The columns of the original, then the harness's, then ours. The lists are in the words of the parser
+    that the row names; ours are in the last column.
+    """
     patches = _patches(triple)
-    failing, passing = [red.native for red in triple.reds], list(triple.passing)
-    more = {name: one for name, one in render_triple(triple).items() if name not in _LARGE}
+    told, fits = render_triple(triple), not _why_no_task(triple)
+    native = [red.native for red in triple.reds], list(triple.passing)
+    failing, passing = (_name_tests_of(triple) if fits else None) or native
+    more = {name: one for name, one in told.items() if name not in _LARGE}
+    more |= {} if passing == native[1] else {"passing": native[1]}
     return {
         "repo": triple.repository,
         "instance_id": triple.id,
@@ -79,7 +185,7 @@ def row_of(triple: Triple) -> dict[str, Any]:
         "environment_setup_commit": triple.base_commit,
         "image": image_of(triple.id),
         "eval_script": eval_script(triple),
-        "log_parser": PARSERS.get(triple.runner, ""),
+        "log_parser": RUNNERS[triple.runner].parser if fits else "",
         "eval_type": "pass_and_fail",
         "fail_to_pass": failing,
         "pass_to_pass": passing,
@@ -97,8 +203,8 @@ def triple_of(row: Any) -> Triple:
             "pass_to_pass": list(ids),
         }:
             patches = {"tests": tests, "source": source}
-            more = {"patch": "", "test_patch": "", "passing": ids, "against_commit": patches}
-            return parse_triple({**json.loads(told), **more})
+            more = {"patch": "", "test_patch": "", "against_commit": patches}
+            return parse_triple({"passing": ids, **json.loads(told), **more})
         case _:
             raise UserError("this row is not one of ours", hint="make it with `tdd corpus export`")
 
@@ -120,7 +226,8 @@ def image_of(instance_id: str) -> str:
 def eval_script(triple: Triple) -> str:
     """Puts the tests as they should be, runs them between the harness's marks, and puts them back."""
     tests = _patches(triple).tests
-    files = sorted({split_id(name).path for name in (*(red.native for red in triple.reds), *triple.passing)})
+    runner = RUNNERS.get(triple.runner) or RUNNERS["pytest"]
+    files = files_of((*(red.native for red in triple.reds), *triple.passing))
     end = f"EOF_{hashlib.sha256(tests.encode()).hexdigest()[:12]}"
     return "\n".join(
         [
@@ -130,7 +237,7 @@ def eval_script(triple: Triple) -> str:
             f"git apply --whitespace=nowarn -v - <<'{end}'",
             f"{tests}{end}",
             ": '>>>>> Start Test Output'",
-            f"python -m pytest -rA {' '.join(map(_quote, files))}",
+            runner.command(files),
             ": '>>>>> End Test Output'",
             f"git apply --whitespace=nowarn -R -v - <<'{end}'",
             f"{tests}{end}",
@@ -141,7 +248,8 @@ def eval_script(triple: Triple) -> str:
 
 def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
     patches = _patches(triple)
-    tests = {"FAIL_TO_PASS": [red.native for red in triple.reds], "PASS_TO_PASS": list(triple.passing)}
+    failing, passing = _name_tests_of(triple) or ([], [])
+    tests = {"FAIL_TO_PASS": failing, "PASS_TO_PASS": passing}
     yield (
         "task.yaml",
         _yaml(
@@ -153,7 +261,7 @@ def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
                 "eval_type": "pass_and_fail",
                 "image": image_of(triple.id),
                 "instance_id": triple.id,
-                "log_parser": PARSERS[triple.runner],
+                "log_parser": RUNNERS[triple.runner].parser,
                 "repo": triple.repository,
                 "split": triple.split,
                 "version": _version(triple),
@@ -170,16 +278,15 @@ def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
 
 def _dockerfile(triple: Triple) -> str:
     """The commit as it is in the repository; what its tests need is installed as the project says."""
+    runner = RUNNERS[triple.runner]
     remote = triple.remote or f"https://github.com/{triple.repository}.git"
     return "\n".join(
         [
-            "FROM python:3",
+            f"FROM {runner.image}",
             f"ARG REPOSITORY={remote}",
             f'RUN git clone "$REPOSITORY" /testbed && git -C /testbed checkout --quiet {triple.base_commit}',
             "WORKDIR /testbed",
-            "RUN python -m pip install pytest \\",
-            "  && if [ -f requirements.txt ]; then python -m pip install -r requirements.txt; fi \\",
-            "  && if [ -f pyproject.toml ] || [ -f setup.py ]; then python -m pip install -e .; fi",
+            "RUN " + " \\\n  && ".join(runner.install),
             "",
         ]
     )
@@ -194,12 +301,6 @@ def _patches(triple: Triple) -> CommitPatches:
 def _version(triple: Triple) -> str:
     """Instances of one version share an environment."""
     return triple.environment[:12] or slug_of(triple.repository)
-
-
-def _quote(word: str) -> str:
-    import shlex
-
-    return shlex.quote(word)
 
 
 def _yaml(document: dict[str, Any]) -> bytes:

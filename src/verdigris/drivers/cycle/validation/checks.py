@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.checks.held_out import held_out_reds
+from verdigris.checks.acceptance import held_out_reds
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding, verdict_of
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
-from verdigris.execution.room.rooms import frozen_layer
+from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import by_language, language_for
 from verdigris.languages.tests import is_made_by, written_tests
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.report import Place
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.languages.findings import TestFault
     from verdigris.languages.protocol import Language
     from verdigris.runners.protocol import Progress

@@ -217,15 +217,12 @@ class RedFacts:
 
     spec: Spec
     coverage: ScenarioCoverage
-    report: TestReport
     changed: tuple[str, ...]
     """Results of tests that carry no scenario, where they differ from the cycle's start."""
     tree: str
 
 
-def observe_reds(
-    project: Project, cycle: Cycle, spec: Spec, progress: Progress | None = None
-) -> RedFacts | Deny:
+def observe_reds(project: Project, cycle: Cycle, spec: Spec, progress: Progress | None) -> RedFacts | Deny:
     """The kernel runs everything: what anybody says of a red proves nothing."""
     tested = run_tests(project, (), cwd=project.root, progress=progress, again=True)
     if tested.report is None:
@@ -236,7 +233,7 @@ def observe_reds(
     before = statuses_of(project, cycle)
     changed = tuple(str(one) for one in changed_results(before, tested.report, natives))
     broken = tuple(f"{error.path}: {error.message}" for error in tested.report.errors)
-    return RedFacts(spec, coverage, tested.report, (*broken, *changed), tree)
+    return RedFacts(spec, coverage, (*broken, *changed), tree)
 
 
 def statuses_of(project: Project, cycle: Cycle) -> Mapping[str, str]:

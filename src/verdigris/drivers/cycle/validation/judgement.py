@@ -19,7 +19,6 @@ from verdigris.drivers.cycle.frame import (
     CycleStep,
     deny_misplaced,
     deny_same,
-    now_ms,
     open_cycle,
     refuse,
     report_step,
@@ -34,6 +33,7 @@ from verdigris.drivers.cycle.validation.checks import (
 )
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.storage import durable_files
+from verdigris.storage.log.log import now_ms
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

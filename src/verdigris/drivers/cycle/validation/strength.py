@@ -44,9 +44,7 @@ class FoundStubs:
     notes: tuple[str, ...] = ()
 
 
-def find_stubs(
-    project: Project, tests: Sequence[TriedTest], start: str, tree: str, dice: Random | None = None
-) -> FoundStubs:
+def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: str) -> FoundStubs:
     """What source has gained since `start` and the tests name."""
     changes = project.workspace.changes(start, tree)
     paths = [c.path for c in changes if not c.deleted and project.classify(c.path) is PathClass.SOURCE]
@@ -57,7 +55,7 @@ def find_stubs(
     for language, mine in by_language(paths).items():
         for path in mine:
             data = after[path] or b""
-            bodies = language.stub_bodies(path, before[path], data, literals, dice or SystemRandom())
+            bodies = language.stub_bodies(path, before[path], data, literals, SystemRandom())
             if bodies is None:
                 notes.append(f"{path}: nothing here reads its stubs, so none of them was changed")
             named = [stub for stub in bodies or () if any(_is_named(stub, one) for one in tests)]
@@ -67,9 +65,7 @@ def find_stubs(
     return FoundStubs(tuple(found), tuple(notes))
 
 
-def try_strength(
-    tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None, dice: Random | None = None
-) -> ValidationCheck:
+def try_strength(tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None) -> ValidationCheck:
     """Tries tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
     notes = list(found.notes)
     alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
@@ -80,7 +76,7 @@ def try_strength(
         return ValidationCheck(NAME, notes=tuple(notes))
     if runs is None:
         return ValidationCheck(NAME, notes=(*notes, "no sandbox can be made here, so no stub was changed"))
-    rounds = _draw_rounds(found.stubs, dice or SystemRandom(), notes)
+    rounds = _draw_rounds(found.stubs, SystemRandom(), notes)
     runs.run([(), *rounds])
     trial = _StubTrial(found.stubs, runs, tuple(rounds))
     runs.run([one for test in tests for at in range(len(found.stubs)) for one in trial.rounds_of(test, at)])
@@ -133,7 +129,7 @@ class _StubTrial:
     def rounds_of(self, test: TriedTest, at: int) -> tuple[Assignment, ...]:
         """Where a test calls several stubs, this one is changed alone, beside answers that it takes."""
         called = [number for number, stub in enumerate(self.stubs) if _has_word(test.body, stub)]
-        green = next((one for one in self.rounds if self._passed(one, test)), None)
+        green = next((one for one in self.rounds if self._passes(one, test)), None)
         if green is None or at not in called or len(called) == 1:
             return self.rounds
         answers = dict.fromkeys(dict(one)[at] for one in self.rounds)
@@ -141,7 +137,7 @@ class _StubTrial:
             tuple((number, answer if number == at else own) for number, own in green) for answer in answers
         )
 
-    def _passed(self, one: Assignment, test: TriedTest) -> bool:
+    def _passes(self, one: Assignment, test: TriedTest) -> bool:
         known = self.runs.done.get(one)
         return known is not None and known.passed.get(test.native, False)
 
@@ -171,7 +167,7 @@ class _StubTrial:
                     )
 
     def _outcomes(self, test: TriedTest, at: int) -> dict[StubAnswer, bool]:
-        """By what the stub returned, whether the test passed in every such run."""
+        """Says for each answer of the stub whether the test passed in every such run."""
         found: dict[StubAnswer, bool] = {}
         for assignment in self.rounds_of(test, at):
             known = self.runs.done.get(assignment)
@@ -184,7 +180,7 @@ class _StubTrial:
     def _without(self, test: TriedTest, at: int, answer: StubAnswer) -> Assignment | None:
         """A round in which the test passed with this answer, but for the answer."""
         for one in self.rounds_of(test, at):
-            if dict(one)[at] == answer and self._passed(one, test):
+            if dict(one)[at] == answer and self._passes(one, test):
                 return tuple(pair for pair in one if pair[0] != at)
         return None
 

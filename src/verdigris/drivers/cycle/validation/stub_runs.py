@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import Place, TestReport
     from verdigris.core.settings import Stack
-    from verdigris.execution.room.layers import Layer
+    from verdigris.execution.room import Layer
     from verdigris.languages.findings import StubAnswer, StubBody
     from verdigris.storage.project import Project
 
@@ -73,7 +73,7 @@ class StubRuns:
     def _as_set(
         self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
     ) -> dict[Assignment, StubRunEnd]:
-        """In one call: each is forked from a process that has the test tool loaded."""
+        """Makes all runs in one call: each is forked from a process that has the test tool loaded."""
         tests = tuple(dict.fromkeys(native.partition("::")[0] for native in names))
         plain = {
             path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), tests).items()

@@ -6,6 +6,7 @@ of theirs away, and nothing here stops a loop: what cannot be written or pushed 
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -24,11 +25,16 @@ from verdigris.drivers.loop.branches.remote import (
     push_commit,
 )
 from verdigris.drivers.loop.state_file.person_edits import merge_state
-from verdigris.storage.git import git
-from verdigris.turns.git.commit import CommitIdentity, author_environment
+from verdigris.drivers.private_worktree import ancestor
+from verdigris.storage.git import git, users_git
+from verdigris.storage.repository import find_repository, resolve
+from verdigris.storage.snapshots.trees import read_blob, read_committed, read_message
+from verdigris.turns.git import CommitIdentity, author_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from verdigris.storage.repository import Repository
 
 BRANCH = "memory/autoloop"
 AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")
@@ -79,7 +85,7 @@ def read_state(root: Path, name: str, branch: str = BRANCH) -> str:
 
 
 def see_state(root: Path, name: str, place: MemoryPlace | None = None) -> StateSeen:
-    """With what people pushed meanwhile."""
+    """Reads the state, with what people pushed meanwhile."""
     place = place or MemoryPlace()
     notes = tuple(_take_in(root, place))
     text = read_state(root, name, place.branch)
@@ -113,29 +119,34 @@ def write_state(
     return StateDeferred(f"{place.branch} moved {_MOST} times while {name}.md was written")
 
 
-def push_memory(root: Path, place: MemoryPlace) -> Pushed | PushRefused | Unreachable | None:
-    """What an earlier push left behind; None where there is no remote or nothing to push."""
-    list(_take_in(root, place))
-    return _push(root, place, []) if _tip(root, place.branch) else None
-
-
 # -- what the loop wrote last -----------------------------------------------------------------
 
 
 def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
     """The commit and its trailer come at once, so a kill cannot part them; people may rewrite both."""
-    pattern = f"^{_MARK}: {re.escape(name)} [0-9a-f]*$"
-    said = git(root, "log", "-1", "--format=%B", f"--grep={pattern}", f"refs/heads/{branch}").out
-    found = re.search(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", said, re.MULTILINE)
-    for blob in (found[1] if found else "", f"{_LAST}/{name}"):
-        said_blob = git(root, "cat-file", "blob", blob) if blob else None
-        if said_blob is not None and said_blob.ok:
-            return said_blob.out
+    repo = find_repository(root)
+    written = _find_mark(repo, name, branch)
+    for blob in (written, resolve(repo, f"{_LAST}/{name}")):
+        text = read_blob(users_git(repo), blob) if blob else None
+        if text is not None:
+            return os.fsdecode(text)
     return otherwise
 
 
+def _find_mark(repo: Repository, name: str, branch: str) -> str:
+    """The blob that the newest marked commit names; that is mostly the tip."""
+    mark = re.compile(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", re.MULTILINE)
+    tip = resolve(repo, f"refs/heads/{branch}")
+    message = read_message(users_git(repo), tip) if tip else ""
+    if tip and not mark.search(message):
+        pattern = f"^{_MARK}: {re.escape(name)} [0-9a-f]*$"
+        message = git(repo.root, "log", "-1", "--format=%B", f"--grep={pattern}", tip).out
+    found = mark.search(message)
+    return found[1] if found else ""
+
+
 def _was_written(root: Path, name: str) -> bool:
-    return git(root, "rev-parse", "--quiet", "--verify", f"{_LAST}/{name}").ok
+    return resolve(find_repository(root), f"{_LAST}/{name}") is not None
 
 
 def _was_gone(name: str, place: MemoryPlace, base: str) -> tuple[str, ...]:
@@ -156,11 +167,11 @@ def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
         if not isinstance(found, Tip):
             return
         local = _tip(root, place.branch)
-        if local and _is_ancestor(root, found.commit, local):
+        if local and ancestor(root, found.commit, local):
             return
         notes: tuple[str, ...] = ()
         made = found.commit
-        if local and not _is_ancestor(root, local, made):
+        if local and not ancestor(root, local, made):
             made, notes = _merge_commits(root, place.branch, local, found.commit)
         moved = _move(root, place.branch, made, local)
         if isinstance(moved, StateDeferred):
@@ -207,7 +218,7 @@ def _merge_blobs(
 
 
 def _files(root: Path, commit: str) -> dict[str, str]:
-    """By path: mode and blob."""
+    """Lists mode and blob by path."""
     found = {}
     for line in git(root, "ls-tree", "-r", "-z", commit).out.split("\0"):
         if line:
@@ -245,7 +256,7 @@ def _commit_tree(root: Path, tree: str, parents: tuple[str, ...], message: str) 
 
 
 def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
-    """Only from where it was read; False: somebody else was quicker."""
+    """Moves the branch only from where it was read; False: somebody else was quicker."""
     if place := _checked_out(root, branch):
         said = git(Path(place), "merge", "--quiet", "--ff-only", new)
         if said.ok or _tip(root, branch) != old:
@@ -273,16 +284,14 @@ def _push(root: Path, place: MemoryPlace, notes: list[str]) -> Pushed | PushRefu
 
 
 def _tip(root: Path, branch: str) -> str:
-    return git(root, "rev-parse", "--quiet", "--verify", f"refs/heads/{branch}").out.strip()
-
-
-def _is_ancestor(root: Path, old: str, new: str) -> bool:
-    return git(root, "merge-base", "--is-ancestor", old, new).ok
+    return resolve(find_repository(root), f"refs/heads/{branch}") or ""
 
 
 def _read_file(root: Path, commit: str, name: str) -> str:
-    said = git(root, "cat-file", "blob", f"{commit}:{name}.md")
-    return said.out if said.ok else ""
+    repo = find_repository(root)
+    known = resolve(repo, commit) if commit.startswith("refs/") else commit
+    data = read_committed(users_git(repo), known, f"{name}.md") if known else None
+    return os.fsdecode(data or b"")
 
 
 def _ask(root: Path, *words: str, stdin: str = "", env: Mapping[str, str] | None = None) -> str:

@@ -100,7 +100,7 @@ def fetch_tip(root: Path, remote: GitRemote, branch: str) -> Tip | NoBranch | Un
 def push_commit(
     root: Path, remote: GitRemote, commit: str, branch: str, lease: str = ""
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
-    """Only ever forward: git refuses what would take commits away.
+    """Pushes only forward: git refuses what would take commits away.
 
     `lease` is a head that the remote may give up, and only while it is exactly that.
     """
@@ -122,7 +122,7 @@ def push_commit(
 
 
 def _converse(root: Path, remote: GitRemote, *words: str) -> tuple[int, str]:
-    """With the user's own configuration and keys, asking nobody, ended with all its processes in time."""
+    """Runs git with the user's own configuration and keys; it asks nobody, and is ended in time."""
     kept = {name: said for name, said in os.environ.items() if name not in REDIRECTING}
     env = {
         **kept,

@@ -37,9 +37,8 @@ from verdigris.drivers.private_worktree import (
 )
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
-from verdigris.storage.repository import find_repository, in_progress
-from verdigris.turns.git.commit import author_environment
-from verdigris.turns.git.sync import sync
+from verdigris.storage.repository import find_repository, in_progress, resolve
+from verdigris.turns.git import author_environment, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +153,7 @@ class _Work:
     def root(self) -> Path:
         return place(self.home.repo, DRIVER, self.program)
 
-    def known(self, name: str) -> str:
+    def noted_commit(self, name: str) -> str:
         return _commit(self.home.root, f"{_NOTES}/{self.program}/{name}")
 
     @property
@@ -184,7 +183,7 @@ class _Work:
         return self._move(unfinished, "--abort") if unfinished else None
 
     def _begin(self) -> None:
-        head = self.known("head")
+        head = self.noted_commit("head")
         start = self.tip.commit if isinstance(self.tip, Tip) else self.base.commit
         if head:
             self._keep(head)
@@ -202,7 +201,7 @@ class _Work:
     def take_in(self) -> BranchBlocked | None:
         if isinstance(self.tip, Tip):
             return self._meet(self.tip.commit)
-        if isinstance(self.tip, NoBranch) and self.known("pushed"):
+        if isinstance(self.tip, NoBranch) and self.noted_commit("pushed"):
             self._forget("pushed")
             if self.now != self.base.commit and not ancestor(self.root, self.now, self.base.commit):
                 self.notes.append(
@@ -212,14 +211,14 @@ class _Work:
         return None
 
     def _meet(self, tip: str) -> BranchBlocked | None:
-        head, pushed = self.known("head"), self.known("pushed")
-        if tip == self.known("ignored"):
+        head, pushed = self.noted_commit("head"), self.noted_commit("pushed")
+        if tip == self.noted_commit("ignored"):
             return None
         for name in ("ignored", "lease"):  # somebody moved it
             self._forget(name)
         if ancestor(self.root, tip, self.now):
             return None
-        if ancestor(self.root, self.now, tip) and tip == self.known("own"):
+        if ancestor(self.root, self.now, tip) and tip == self.noted_commit("own"):
             self.notes.append(f"what was taken back on {self.branch} is given up on the remote too")
             self._give_up(tip)
             return None
@@ -301,7 +300,7 @@ class _Work:
     def remember(self) -> str:
         names = f"{_NOTES}/{self.program}"
         _note(self.home.root, f"{names}/head", self.now)
-        if isinstance(self.tip, Tip) and self.tip.commit != self.known("ignored"):
+        if isinstance(self.tip, Tip) and self.tip.commit != self.noted_commit("ignored"):
             _note(self.home.root, f"{names}/pushed", self.tip.commit)
         return self.now
 
@@ -309,7 +308,7 @@ class _Work:
 def is_merged(root: Path, base: str, branch: str) -> bool:
     """Whether the base has all of the branch, though perhaps in other commits: squashed, or rebased."""
     tried = git(root, "merge-tree", "--write-tree", base, branch)
-    if tried.code == 0 and tried.out.split("\n")[0] == _commit(root, f"{base}^{{tree}}"):
+    if tried.code == 0 and tried.out.split("\n")[0] == _tree(root, base):
         return True
     picked = git(root, "cherry", base, branch).out.splitlines()
     if picked and all(line.startswith("-") for line in picked):
@@ -324,11 +323,16 @@ def _patch_ids(root: Path, patches: str) -> frozenset[str]:
 
 
 def _commit(root: Path, name: str) -> str:
-    return git(root, "rev-parse", "--verify", "--quiet", name).out.strip()
+    return resolve(find_repository(root), name) or ""
+
+
+def _tree(root: Path, commit: str) -> str:
+    return git(root, "rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}").out.strip()
 
 
 def _note(root: Path, name: str, commit: str) -> None:
-    git(root, "update-ref", name, commit)
+    if _commit(root, name) != commit:
+        git(root, "update-ref", name, commit)
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:

@@ -17,7 +17,7 @@ from verdigris.drivers.loop.branches.remote import Unreachable
 from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
 from verdigris.drivers.loop.metric.evaluation import find_python
 from verdigris.execution.process import Command, run
-from verdigris.execution.room.rooms import room
+from verdigris.execution.rooms import room
 from verdigris.execution.test_run import run_shell_in
 
 if TYPE_CHECKING:
@@ -47,20 +47,18 @@ _PENDING = frozenset({"pending", ""})
 
 @value
 class CiPassed:
-    by: str
+    """Everything that was asked passed."""
 
 
 @value
 class CiFailed:
     signature: str
-    failing: tuple[str, ...]
-    """Ids of tests, or names of checks where no test was read."""
     output: str
 
 
 @value
 class CiTimedOut:
-    minutes: float
+    """No answer came in time."""
 
 
 @value
@@ -86,16 +84,15 @@ def ask_command(project: Project, command: str, minutes: float) -> CiAnswer:
         done = run_shell_in(made, project, (command, "ci"), project.root, minutes * _MINUTE)
     output = os.fsdecode(done.output)
     if done.timed_out:
-        return CiTimedOut(minutes)
+        return CiTimedOut()
     if done.exit_code == 0:
-        return CiPassed(command)
+        return CiPassed()
     return describe_failure(output, done.exit_code)
 
 
 def describe_failure(output: str, code: int | None = None, checks: Sequence[str] = ()) -> CiFailed:
     failures = read_failures(output) or tuple(FailedTest(name, "") for name in checks)
-    failing = tuple(one.id for one in failures)
-    return CiFailed(signature_of(failures, output, code), failing, output[-_TAIL:])
+    return CiFailed(signature_of(failures, output, code), output[-_TAIL:])
 
 
 # -- the remote's checks ----------------------------------------------------------------------
@@ -135,14 +132,14 @@ class GithubChecks:
                 why = "the remote began no check for it; a push with a job's own token starts no workflow"
                 return Unreachable(f"{commit[:12]}: {why}")
             if passed >= self.minutes * _MINUTE:
-                return self._late(checks)
+                return self._judge_late(checks)
             self.wait(_POLL[min(number, len(_POLL) - 1)])
-        return CiTimedOut(self.minutes)
+        return CiTimedOut()
 
-    def _late(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
+    def _judge_late(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
         """What failed has failed, though others still run."""
         failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
-        return self._judge(failed) if failed else CiTimedOut(self.minutes)
+        return self._judge(failed) if failed else CiTimedOut()
 
     def _judge(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
         failed = [one for one in checks if one.state not in _GOOD | _CUT]
@@ -151,7 +148,7 @@ class GithubChecks:
             return describe_failure(logs, checks=[f"{one.name}: {one.state}" for one in failed])
         if cut := [one.name for one in checks if one.state in _CUT]:
             return Unreachable(f"{', '.join(cut)} was cancelled")
-        return CiPassed(", ".join(dict.fromkeys(one.name for one in checks)))
+        return CiPassed()
 
     def _list(self, commit: str, branch: str) -> tuple[RemoteCheck, ...] | Unreachable:
         fields = "databaseId,name,status,conclusion"
@@ -261,7 +258,7 @@ def follow_answer(
 
 
 def outcome_of(answer: CiAnswer) -> str:
-    """As the log has it."""
+    """Names an answer as the log does."""
     match answer:
         case CiPassed() | CiAbsent():
             return PASSED

@@ -45,7 +45,7 @@ def read_failures(output: str) -> tuple[FailedTest, ...]:
     text = _GITHUB.sub("", _COLOURS.sub("", output)).replace("\r", "")
     found: set[FailedTest] = set()
     for read in _READERS:
-        found |= {FailedTest(_steady(one.id), _steady(one.kind)) for one in read(text)}
+        found |= {FailedTest(_without_varying(one.id), _without_varying(one.kind)) for one in read(text)}
     return tuple(sorted(found))
 
 
@@ -61,12 +61,12 @@ def signature_of(failures: Iterable[FailedTest], output: str = "", code: int | N
 
 
 def _telling_line(output: str) -> str:
-    lines = [_steady(line) for line in _GITHUB.sub("", _COLOURS.sub("", output)).splitlines()]
+    lines = [_without_varying(line) for line in _GITHUB.sub("", _COLOURS.sub("", output)).splitlines()]
     telling = [line for line in lines if _TELLING.search(line)]
     return (telling or [line for line in reversed(lines) if line] or [""])[0][:_LONGEST]
 
 
-def _steady(said: str) -> str:
+def _without_varying(said: str) -> str:
     for pattern, instead in _VARYING:
         said = pattern.sub(instead, said)
     return " ".join(said.split())
@@ -130,14 +130,14 @@ def _cargo(text: str) -> Iterator[FailedTest]:
         yield FailedTest(found[1], "assertion" if asserted else "panic")
 
 
-def _by(pattern: re.Pattern[str], kind: str = "") -> Callable[[str], Iterator[FailedTest]]:
+def _by(pattern: re.Pattern[str]) -> Callable[[str], Iterator[FailedTest]]:
     """The first group is the id, the second, where there is one, the kind."""
 
-    def read(text: str) -> Iterator[FailedTest]:
+    def read_failures_by(text: str) -> Iterator[FailedTest]:
         for found in pattern.finditer(text):
-            yield FailedTest(found[1], found[2] if pattern.groups > 1 else kind)
+            yield FailedTest(found[1], found[2] if pattern.groups > 1 else "")
 
-    return read
+    return read_failures_by
 
 
 def _rustc(text: str) -> Iterator[FailedTest]:

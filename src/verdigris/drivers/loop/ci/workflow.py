@@ -36,7 +36,7 @@ class Cron:
 
 
 def cron_of(schedule: Schedule, name: str) -> Cron:
-    """Not at full hours, when everybody's jobs begin: the name chooses the minute."""
+    """Avoids full hours, when everybody's jobs begin: the name chooses the minute."""
     spread = zlib.crc32(name.encode())
     minute, hour = 5 + spread % 50, spread // 50 % _DAY
     minutes = round(schedule.hours * _HOUR)

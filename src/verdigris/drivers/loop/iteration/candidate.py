@@ -16,15 +16,14 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
 from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.metric.measurement import Best, EvaluationFailed, Measurement, judge_metric
-from verdigris.drivers.loop.open_program import now_ms
-from verdigris.drivers.loop.programs.boundaries import find_crossings
+from verdigris.drivers.loop.programs.discovery import find_crossings
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
-from verdigris.storage.repository import head
-from verdigris.turns.git.commit import CommitIdentity, CommitRefused, commit, committed_tree
-from verdigris.turns.git.sync import sync
+from verdigris.storage.log.log import now_ms
+from verdigris.storage.repository import find_repository, head, resolve
+from verdigris.turns.git import CommitIdentity, CommitRefused, commit, committed_tree, sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -215,6 +214,9 @@ class CandidateCommit:
 
 def has_commit(root: Path, now: OpenIteration, tip: str = "HEAD") -> bool:
     """Whether the iteration made its commit, on the branch that ends with `tip`."""
+    repo = find_repository(root)
+    if now.commit == (head(repo).commit if tip == "HEAD" else resolve(repo, tip)):
+        return False
     keys = f"%(trailers:key={_ITERATION},valueonly)"
     said = git(root, "log", "--format=%H%x00" + keys, f"{now.commit}..{tip}").out
     return any(line.endswith(f"\0{now.number}") for line in said.splitlines())

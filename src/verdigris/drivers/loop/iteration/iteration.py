@@ -30,16 +30,15 @@ from verdigris.drivers.loop.ci.acceptance import (
     follow_answer,
     outcome_of,
 )
-from verdigris.drivers.loop.history import CI_EXHAUSTED
+from verdigris.drivers.loop.history import CI_EXHAUSTED, LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.iteration.candidate import CandidateCommit, OutOfReach
 from verdigris.drivers.loop.iteration.phase_work import PhaseWork
-from verdigris.drivers.loop.iteration.phases import LoopPhase, choose_iteration, next_phase
 from verdigris.drivers.loop.iteration.role_phases import Improvement, Pinning
-from verdigris.drivers.loop.occupancy import is_asked_to_stop
-from verdigris.drivers.loop.open_program import now_ms
+from verdigris.drivers.loop.open_program import is_asked_to_stop
 from verdigris.drivers.loop.roles import IMPROVER
 from verdigris.drivers.loop.state_file.view import read_count
 from verdigris.models.roles.prompt import clip, put_fences
+from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -111,13 +110,13 @@ class CiCheck(PhaseWork):
         )
 
     def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiFailed) -> Event | None:
-        """As a refactor: the tests that pass here keep passing. What needs another behaviour needs a red."""
-        project = self.open.acting(IMPROVER)
+        """Mends as a refactor: tests that pass keep passing. What needs another behaviour needs a red."""
+        project = self.open.project_for(IMPROVER)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
-            return judge_refactoring(project, self.open.settings, plan.changes, seen) or mended()
+            return judge_refactoring(project, self.open.settings, plan.changes, seen) or mend_event()
 
-        def mended() -> Event:
+        def mend_event() -> Event:
             said = step.proposal()
             return self.choice_event(project.workspace.snapshot(), said.improvement, said.rationale)
 
@@ -125,7 +124,7 @@ class CiCheck(PhaseWork):
         step = replace(step, number=step.number + attempt)
         shown = put_fences(clip(failed.output, _OUTPUT))
         note = f"CI fails on this commit. Mend it and keep the behaviour; `improvement` names it:\n{shown}"
-        got = step.take(self.task(step, note=note), taken=mended)
+        got = step.take(self.task(step, note=note), taken=mend_event)
         if isinstance(got, Exhausted) or not isinstance(got, e.RefactorChosen) or not got.improvement:
             why = got.why if isinstance(got, Exhausted | e.RefactorChosen) else "a role stopped"
             return candidate.end(CI_EXHAUSTED, f"ci-fix-exhausted: {failed.signature}", why)
@@ -141,7 +140,7 @@ class Iteration:
     """The state file as it stands, of which people may have written parts."""
 
     def make(self) -> e.IterationEnded | e.ProgramPaused | None:
-        """From wherever it is to its end, or to a pause; None: a person paused or stopped it meanwhile."""
+        """Goes from where it is to its end, or to a pause; None: a person paused or stopped it meanwhile."""
         state = self.open.state()
         if state.open is None:
             self._begin(state)

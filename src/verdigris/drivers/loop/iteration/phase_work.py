@@ -12,19 +12,17 @@ from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import replace, value
-from verdigris.drivers.attempts import Attempts, Exhausted
-from verdigris.drivers.edits import Bad, forbidden, join_reasons
+from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.judges.refactorer import extent
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import ERROR, REJECTED
-from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, is_report
-from verdigris.drivers.loop.open_program import now_ms
+from verdigris.drivers.loop.history import ERROR, REJECTED, RETRIES, LoopPhase
 from verdigris.drivers.loop.roles import DRIVER, task_of
-from verdigris.drivers.step_records import StepLog
 from verdigris.models.protocol import Usage
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
+from verdigris.storage.log.log import now_ms
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
 
@@ -124,30 +122,21 @@ class RoleStep(Generic[Done]):
         return step
 
     def _ask(self, task: Task) -> Done | Exhausted:
-        model = self.open.casting.model(self.role.name, self.number)
+        attempts = self.open.attempts(self.project, self.role, self.number, self.most)
         most = self.earlier + self.most
-        self.open.watch(StepBegan(self.number, self.role.name, model.name, most, self.phase))
-        metered = self.open.meter.metered(model, self.number, self.role)
-        self.asked.append(metered)
-        log = StepLog(self.open.keeper, self.number, self.role, metered)
-        attempts = Attempts(self.project, metered, log, self.most, self._tell, self.open.casting.scrub)
+        self.open.watch(StepBegan(self.number, self.role.name, attempts.model.name, most, self.phase))
+        self.asked.append(attempts.model)
 
-        def carry_out(got: EditPlan | RoleStop, attempt: int) -> Done | Bad:
-            seen: Seen = []
+        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Done | Bad:
             if isinstance(got, EditPlan):
                 self._propose(got, attempt)
             done = self.heed(got) if isinstance(got, RoleStop) else self.judge(got, seen)
-            paths = tuple(got.changes)
-            if not isinstance(done, Bad):
-                log.attempt(attempt, paths=paths, runs=seen)
-                return done
-            why = attempts.shorten(done.reasons)
-            log.attempt(attempt, paths=paths, reasons=done.reasons, output=done.output, runs=seen)
-            self.refused(attempt, done)
-            self._set_back(join_reasons(why))
+            if isinstance(done, Bad):
+                self.refused(attempt, done)
             return done
 
-        return attempts.make(self.open.material(self.rest), task, carry_out)
+        told = replace(attempts, watch=self._tell)
+        return told.make(self.open.material(self.rest), task, carry_out, self._set_back)
 
     def _tell(self, happening: Happening) -> None:
         if isinstance(happening, Attempted | Refused):
@@ -221,12 +210,12 @@ class PhaseWork:
             sent_back.append(is_report(stop.lesson))
             if sent_back == [True]:
                 return _no_lesson()
-            return self._heed(phase, stop, stand)
+            return self._answer_stop(phase, stop, stand)
 
         sent_back: list[bool] = []
         return RoleStep(
             self.open,
-            self.open.acting(role),
+            self.open.project_for(role),
             role,
             number,
             self.now.rest,
@@ -237,12 +226,14 @@ class PhaseWork:
             str(phase),
         )
 
-    def _heed(self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None) -> Event | Bad:
+    def _answer_stop(
+        self, phase: LoopPhase, stop: RoleStop, stand: Callable[[str], Event] | None
+    ) -> Event | Bad:
         match stop.say:
             case Say.PROGRAM_IS_WRONG:
                 return self.pause(f"the program is wrong: {stop.reason}")
             case Say.TEST_IS_WRONG if self.now.rethought:
-                return forbidden("the test was rethought in this iteration and stands: find another way")
+                return forbid("the test was rethought in this iteration and stands: find another way")
             case Say.TEST_IS_WRONG:
                 return self.failure_event(
                     max(RETRIES, self.now.attempts + 1), (f"test-is-wrong: {stop.reason}",)
@@ -300,6 +291,33 @@ class PhaseWork:
 
 
 def _no_lesson() -> Bad:
-    return forbidden(
+    return forbid(
         "`lesson` reports what was done. Say a rule that holds for later iterations, or leave it empty"
+    )
+
+
+_REPORTING = frozenset(
+    {
+        "added",
+        "implemented",
+        "fixed",
+        "wrote",
+        "refactored",
+        "made",
+        "changed",
+        "created",
+        "updated",
+        "i",
+        "we",
+    }
+)
+_REPORTED = ("this iteration", "in iteration", "the test passes", "all tests pass", "now passes")
+
+
+def is_report(lesson: str) -> bool:
+    """Whether a lesson tells what was done instead of what holds."""
+    words = lesson.casefold().split()
+    return bool(words) and (
+        not _REPORTING.isdisjoint(words[:3])
+        or any(f" {phrase} " in f" {' '.join(words)} " for phrase in _REPORTED)
     )

@@ -10,14 +10,13 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.attempts import Exhausted
-from verdigris.drivers.edits import Bad, forbidden
+from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import extent, judge_refactoring
 from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.loop import events as e
-from verdigris.drivers.loop.history import BLOCKED, REJECTED
+from verdigris.drivers.loop.history import BLOCKED, REJECTED, RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.iteration.phase_work import STOPPED, PhaseWork
-from verdigris.drivers.loop.iteration.phases import RETRIES, LoopPhase, attempts_left
 from verdigris.drivers.loop.roles import CODE_WRITER, IMPROVER, OPTIMIZER, TEST_WRITER
 from verdigris.drivers.step_records import flat
 from verdigris.languages.tests import text_of_test
@@ -41,7 +40,7 @@ _ATTEMPTS = 3
 
 class Pinning(PhaseWork):
     def pin(self) -> Event:
-        project, picks = self.open.acting(TEST_WRITER), self.open.settings.picks
+        project, picks = self.open.project_for(TEST_WRITER), self.open.settings.picks
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             found = judge_tests(project, self.open.settings, plan, self.now.rest, seen)
@@ -62,12 +61,12 @@ class Pinning(PhaseWork):
                 excluded=pin.excluded,
             )
 
-        def refused(_: int, bad: Bad) -> None:
+        def record_refusal(_: int, bad: Bad) -> None:
             for name in bad.passing[:1]:
                 again = e.AlreadyPassing(program=self.open.name, iteration=self.now.number, target=name)
                 self.open.record(again)
 
-        step = self.step(TEST_WRITER, LoopPhase.RED, picks, judge, refused=refused)
+        step = self.step(TEST_WRITER, LoopPhase.RED, picks, judge, refused=record_refusal)
         got = step.take(self.task(step), taken=lambda: self.error("red", "no test is on record"))
         if isinstance(got, Exhausted):
             picked = self.open.state().open
@@ -80,15 +79,15 @@ class Pinning(PhaseWork):
     # -- green --------------------------------------------------------------------------------
 
     def make_green(self) -> Event:
-        pinned, project = self.pinned, self.open.acting(CODE_WRITER)
+        pinned, project = self.pinned, self.open.project_for(CODE_WRITER)
         left = [flat(test) for test in pinned.tests]
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
             brief = self.open.found.brief
             refusal = judge_implementation(project, self.open.settings, brief, plan, left, seen)
-            return refusal or made()
+            return refusal or made_event()
 
-        def made() -> Event:
+        def made_event() -> Event:
             tree, said = project.workspace.snapshot(), step.proposal()
             return e.BehaviourMade(
                 program=self.open.name,
@@ -100,18 +99,18 @@ class Pinning(PhaseWork):
                 rationale=said.rationale,
             )
 
-        def refused(attempt: int, bad: Bad) -> None:
+        def record_refusal(attempt: int, bad: Bad) -> None:
             self.open.record(self.failure_event(self.now.attempts + attempt, bad.reasons))
 
         most = attempts_left(self.now, self.open.settings.attempts)
-        step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=refused)
+        step = self.step(CODE_WRITER, LoopPhase.GREEN, most, judge, refused=record_refusal)
         step = replace(step, earlier=self.now.attempts)
         opened = project.state().machine.step
         accepted = opened is not None and opened.step == step.number and opened.verdict == ACCEPTED
         reds = () if accepted else open_reds(project, left)
         if not accepted and not reds:
-            return self._without_red(pinned) or made()
-        got = step.take(self.task(step, reds), taken=made)
+            return self._without_red(pinned) or made_event()
+        got = step.take(self.task(step, reds), taken=made_event)
         if isinstance(got, Exhausted):
             return self.failure_event(self.now.attempts + most, (got.why,))
         step.tell_end(*(("green", got.subject) if isinstance(got, e.BehaviourMade) else (STOPPED,)))
@@ -131,7 +130,7 @@ class Pinning(PhaseWork):
 
     def rethink(self) -> Event:
         """The test may be revised because it is reported as wrong; a right one stands, and is tried again."""
-        pinned, project = self.pinned, self.open.acting(TEST_WRITER)
+        pinned, project = self.pinned, self.open.project_for(TEST_WRITER)
         if not project.state().test_bugs:
             last = "; ".join(self.now.reasons) or "three iterations ended with an error"
             why = f"{self.now.attempts} attempts to make it pass failed: {last}"
@@ -210,7 +209,7 @@ class Pinning(PhaseWork):
 class Improvement(PhaseWork):
     def improve(self, phase: LoopPhase) -> Event:
         role = IMPROVER if phase is LoopPhase.REFACTOR else OPTIMIZER
-        project = self.open.acting(role)
+        project = self.open.project_for(role)
         if self.now.made is not None and not self.now.made.lines:
             return self.choice_event(self.now.rest, why="nothing was written that could be improved")
 
@@ -219,16 +218,16 @@ class Improvement(PhaseWork):
                 return large
             measured = role is OPTIMIZER
             found = judge_refactoring(project, self.open.settings, plan.changes, seen, optimizes=measured)
-            return found or accepted()
+            return found or accepted_event()
 
-        def accepted() -> Event:
+        def accepted_event() -> Event:
             said = step.proposal()
             return self.choice_event(
                 project.workspace.snapshot(), said.improvement, said.rationale, said.lesson
             )
 
         step = self.step(role, phase, _ATTEMPTS, judge)
-        got = step.take(self.task(step), taken=accepted)
+        got = step.take(self.task(step), taken=accepted_event)
         if isinstance(got, Exhausted):
             why = f"no change was accepted: {got.why}"
             return (
@@ -245,7 +244,7 @@ class Improvement(PhaseWork):
         found = extent(before, plan.changes)
         if found.lines < self.now.made.lines:
             return None
-        return forbidden(
+        return forbid(
             f"it changes {found.lines} lines, and what made the test pass has {self.now.made.lines}:"
             " a refactor is smaller than that, or wants an iteration of its own"
         )

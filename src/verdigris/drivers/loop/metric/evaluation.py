@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.policy.bounds import is_closed, is_measuring, is_within
+from verdigris.core.policy import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
 from verdigris.drivers.loop.metric.measurement import (
     EvaluationFailed,
@@ -21,8 +21,8 @@ from verdigris.drivers.loop.metric.measurement import (
 )
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Descendants
-from verdigris.execution.room.layers import Layer
-from verdigris.execution.room.rooms import possible, room
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in
 from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
@@ -182,7 +182,7 @@ _FIRM = 200
 
 
 def _layer(project: Project, wanted: str) -> Layer:
-    """With what measures from the store: who changes it in the worktree meanwhile reaches nothing."""
+    """Takes what measures from the store: who changes it in the worktree meanwhile reaches nothing."""
     bounds = project.settings.bounds or Bounds()
     entries = project.workspace.files(wanted)
     firm = [entry for entry in entries if is_closed(bounds, entry.path)]

@@ -67,7 +67,7 @@ class EvaluationFailed:
 
 
 def read_measurement(output: str, exit_code: int | None, name: str = "") -> Measurement | EvaluationFailed:
-    """From the JSON on the last line, or from lines `METRIC name=number`.
+    """Reads the JSON on the last line, or lines `METRIC name=number`.
 
     `name` is what the program calls its metric; it counts as a key of the JSON, and chooses among the lines.
     What stands below the last measurement and is none is a tool's chatter. Two measurements that differ are
@@ -244,14 +244,8 @@ class Best:
 class MetricJudgement:
     accepted: bool
     why: str
-    gain: float = 0.0
-    """Above zero: better than the best."""
     completed: bool = False
     """The program's target is met."""
-
-
-def best_of(found: Measurement, base: str, oracle: str) -> Best:
-    return Best(found.metric, found.held_out, found.noise, base, oracle, found.name)
 
 
 def must_measure_again(best: Best, base: str, oracle: str) -> str:
@@ -287,13 +281,13 @@ def judge_metric(
         f"{new.metric:g} against the best {best.metric:g} ({program.direction} is better, margin {margin:g})"
     )
     if gain < -margin:
-        return MetricJudgement(accepted=False, why=f"worse: {told}", gain=gain)
+        return MetricJudgement(accepted=False, why=f"worse: {told}")
     if must_improve and gain <= margin:
-        return MetricJudgement(accepted=False, why=f"not better by more than the margin: {told}", gain=gain)
+        return MetricJudgement(accepted=False, why=f"not better by more than the margin: {told}")
     if doubt := _doubt_gain(new, best, program, must_improve=must_improve):
-        return MetricJudgement(accepted=False, why=doubt, gain=gain)
+        return MetricJudgement(accepted=False, why=doubt)
     word = "better" if gain > margin else "not worse"
-    return MetricJudgement(accepted=True, why=f"{word}: {told}", gain=gain, completed=completed)
+    return MetricJudgement(accepted=True, why=f"{word}: {told}", completed=completed)
 
 
 def meets_target(metric: float, target: float | None, direction: Direction) -> bool:

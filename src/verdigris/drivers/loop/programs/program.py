@@ -49,7 +49,7 @@ class Schedule:
 
 @value
 class Margin:
-    """By how much a number must differ before the difference counts."""
+    """How much a number must differ before the difference counts."""
 
     amount: float = 0
     relative: bool = False
@@ -118,7 +118,7 @@ def read_program(name: str, text: str) -> Program:
     rules, unread = _read_rules(keys, evaluation)
     return Program(
         name,
-        _plain(_section(page, "goal")),
+        _text_of(_section(page, "goal")),
         targets,
         protected,
         evaluation.command,
@@ -158,7 +158,7 @@ def _section(page: MarkdownPage, title: str) -> Sequence[TextLine]:
     return ()
 
 
-def _plain(lines: Sequence[TextLine]) -> str:
+def _text_of(lines: Sequence[TextLine]) -> str:
     return "\n".join(line.text for line in lines).strip()
 
 
@@ -188,7 +188,7 @@ def _read_evaluation(page: MarkdownPage, text: str) -> _EvaluationText:
         return _EvaluationText()
     at = next((n for n, line in enumerate(lines) if line.heading and _is_held_out(line)), len(lines))
     raw = split_lines(text)
-    named = _METRIC_NAME.search(_plain(lines[:at]))
+    named = _METRIC_NAME.search(_text_of(lines[:at]))
     return _EvaluationText(
         _first_block(raw, lines[:at]), _first_block(raw, lines[at:]), named[1] if named else ""
     )
@@ -302,5 +302,5 @@ def _read_limits(keys: Mapping[str, object]) -> Limits:
 
 
 def _read_pointer(lines: Sequence[TextLine]) -> str:
-    found = _POINTER.search(_plain(lines))
+    found = _POINTER.search(_text_of(lines))
     return found[0] if found else ""

@@ -49,7 +49,7 @@ class HarnessEntry:
     fields: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def made(cls, name: str, gen: int, status: str, fields: Mapping[str, str]) -> HarnessEntry:
+    def make(cls, name: str, gen: int, status: str, fields: Mapping[str, str]) -> HarnessEntry:
         lines = {"Status": _SIGNS[status], **fields}
         body = "".join(f"- **{key}**: {one_line(said)}\n" for key, said in lines.items())
         return read_entry(f"### {one_line(name)}  ·  gen {gen}\n\n{body}\n---\n\n")
@@ -85,7 +85,7 @@ def with_harness(text: str, entries: Sequence[HarnessEntry]) -> str:
 
 
 def collapse_harness(entries: Sequence[HarnessEntry], most: int) -> tuple[HarnessEntry, ...]:
-    """At most so many whole entries: the oldest that pass become one line, which names them."""
+    """Keeps at most so many whole entries: the oldest that pass become one line, which names them."""
     whole = [one for one in entries if one.status != RANGE]
     surplus = max(0, len(whole) - most)
     oldest = [one for one in reversed(whole) if one.status == PASSING][:surplus]
@@ -96,7 +96,7 @@ def collapse_harness(entries: Sequence[HarnessEntry], most: int) -> tuple[Harnes
     newest = kept[at] if at < len(kept) else None
     names = [one.name for one in reversed(oldest)]
     gens = [one.gen for one in oldest]
-    if newest and (grown := _grown(newest.text, gens, names)):
+    if newest and (grown := _grow_range(newest.text, gens, names)):
         kept[at] = HarnessEntry(grown)
     else:
         kept.insert(at, HarnessEntry(_range(gens, len(names), ", ".join(names))))
@@ -107,7 +107,7 @@ def _range(gens: Sequence[int], count: int, names: str) -> str:
     return f"### Tests {min(gens)}–{max(gens)} — ✅ passing ({count} batch additions): {names}\n\n"
 
 
-def _grown(text: str, gens: Sequence[int], names: Sequence[str]) -> str:
+def _grow_range(text: str, gens: Sequence[int], names: Sequence[str]) -> str:
     """The newest line of several, with more; empty where it is long, or somebody else's."""
     found = _RANGE.match(text)
     if not found or len(text) + sum(map(len, names)) > LONGEST_RANGE:
@@ -132,12 +132,12 @@ def update_harness(text: str, harness: Sequence[Behaviour], known: int) -> str:
         if at is not None:
             entries[at] = _update_entry(entries[at], one)
         elif is_new or one.added > known or one.status != PASSING:
-            entries.insert(0, HarnessEntry.made(one.name, one.added, one.status, _fields(one)))
+            entries.insert(0, HarnessEntry.make(one.name, one.added, one.status, _fields(one)))
     return with_harness(text, entries) if entries else text
 
 
 def _find(entries: Sequence[HarnessEntry], one: Behaviour) -> int | None:
-    """By the name of a test, or else, where the test was renamed, by iteration and target."""
+    """Finds it by the name of a test, or, where the test was renamed, by iteration and target."""
     names = {one.name, *one.tests}
     for at, entry in enumerate(entries):
         if entry.name in names:

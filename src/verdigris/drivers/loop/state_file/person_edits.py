@@ -21,7 +21,7 @@ from verdigris.drivers.loop.state_file.text import (
     read_sections,
     section_title,
 )
-from verdigris.drivers.loop.state_file.view import HISTORY, LESSONS, NOTHING_YET, PRIORITIES
+from verdigris.drivers.loop.state_file.view import HISTORY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,6 @@ _FIELD = re.compile(r"- \*\*([^*]+)\*\*:")
 _LONGEST = 100
 MANUAL = "manual"
 """Why it is paused, where a person gave no other reason."""
-_OF_TARGET = "Target Metric"
 _OLDER = "it was there before the log: what it says holds"
 
 
@@ -178,9 +177,9 @@ class _Merge:
                     self._note(theirs[0], one)
             ours = []
         before = self.base[number - 1].subject.place if number else ("", "")
-        for lines in (_continuing(theirs, before), _continuing(ours, before)):
+        for lines in (_lines_at(theirs, before), _lines_at(ours, before)):
             yield from (one.text for one in lines)
-        for lines in (_starting(theirs, before), _starting(ours, before)):
+        for lines in (_lines_elsewhere(theirs, before), _lines_elsewhere(ours, before)):
             yield from (one.text for one in lines)
 
     def _same_replaced(self, number: int) -> bool:
@@ -188,7 +187,7 @@ class _Merge:
         return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
 
     def _admit_lines(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
-        """Without what a person wrote too, or what belongs to something that a person took out."""
+        """Leaves out what a person wrote too, and what belongs to something that a person took out."""
         found = []
         for one in ours:
             twin = self.theirs.new.get(one.subject)
@@ -217,11 +216,11 @@ def _short(line: _StateLine) -> str:
     return line.words if len(line.words) <= _LONGEST else f"{line.words[:_LONGEST]}…"
 
 
-def _continuing(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
+def _lines_at(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
     return [one for one in lines if one.subject.place == place]
 
 
-def _starting(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
+def _lines_elsewhere(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
     return [one for one in lines if one.subject.place != place]
 
 
@@ -236,11 +235,8 @@ class PersonEdits:
     """The reason."""
     reopened: bool = False
     """It was completed and is not any more."""
-    target_metric: float | None = None
-    priorities: str = ""
     statuses: tuple[tuple[str, str], ...] = ()
     """Entries of the harness by name that are `failing` or `blocked` now."""
-    lessons: tuple[str, ...] = ()
     what: tuple[str, ...] = ()
     """All of it in sentences, and which other rows and sections changed."""
 
@@ -255,13 +251,8 @@ def read_edits(base: str, theirs: str) -> PersonEdits:
         resumed=_is_ended(before, now, "Paused"),
         completed=_reason_to_begin(before, now, "Completed", "Completed Reason"),
         reopened=_is_ended(before, now, "Completed"),
-        target_metric=_new_number(before, now, _OF_TARGET),
-        priorities=_new_priorities(base, theirs),
         statuses=tuple(_new_statuses(base, theirs)),
-        lessons=tuple(_new_lessons(base, theirs)),
-        what=tuple(_sentences(base, theirs))
-        if base
-        else ("it was there before the log: what it says holds",),
+        what=tuple(_sentences(base, theirs)) if base else (_OLDER,),
     )
 
 
@@ -281,45 +272,11 @@ def _is_ended(before: Mapping[str, str], now: Mapping[str, str], row: str) -> bo
     return is_yes(before.get(row, "")) and bool(now.get(row)) and not is_yes(now[row])
 
 
-def _new_number(before: Mapping[str, str], now: Mapping[str, str], row: str) -> float | None:
-    said = now.get(row, "")
-    if said == before.get(row, ""):
-        return None
-    try:
-        return float(said.strip(" `*"))
-    except ValueError:
-        return None
-
-
-def _new_priorities(base: str, theirs: str) -> str:
-    before, now = (read_sections(text).get(PRIORITIES, "").strip() for text in (base, theirs))
-    return "" if now in {before, NOTHING_YET[PRIORITIES].strip()} else now
-
-
 def _new_statuses(base: str, theirs: str) -> Iterator[tuple[str, str]]:
     before = {one.name: one.status for one in read_harness(base) if one.name}
     for one in read_harness(theirs):
         if one.name and one.status in {FAILING, BLOCKED} and before.get(one.name) != one.status:
             yield one.name, one.status
-
-
-def _new_lessons(base: str, theirs: str) -> Iterator[str]:
-    before = frozenset(_items(base))
-    for one in _items(theirs):
-        if one not in before:
-            yield one
-
-
-def _items(text: str) -> Iterator[str]:
-    """The list of lessons, each with the lines that go on below it."""
-    open_: list[str] = []
-    for line in (*read_sections(text).get(LESSONS, "").splitlines(), ""):
-        starts = line.startswith(("- ", "* "))
-        if (starts or not line.strip()) and open_:
-            yield " ".join(open_)
-            open_ = []
-        if starts or (open_ and line.strip()):
-            open_.append(line.removeprefix("- ").removeprefix("* ").strip())
 
 
 def _sentences(base: str, theirs: str) -> Iterator[str]:

@@ -42,7 +42,7 @@ LONGEST_RANGE = 600
 
 
 def read_sections(text: str) -> Mapping[str, str]:
-    """By title in small letters without its sign, the text below each heading of level two."""
+    """Maps each title, in small letters without its sign, to the text below that heading of level two."""
     found: dict[str, str] = {}
     for title, start, end in _sections(text):
         found.setdefault(title, text[start:end])
@@ -57,7 +57,7 @@ def _sections(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def section_title(heading: str) -> str:
-    """Without its sign, with or without the sign's variation selector, in small letters."""
+    """Takes off the sign, with or without its variation selector, and writes small letters."""
     return re.sub(r"^[^\w]+", "", heading).strip().casefold()
 
 
@@ -87,7 +87,7 @@ def split_entries(body: str) -> tuple[str, tuple[str, ...]]:
 
 
 def end_entry(text: str) -> str:
-    """With an empty line at its end, so that another can follow."""
+    """Ends an entry with an empty line, so that another can follow."""
     return text if text.endswith("\n\n") else f"{text.rstrip()}\n\n"
 
 
@@ -105,7 +105,7 @@ def with_field(entry: str, key: str, said: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """As it can stand in a field or a heading."""
+    """Makes one line of a text, for a field or a heading."""
     return " ".join(text.split())
 
 
@@ -113,7 +113,7 @@ def one_line(text: str) -> str:
 
 
 def read_machine_state(text: str) -> Mapping[str, str]:
-    """By field as it is written; a dash stands for nothing."""
+    """Reads fields as they are written; a dash stands for nothing."""
     rows = {found["field"]: found["value"] for found in _rows(read_sections(text).get(MACHINE, ""))}
     return {name: "" if said == EMPTY else said for name, said in rows.items()}
 

@@ -70,15 +70,6 @@ class ProgramFacts:
 
     program: Program
     branch: str
-    pull_request: str = ""
-    """Empty, as the next: what the file says stays."""
-    issue: str = ""
-    harness_most: int = MOST
-    priorities: str = ""
-    """Written where nobody has said any yet."""
-    foreclosed: tuple[str, ...] = ()
-    """New ones, added once."""
-    directions: tuple[str, ...] = ()
     resumed: bool = False
     """Since the file was written last: older rejections do not count any more."""
 
@@ -92,16 +83,9 @@ def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str
     known = read_count(text)
     new = [one for one in state.iterations if one.number > known]
     text = _with_rows(text, state, facts, new)
-    lessons = [lesson for one in new for lesson in one.lessons]
-    for title, added in ((LESSONS, lessons), (FORECLOSED, facts.foreclosed), (DIRECTIONS, facts.directions)):
-        text = _with_items(text, title, added)
-    if (
-        facts.priorities
-        and read_sections(text).get(PRIORITIES, "").strip() == NOTHING_YET[PRIORITIES].strip()
-    ):
-        text = with_section(text, PRIORITIES, f"\n{facts.priorities.strip()}\n\n")
+    text = _with_lessons(text, [lesson for one in new for lesson in one.lessons])
     text = update_harness(text, state.harness, known)
-    return _fit_text(_with_history(text, state.iterations), facts.harness_most)
+    return _fit_text(_with_history(text, state.iterations))
 
 
 def read_count(text: str) -> int:
@@ -153,8 +137,8 @@ def _with_rows(text: str, state: ProgramState, facts: ProgramFacts, new: Sequenc
         _TARGET: _show_number(read_target(text, program)) or before.get(_TARGET, ""),
         "Metric Direction": program.direction,
         "Branch": facts.branch,
-        "PR": facts.pull_request or before.get("PR", ""),
-        "Issue": facts.issue or before.get("Issue", ""),
+        "PR": before.get("PR", ""),
+        "Issue": before.get("Issue", ""),
         "Paused": "true" if state.paused else "false",
         "Pause Reason": state.paused,
         "Completed": "true" if state.completed else "false",
@@ -178,17 +162,17 @@ def _info(program: Program) -> str:
     return "".join(f"- **{name}**: {one_line(said)}\n" for name, said in facts.items() if said)
 
 
-def _with_items(text: str, title: str, added: Iterable[str]) -> str:
+def _with_lessons(text: str, added: Iterable[str]) -> str:
     """Each once, at the end of the section's list."""
-    body = read_sections(text).get(title, "")
+    body = read_sections(text).get(LESSONS, "")
     there = " ".join(body.split())
     new = [one for one in dict.fromkeys(map(one_line, added)) if one and one not in there]
     if not new:
         return text
     lines = "".join(f"- {one}\n" for one in new)
-    rest = body.replace(NOTHING_YET[title], "")
+    rest = body.replace(NOTHING_YET[LESSONS], "")
     kept = rest.rstrip("\n")
-    return with_section(text, title, f"{kept}\n{lines}\n" if kept.strip() else f"\n{lines}\n")
+    return with_section(text, LESSONS, f"{kept}\n{lines}\n" if kept.strip() else f"\n{lines}\n")
 
 
 # -- history ----------------------------------------------------------------------------------
@@ -239,7 +223,7 @@ def _span(entry: str) -> tuple[int, int]:
 
 
 def _collapse_history(text: str, full: int) -> str:
-    """So many whole entries; what is older becomes a line that tells how it went."""
+    """Keeps so many whole entries; what is older becomes a line that tells how it went."""
     head, entries = split_entries(read_sections(text).get(HISTORY, ""))
     whole = sorted((one for one in entries if _ITERATION.match(one)), key=_span, reverse=True)
     surplus = whole[full:]
@@ -248,7 +232,7 @@ def _collapse_history(text: str, full: int) -> str:
     kept = [end_entry(one) for one in entries if one not in surplus]
     for run in _runs(surplus):
         at = next((n for n, one in enumerate(kept) if 0 < _span(one)[1] < _span(run[0])[0]), len(kept))
-        grown = _grown(kept[at], run) if at < len(kept) else ""
+        grown = _grow_range(kept[at], run) if at < len(kept) else ""
         if grown:
             kept[at] = grown
         else:
@@ -276,7 +260,7 @@ def _range(run: Sequence[str]) -> str:
     return f"### Iters {span} — {_outcome(run)} (metrics {metrics[0]}→{metrics[-1]}): {said}\n\n"
 
 
-def _grown(text: str, run: Sequence[str]) -> str:
+def _grow_range(text: str, run: Sequence[str]) -> str:
     """The newest line of several, with more; empty where it is long, or tells of other things."""
     found = _RANGE.match(text)
     more = _RANGE.match(_range(run))
@@ -312,13 +296,13 @@ def _metric_of(entry: str) -> str:
 # -- size -------------------------------------------------------------------------------------
 
 
-def _fit_text(text: str, most: int) -> str:
-    text = _tighten_text(text, _FULL, most)
+def _fit_text(text: str) -> str:
+    text = _tighten_text(text, _FULL, MOST)
     if len(text.encode()) > MOST_BYTES * _LARGE:
-        text = _tighten_text(text, _FULL_WHEN_LARGE, most)
+        text = _tighten_text(text, _FULL_WHEN_LARGE, MOST)
     for full, divided in _TIGHTER:
         if len(text.encode()) > MOST_BYTES:
-            text = _tighten_text(text, full, most // divided)
+            text = _tighten_text(text, full, MOST // divided)
     return text
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.protection import STARTUP_FILES
-from verdigris.gates.agent_shell.launcher import own, real_path
+from verdigris.gates.agent_shell.launcher import own_paths, real_path
 from verdigris.gates.clients.claude import dialect
 from verdigris.gates.clients.claude.install import prefix
 from verdigris.gates.clients.claude.quick import NAME, PROJECT
@@ -40,7 +40,7 @@ def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool
 
 
 def _is_confinable(project: Project) -> bool:
-    from verdigris.execution.room.rooms import possible
+    from verdigris.execution.rooms import possible
 
     return possible(project).way is not None
 
@@ -72,7 +72,7 @@ def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
         MANAGED,
         *(user / name for name in RUN_NEXT),
     )
-    return tuple(Path(real_path(str(place))) for place in (*settings, *own()[0]))
+    return tuple(Path(real_path(str(place))) for place in (*settings, *own_paths()[0]))
 
 
 class ClaudeCode:
@@ -144,7 +144,7 @@ class ClaudeCode:
         return cycle_files()
 
     def check(self, start: Path) -> DoctorFinding | None:
-        from verdigris.gates.clients.claude.checkup import check
+        from verdigris.gates.clients.claude.install import check
 
         return check(start)
 

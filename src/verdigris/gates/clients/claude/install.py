@@ -1,15 +1,18 @@
-"""Installs the gate into Claude Code's settings, and removes it."""
+"""Installs the gate into Claude Code's settings, removes it, and checks for `tdd doctor` whether it works."""
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import GateInstalled, GateRemoved, decode
 from verdigris.gates.agent_shell.launcher import (
+    HOOK,
     arguments,
     files_of,
     hook_launcher,
@@ -21,21 +24,22 @@ from verdigris.gates.agent_shell.launcher import (
 from verdigris.gates.clients.claude.quick import NAME
 from verdigris.gates.clients.claude.settings import (
     LOCAL,
+    PREFIX,
     SHARED,
     commands,
     place_of,
-    read,
+    read_settings,
     render,
     with_hooks,
     without_hooks,
 )
 from verdigris.storage.durable_files import read_whole
-from verdigris.storage.repository import LINKED_MAIN, MAIN
+from verdigris.storage.repository import LINKED_MAIN, MAIN, find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
+    from verdigris.setup.doctor_checks import DoctorFinding, Level
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 
@@ -49,7 +53,8 @@ def install(project: Project) -> tuple[str, ...]:
 def write_settings(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
     before = {name: text for name in names if (text := read_whole(place_of(project.repo, name))) is not None}
     after = {
-        name: render(with_hooks(read(before.get(name), name), _prefix_for(project, name))) for name in names
+        name: render(with_hooks(read_settings(before.get(name), name), _prefix_for(project, name)))
+        for name in names
     }
     written = tuple(name for name in names if before.get(name) != after[name])
     if not written:
@@ -108,13 +113,13 @@ def _last_installed(project: Project) -> GateInstalled | None:
 
 
 def _originals(known: GateInstalled | None, before: dict[str, str]) -> dict[str, str]:
-    """As the files were before any of ours, where nobody has touched them since."""
+    """Returns the files as they were before any of ours, where nobody has touched them since."""
     if known is None:
         return before
     found = {}
     for name, text in before.items():
         if known.after.get(name) != text:
-            found[name] = render(without_hooks(read(text, name)))
+            found[name] = render(without_hooks(read_settings(text, name)))
         elif name in known.before:
             found[name] = known.before[name]
     return found
@@ -128,13 +133,13 @@ def _take_out(project: Project, name: str, known: GateInstalled | None) -> bool:
     if known is not None and known.after.get(name) == text:
         left = known.before.get(name)
     else:
-        settings = read(text, name)
+        settings = read_settings(text, name)
         clean = without_hooks(settings)
         if clean == settings:
             return False
         left = render(clean) if clean or (known is not None and name in known.before) else None
     if left is None:
-        with changing(path):
+        with report_unwritable(path):
             path.unlink()
     else:
         _write(path, left)
@@ -151,7 +156,7 @@ def _exclude(project: Project) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with changing(path):
+    with report_unwritable(path):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(text.encode())
 
@@ -191,7 +196,7 @@ def write(repo: Repository) -> None:
 
 def _write_file(path: Path, text: str) -> None:
     fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with changing(path):
+    with report_unwritable(path):
         fresh.write_bytes(os.fsencode(text))
         fresh.chmod(0o755)
         fresh.replace(path)
@@ -199,15 +204,95 @@ def _write_file(path: Path, text: str) -> None:
 
 def remove(repo: Repository) -> None:
     for path in (*files_of(repo, NAME), repo.control / SHELL):
-        with changing(path):
+        with report_unwritable(path):
             path.unlink(missing_ok=True)
 
 
 @contextmanager
-def changing(path: Path) -> Iterator[None]:
+def report_unwritable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise StorageError(
             f"{path.name} cannot be changed: {error.strerror}", hint="make it writable and try again"
         ) from error
+
+
+AGAIN = "`tdd init --agent claude`, then start the client anew"
+SECONDS = 30.0
+_CODE = 7
+_ASKED = b'{"hook_event_name":"Notification"}'
+
+
+def check(start: Path) -> DoctorFinding | None:
+    """None where there is no repository: another finding says so."""
+    try:
+        repo = find_repository(start)
+        shared, local = (_settings(repo, name) for name in (SHARED, LOCAL))
+    except VerdigrisError as error:
+        return _bad(error.message, error.hint or AGAIN) if "settings" in error.message else None
+    if not _ours(shared) and not _ours(local):
+        return _finding("ok", "Claude Code is not connected; `tdd init --agent claude` connects it")
+    if off := _switched_off(repo):
+        return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
+    if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
+        return _finding(
+            "warn", "Claude Code's hooks or shell prefix are missing or of another version", AGAIN
+        )
+    return _try_programs(repo)
+
+
+def _try_programs(repo: Repository) -> DoctorFinding:
+    """The programs that the settings lead to, called as the client calls them."""
+    code, out = _call_program([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
+    if (code, out.strip()) != (0, b"{}"):
+        return _bad(f"the hook does not answer (exit {code}), so every call is blocked", AGAIN)
+    code, _ = _call_program([str(repo.control / SHELL), f"exit {_CODE}"])
+    if code != _CODE:
+        return _bad(f"the shell prefix does not run commands (exit {code})", AGAIN)
+    return _finding("ok", "the gate is in the client's settings, its hook answers, its shell prefix works")
+
+
+def _call_program(argv: Sequence[str], given: bytes = b"") -> tuple[int, bytes]:
+    import subprocess  # late: every hook loads this module, and only `tdd doctor` comes here
+
+    environment = {name: text for name, text in os.environ.items() if name != "CLAUDE_PID"}
+    try:
+        done = subprocess.run(
+            argv, input=given, env=environment, capture_output=True, timeout=SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return -1, b""
+    return done.returncode, done.stdout
+
+
+def _settings(repo: Repository, name: str) -> dict[str, object]:
+    try:
+        return read_settings(place_of(repo, name).read_bytes().decode(), name)
+    except (OSError, UnicodeDecodeError):
+        return {}
+
+
+def _ours(settings: dict[str, object]) -> bool:
+    return "tdd/hook" in json.dumps(settings) or PREFIX in json.dumps(settings)
+
+
+def _switched_off(repo: Repository) -> str:
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    for path in (place_of(repo, SHARED), place_of(repo, LOCAL), home / "settings.json"):
+        try:
+            if json.loads(path.read_bytes()).get("disableAllHooks"):
+                return str(path)
+        except (OSError, ValueError, AttributeError):
+            continue
+    return ""
+
+
+def _bad(what: str, fix: str) -> DoctorFinding:
+    return _finding("fail", what, fix)
+
+
+def _finding(level: Level, what: str, fix: str = "") -> DoctorFinding:
+    from verdigris.setup.doctor_checks import DoctorFinding  # late, as above
+
+    return DoctorFinding(NAME, level, what, fix)

@@ -88,7 +88,7 @@ def _entry(hook: Hook) -> dict[str, Any]:
     return {"matcher": "*", "hooks": [run]}
 
 
-def read(text: str | None, name: str) -> dict[str, Any]:
+def read_settings(text: str | None, name: str) -> dict[str, Any]:
     plain = (text or "").removeprefix("\ufeff")
     try:
         found = json.loads(plain) if plain.strip() else {}
@@ -111,17 +111,17 @@ def with_hooks(settings: dict[str, Any], prefix: str | None = None) -> dict[str,
         hooks[hook.event] = [*_list(hooks.get(hook.event)), _entry(hook)]
     merged = {**clean, "hooks": hooks}
     if prefix is not None:
-        merged["env"] = {**_mapping(clean.get("env")), PREFIX: prefix}
+        merged["env"] = {**_as_mapping(clean.get("env")), PREFIX: prefix}
     return merged
 
 
 def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:
     """Takes out our entries and nothing else; what becomes empty by that goes too."""
     left = dict(settings)
-    hooks = {event: _not_ours(entries) for event, entries in _mapping(settings.get("hooks")).items()}
+    hooks = {event: _not_ours(entries) for event, entries in _as_mapping(settings.get("hooks")).items()}
     _set_key(left, "hooks", {event: entries for event, entries in hooks.items() if entries})
     env = {
-        name: given for name, given in _mapping(settings.get("env")).items() if not _is_prefix(name, given)
+        name: given for name, given in _as_mapping(settings.get("env")).items() if not _is_prefix(name, given)
     }
     _set_key(left, "env", env)
     return left
@@ -160,5 +160,5 @@ def _list(found: Any) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _mapping(found: Any) -> dict[str, Any]:
+def _as_mapping(found: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}

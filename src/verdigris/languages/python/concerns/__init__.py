@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.languages.findings import Concern
+from verdigris.languages.findings import Concern, MeasuredFault
 from verdigris.languages.python.concerns import answers, runner
 from verdigris.languages.python.concerns import literals as concerns_literals
-from verdigris.languages.python.concerns import literals as concerns_tests
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import walk
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import parse, parse_or_none
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator, Mapping
 
     from verdigris.languages.python.concerns.literals import Literal, TestSecrets
+    from verdigris.languages.python.concerns.names import SeenNode, SourceNames
+
 
 _RULES = (
     runner.patches,
@@ -65,9 +66,9 @@ def concerns(
         if text != before.get(path) and (tree := _parse_or_none(path, text)) is not None
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
-    known = concerns_tests.suite(tests, [*before, *after])
+    known = concerns_literals.suite(tests, [*before, *after])
     plugin = runner.declares_plugin(pyproject) or any(map(runner.is_plugin, old.values()))
-    literals = frozenset[concerns_tests.Literal]().union(*map(concerns_literals.literals_of, old.values()))
+    literals = frozenset[concerns_literals.Literal]().union(*map(concerns_literals.literals_of, old.values()))
     seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, known, literals))
     return (
         *_shadows(before, after),
@@ -97,12 +98,7 @@ def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
 
 
 def _parse_or_none(path: str, text: str | None) -> ast.Module | None:
-    if text is None or not path.endswith(".py"):
-        return None
-    try:
-        return parse(text)
-    except SyntaxError:
-        return None
+    return None if text is None or not path.endswith(".py") else parse_or_none(text)
 
 
 def _new(
@@ -151,16 +147,17 @@ def _hits(
 def _find_hits(
     path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]
 ) -> Iterator[Hit]:
+    names: SourceNames | None = None
     for at in walk(tree, path):
+        names = names or at.names  # the first node stands in the module itself
         for rule in _RULES:
             yield from rule(at)
         inner = answers.run_as_text(at)
         for hit in _find_hits(path, inner, known, literals) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
-        yield from concerns_tests.reads_tests(at, path, known)
+        yield from concerns_literals.reads_tests(at, path, known)
         yield from concerns_literals.expected_literals(at, known, literals)
         yield from concerns_literals.in_longer_texts(at, known, literals)
-    names = next((at.names for at in walk(tree, path)), None)
     if names is not None:
         yield from answers.sequences(tree, names)
 
@@ -179,3 +176,114 @@ def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) 
             yield Concern(
                 "shadows", path, 1, f"a module named {name} shadows the standard library's", blocks=False
             )
+
+
+# A test is held against many changed assertions; a number is not. So code whose metric is all that counts may
+# not end the process, turn its output elsewhere, or change what it was given to work on.
+_ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"})
+_ENDED = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
+_STREAMS = frozenset({"stdout", "stderr", "__stdout__", "__stderr__", "displayhook", "excepthook"})
+_TURNS = frozenset({"os.dup2", "os.close", "os.closerange", "os.kill", "os.killpg", "signal.raise_signal"})
+_PROGRAM = frozenset({"__main__", "gc", "ctypes", "_ctypes"})
+_SETS = frozenset({"builtins.setattr", "builtins.delattr", "builtins.object.__setattr__", "type.__setattr__"})
+
+
+def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
+    """What the text adds to the one before; nothing where it is no Python that can be read here."""
+    try:
+        old = Counter(what for _, what in _find(path, before or ""))
+        found = list(_find(path, after))
+    except (SyntaxError, RecursionError, ValueError):
+        return (MeasuredFault(1, "it cannot be read"),)
+    added: list[MeasuredFault] = []
+    for line, what in found:
+        old[what] -= 1
+        if old[what] < 0:
+            added.append(MeasuredFault(line, what))
+    return tuple(added)
+
+
+def _find(path: str, text: str) -> Iterator[tuple[int, str]]:
+    tree = parse(text)
+    classes = _names_of_classes(tree)
+    for seen in walk(tree, path):
+        if not seen.main:
+            for what in (*_find_ends(seen), *_find_turns(seen), *_find_reaches(seen, classes)):
+                yield getattr(seen.node, "lineno", 1), f"`{_shorten(seen.node)}` {what}"
+
+
+def _shorten(node: ast.AST) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+
+
+_LONG = 60
+
+
+def _find_ends(seen: SeenNode) -> Iterator[str]:
+    match seen.node:
+        case ast.Call(func=func) if seen.names.dotted_name(func) in _ENDS:
+            yield "ends the process"
+        case ast.Raise(exc=ast.expr() as raised):
+            kind = raised.func if isinstance(raised, ast.Call) else raised
+            if seen.names.dotted_name(kind).rpartition(".")[2] in _ENDED or getattr(kind, "id", "") in _ENDED:
+                yield "ends the process"
+
+
+def _find_turns(seen: SeenNode) -> Iterator[str]:
+    names = seen.names
+    match seen.node:
+        case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()) if attr in _STREAMS:
+            if names.dotted_name(owner) == "sys":
+                yield "turns the output of the whole process elsewhere"
+        case ast.Call(func=func, args=args):
+            called = names.dotted_name(func)
+            sets = called in _SETS and args and names.dotted_name(args[0]) == "sys"
+            if called in _TURNS or called.startswith("contextlib.redirect_") or sets:
+                yield "reaches for the process's own output or life"
+
+
+def _find_reaches(seen: SeenNode, classes: frozenset[str]) -> Iterator[str]:
+    names = seen.names
+    match seen.node:
+        case ast.Import(names=aliases) if any(alias.name.partition(".")[0] in _PROGRAM for alias in aliases):
+            yield "reaches for the program that runs it"
+        case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in _PROGRAM:
+            yield "reaches for the program that runs it"
+        case ast.Attribute(value=owner, attr="modules") if names.dotted_name(owner) == "sys":
+            yield "reaches for the modules of the process"
+        case ast.Attribute(value=owner, ctx=ast.Store() | ast.Del()) if _is_class(owner, classes, names):
+            yield "changes the class of what it was given"
+        case ast.Call(func=func, args=[owner, *_]) if names.dotted_name(func) in _SETS:
+            if _is_class(owner, classes, names):
+                yield "changes the class of what it was given"
+
+
+def _names_of_classes(tree: ast.Module) -> frozenset[str]:
+    """Names that stand for the class of some object."""
+    return frozenset(
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _asks_class(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    )
+
+
+def _is_class(owner: ast.expr, classes: frozenset[str], names: SourceNames) -> bool:
+    if isinstance(owner, ast.Name) and owner.id in classes:
+        return True
+    return _asks_class(owner) and not names.dotted_name(owner)
+
+
+def _asks_class(node: ast.expr) -> bool:
+    """`type(x)` and `x.__class__`, but of `self`, whose class is the project's own."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[asked]):
+            return not (isinstance(asked, ast.Name) and asked.id == "self")
+        case ast.Attribute(value=asked, attr="__class__" | "__dict__"):
+            return not (isinstance(asked, ast.Name) and asked.id in {"self", "cls"})
+        case ast.Subscript(value=inner) | ast.Attribute(value=inner):
+            return _asks_class(inner)
+        case _:
+            return False

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stubs.forms import Function, constant, last_name
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.stubs.forms import Function, constant, last_name, owner_name
+from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def answers_everything(seen: SeenNode) -> Iterator[Hit]:
                 yield from _method(part)
         case ast.Return(value=ast.expr() as value):
             target = value.func if isinstance(value, ast.Call) else value
-            dotted = seen.names.dotted(target)
+            dotted = seen.names.dotted_name(target)
             if dotted.startswith("unittest.mock.") and dotted.rpartition(".")[2] in _MOCKS:
                 yield Hit("answers-everything", node, f"`{ast.unparse(node)}` returns a mock")
 
@@ -95,7 +95,7 @@ def exits(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Call(func=func, args=args):
-            called = names.dotted(func)
+            called = names.dotted_name(func)
             itself = called == "os.kill" and args and _calls(args[0], "os.getpid", names)
             if called in _ENDS or called.startswith("os.exec") or itself:
                 yield Hit("exits", node, f"`{ast.unparse(node)}` ends the process")
@@ -103,12 +103,12 @@ def exits(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("exits", node, f"`{ast.unparse(node)}` ends the process on import")
         case ast.Raise(exc=ast.expr() as raised) if seen.function is None and not seen.main:
             target = raised.func if isinstance(raised, ast.Call) else raised
-            if names.dotted(target) in _LEAVES:
+            if names.dotted_name(target) in _LEAVES:
                 yield Hit("exits", node, f"`{ast.unparse(node)}` ends the process on import")
 
 
 def _calls(node: ast.expr, function: str, names: SourceNames) -> bool:
-    return isinstance(node, ast.Call) and names.dotted(node.func) == function
+    return isinstance(node, ast.Call) and names.dotted_name(node.func) == function
 
 
 def swallow(seen: SeenNode) -> Iterator[Hit]:
@@ -132,18 +132,17 @@ def _is_plain_return(body: Sequence[ast.stmt]) -> bool:
 def run_as_text(seen: SeenNode) -> ast.Module | None:
     """The program in a constant text that is handed to `exec` and its like."""
     match seen.node:
-        case ast.Call(func=func, args=[text, *_]) if seen.names.dotted(func) in _RUNS | {"builtins.compile"}:
-            try:
-                return parse(seen.names.text(text) or "")
-            except SyntaxError:
-                return None
+        case ast.Call(func=func, args=[text, *_]) if seen.names.dotted_name(func) in _RUNS | {
+            "builtins.compile"
+        }:
+            return parse_or_none(seen.names.text(text) or "")
         case _:
             return None
 
 
 def find_obscured(seen: SeenNode) -> Iterator[Hit]:
     match seen.node:
-        case ast.Call(func=func) if seen.names.dotted(func) in _RUNS | {"marshal.loads"}:
+        case ast.Call(func=func) if seen.names.dotted_name(func) in _RUNS | {"marshal.loads"}:
             yield Hit("obscured", seen.node, f"`{ast.unparse(seen.node)}` runs what cannot be read here")
 
 
@@ -187,7 +186,7 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` depends on today's date")
         case ast.If(test=test) | ast.IfExp(test=test):
             for part in ast.walk(test):
-                dotted = names.dotted(part) if isinstance(part, ast.Attribute | ast.Name) else ""
+                dotted = names.dotted_name(part) if isinstance(part, ast.Attribute | ast.Name) else ""
                 if dotted.startswith(("random.", "secrets.", "uuid.uuid")) or dotted in {
                     "time.time",
                     "os.getpid",
@@ -196,14 +195,16 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
 
 
 def _is_now(node: ast.expr, names: SourceNames) -> bool:
-    return any(names.dotted(part.func) in _CLOCKS for part in ast.walk(node) if isinstance(part, ast.Call))
+    return any(
+        names.dotted_name(part.func) in _CLOCKS for part in ast.walk(node) if isinstance(part, ast.Call)
+    )
 
 
 def _is_date(node: ast.expr, names: SourceNames) -> bool:
     """One certain moment, written down."""
     match node:
         case ast.Call(func=func, args=args):
-            made = names.dotted(func).startswith(("datetime.", "time.mktime"))
+            made = names.dotted_name(func).startswith(("datetime.", "time.mktime"))
             return made and bool(args) and all(map(constant, args))
         case ast.Constant(value=int() | float() as seconds):
             return seconds > _LATE
@@ -219,7 +220,7 @@ def _counters(function: Function) -> Iterator[Hit]:
         ast.unparse(n.target)
         for n in inside
         if isinstance(n, ast.AugAssign)
-        and (last_name(n.target) in shared or _owner(n.target) == function.name or _is_class(n.target))
+        and (last_name(n.target) in shared or owner_name(n.target) == function.name or _is_class(n.target))
     }
     defaults = _mutable_defaults(function)
     counted |= {
@@ -242,11 +243,7 @@ def _counters(function: Function) -> Iterator[Hit]:
 
 def _is_class(node: ast.expr) -> bool:
     """What looks like an attribute of a class, by the way such names are written."""
-    return _owner(node).lstrip("_")[:1].isupper()
-
-
-def _owner(node: ast.expr) -> str:
-    return last_name(node.value) if isinstance(node, ast.Attribute) else ""
+    return owner_name(node).lstrip("_")[:1].isupper()
 
 
 def _mutable_defaults(function: Function) -> frozenset[str]:
@@ -300,7 +297,7 @@ def sequences(tree: ast.Module, names: SourceNames) -> Iterator[Hit]:
 def _is_sequence(node: ast.expr, names: SourceNames) -> bool:
     match node:
         case ast.Call(func=func):
-            return names.dotted(func) in _SEQUENCES
+            return names.dotted_name(func) in _SEQUENCES
         case ast.List(elts=parts):
             return bool(parts) and all(map(constant, parts))
         case _:
@@ -319,7 +316,7 @@ def _name_taken_from(call: ast.Call) -> str:
 
 def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: SourceNames) -> bool:
     """`next(count())` gives out numbers; only where it decides a branch is it more than that."""
-    counts = isinstance(made.value, ast.Call) and names.dotted(made.value.func) == "itertools.count"
+    counts = isinstance(made.value, ast.Call) and names.dotted_name(made.value.func) == "itertools.count"
     tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
     compares = [n for n in within(function.body) if isinstance(n, ast.Compare)]
     return counts and not any(call is part for whole in (*tests, *compares) for part in ast.walk(whole))

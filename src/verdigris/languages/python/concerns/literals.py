@@ -6,12 +6,13 @@ import ast
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import imported_from, module_of
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import parse_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,22 +30,22 @@ def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal
     node = seen.node
     match node:
         case ast.Return(value=ast.expr() as value):
-            yield from _standing(node, _results(value), known.answers.keys(), old, known, "returned")
+            yield from _find_hits(node, _results(value), known.answers.keys(), old, known, "returned")
         case ast.Dict(keys=keys, values=values):
             asked = _plain(key for key in keys if key is not None)
             answers = _plain(values)
-            yield from _standing(node, asked, known.asked, old, known, "looked up")
-            yield from _standing(node, answers, known.answers.keys(), old, known, "looked up")
+            yield from _find_hits(node, asked, known.asked, old, known, "looked up")
+            yield from _find_hits(node, answers, known.answers.keys(), old, known, "looked up")
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
             seen.statement, ast.Assign | ast.AnnAssign
         ):
-            yield from _standing(node, _plain(parts), known.answers.keys(), old, known, "lined up")
+            yield from _find_hits(node, _plain(parts), known.answers.keys(), old, known, "lined up")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
             flat = [*_flat(left), *_flat(right)]
-            hits = _standing(node, _plain(flat), known.asked, old, known, "compared")
+            hits = _find_hits(node, _plain(flat), known.asked, old, known, "compared")
             yield from (replace(hit, option=_is_option(seen, [left, right], hit, known)) for hit in hits)
         case ast.MatchValue(value=value):
-            hits = _standing(node, _plain([value]), known.asked, old, known, "compared")
+            hits = _find_hits(node, _plain([value]), known.asked, old, known, "compared")
             subject = [seen.statement.subject] if isinstance(seen.statement, ast.Match) else []
             yield from (replace(hit, option=_is_option(seen, subject, hit, known)) for hit in hits)
 
@@ -134,10 +135,10 @@ def _results(node: ast.expr) -> frozenset[Literal]:
 
 
 def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
-    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and telling(n.value))
+    return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and is_telling(n.value))
 
 
-def _standing(
+def _find_hits(
     node: ast.AST,
     literals: frozenset[Literal],
     wanted: Collection[Literal],
@@ -162,14 +163,14 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
             sides = (left, right)
             if any(names.is_hash(side) for side in sides) and any(
-                telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
+                is_telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
             ):
                 yield Hit("expected-literals", node, f"`{ast.unparse(node)}` recognises its input by a hash")
         case (
             ast.Call(func=ast.Attribute(value=table, attr="get"), args=[key, *_])
             | ast.Subscript(value=table, slice=key, ctx=ast.Load())
         ):
-            if isinstance(table, ast.Name) and names.dotted(table) == "" and names.is_hash(key):
+            if isinstance(table, ast.Name) and names.dotted_name(table) == "" and names.is_hash(key):
                 yield Hit("expected-literals", node, f"`{ast.unparse(node)}` recognises its input by a hash")
 
 
@@ -179,7 +180,7 @@ def literals_of(tree: ast.Module) -> frozenset[Literal]:
     return frozenset(
         n.value
         for n in ast.walk(tree)
-        if isinstance(n, ast.Constant) and id(n) not in docs and telling(n.value)
+        if isinstance(n, ast.Constant) and id(n) not in docs and is_telling(n.value)
     )
 
 
@@ -229,7 +230,7 @@ def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
     asked: set[Literal] = set()
     answers: dict[Literal, set[Literal]] = defaultdict(set)
     for path, text in tests.items():
-        for question, answer in _pairs(path, text):
+        for question, answer in _pairs(text) if path.endswith(".py") else ():
             asked |= question
             for literal in answer:
                 answers[literal] |= question
@@ -243,14 +244,16 @@ def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
     )
 
 
-def _pairs(path: str, text: str) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
+@lru_cache(maxsize=1024)
+def _pairs(text: str) -> tuple[tuple[frozenset[Literal], frozenset[Literal]], ...]:
+    """Kept, since an audit asks about the same tests at every commit."""
+    tree = parse_or_none(text)
+    found = () if tree is None else _find_pairs(tree)
+    return tuple(dict.fromkeys((asked, told) for asked, told in found if asked or told))
+
+
+def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
     """Literals that one assertion or one row of a table gives in, and those that it expects."""
-    if not path.endswith(".py"):
-        return
-    try:
-        tree = parse(text)
-    except SyntaxError:
-        return
     for node in ast.walk(tree):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=[right])):
@@ -274,10 +277,10 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
 
 def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
     found = (part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant))
-    return frozenset(value for value in found if telling(value))
+    return frozenset(value for value in found if is_telling(value))
 
 
-def telling(value: object) -> TypeGuard[Literal]:
+def is_telling(value: object) -> TypeGuard[Literal]:
     match value:
         case bool() | None:
             return False
@@ -300,7 +303,7 @@ def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
             base = imported_from(node, module_of(path).split(".")[:-1])
             modules = [base, *(f"{base}.{alias.name}" for alias in aliases)]
         case ast.Call(func=func, args=args):
-            if names.dotted(func) in {"importlib.import_module", "builtins.__import__"} and args:
+            if names.dotted_name(func) in {"importlib.import_module", "builtins.__import__"} and args:
                 modules = [names.text(args[0]) or ""]
             else:
                 yield from _file_reads(node, seen, known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.text import fold_text
@@ -55,7 +56,7 @@ class SourceNames:
     """Texts out of which a path was put together, where nothing else than this file's place went into it."""
     hashes: set[str] = field(default_factory=set)
 
-    def dotted(self, node: ast.AST) -> str:
+    def dotted_name(self, node: ast.AST) -> str:
         match node:
             case ast.Name(id="__builtins__"):
                 return "builtins"
@@ -63,14 +64,14 @@ class SourceNames:
                 builtin = hasattr(builtins, name) and (name == "__import__" or not name.startswith("__"))
                 return self.meanings.get(name, f"builtins.{name}" if builtin else "")
             case ast.Attribute(value=value, attr=attr):
-                owner = self.dotted(value)
+                owner = self.dotted_name(value)
                 return f"{owner}.{attr}" if owner else ""
             case ast.NamedExpr(value=value):
-                return self.dotted(value)
+                return self.dotted_name(value)
             case ast.Subscript(value=value, slice=index):
-                return self._member(self.dotted(value), self.text(index))
+                return self._member(self.dotted_name(value), self.text(index))
             case ast.Call(func=func, args=args):
-                return self._meaning_of_call(self.dotted(func), args)
+                return self._meaning_of_call(self.dotted_name(func), args)
             case _:
                 return ""
 
@@ -78,9 +79,11 @@ class SourceNames:
         match function, args:
             case "importlib.import_module" | "builtins.__import__", [name, *_]:
                 return self.text(name) or ""
-            case "builtins.getattr", [owner, name, *_] if (base := self.dotted(owner)) and self.text(name):
+            case "builtins.getattr", [owner, name, *_] if (base := self.dotted_name(owner)) and self.text(
+                name
+            ):
                 return f"{base}.{self.text(name)}"
-            case "builtins.vars", [owner] if base := self.dotted(owner):
+            case "builtins.vars", [owner] if base := self.dotted_name(owner):
                 return f"{base}.__dict__"
             case str(), [name, *_] if function.endswith((".get", ".__getitem__", ".pop", ".setdefault")):
                 return self._member(function.rpartition(".")[0], self.text(name))
@@ -99,14 +102,14 @@ class SourceNames:
 
     def text(self, node: ast.AST) -> str | None:
         """A constant text, also when it is put together from pieces."""
-        return fold_text(node, self.texts, self.dotted)
+        return fold_text(node, self.texts, self.dotted_name)
 
     def origin(self, node: ast.AST | None) -> frozenset[str]:
         """Facts of the run in the value of an expression; an unknown call hides them."""
         if node is None:
             return frozenset()
-        dotted = self.dotted(node)
-        known = frozenset(kind for name, kind in _ORIGINS.items() if f"{dotted}.".startswith(f"{name}."))
+        dotted = self.dotted_name(node)
+        known = _known_origins(dotted) if dotted else frozenset()
         match node:
             case _ if known:
                 return known
@@ -124,7 +127,7 @@ class SourceNames:
                 return frozenset({"argv"})
             case ast.Call(func=func, args=args):
                 inside = self.origin(func)
-                passes = self.dotted(func).startswith(_THROUGH) or last_name(func) in _GATHERS
+                passes = self.dotted_name(func).startswith(_THROUGH) or last_name(func) in _GATHERS
                 return inside.union(*map(self.origin, args)) if passes else inside
             case ast.comprehension() | ast.Lambda() | ast.Dict():
                 return frozenset()
@@ -135,7 +138,7 @@ class SourceNames:
 
     def _asks_the_system(self, node: ast.Call) -> bool:
         """`ps` and its like, run as a program."""
-        if not self.dotted(node.func).startswith(("subprocess.", "os.popen", "os.system")):
+        if not self.dotted_name(node.func).startswith(("subprocess.", "os.popen", "os.system")):
             return False
         texts = (self.text(part) for arg in node.args for part in ast.walk(arg))
         return any(text and text.split()[:1] in _LISTS for text in texts)
@@ -149,7 +152,7 @@ class SourceNames:
             case ast.Name(id="__file__"):
                 return ()
             case ast.Name(id=name):
-                return self.paths.get(name, () if self.dotted(node) else None)
+                return self.paths.get(name, () if self.dotted_name(node) else None)
             case _:
                 inner = [self.path_texts(child) for child in ast.iter_child_nodes(node)]
                 if None in inner:
@@ -158,10 +161,18 @@ class SourceNames:
 
     def is_hash(self, node: ast.AST) -> bool:
         return any(
-            (isinstance(part, ast.Call) and self.dotted(part.func).startswith(_HASHES))
+            (isinstance(part, ast.Call) and self.dotted_name(part.func).startswith(_HASHES))
             or (isinstance(part, ast.Name) and part.id in self.hashes)
             for part in ast.walk(node)
         )
+
+
+@lru_cache(maxsize=4096)
+def _known_origins(dotted: str) -> frozenset[str]:
+    """What the name stands for, or what it is a part of."""
+    parts = dotted.split(".")
+    names = (".".join(parts[: end + 1]) for end in range(len(parts)))
+    return frozenset(_ORIGINS[name] for name in names if name in _ORIGINS)
 
 
 def _file_of_the_run(text: str | None) -> str:
@@ -200,7 +211,7 @@ def module_of(path: str) -> str:
 def _scope(
     owner: ast.Module | Function, outer: SourceNames, function: Function | None, package: list[str]
 ) -> Iterator[SeenNode]:
-    own = list(_own(owner))
+    own = list(_own_nodes(owner))
     names = _bind_names(own, owner, outer, package)
     for node, statement, main in own:
         yield SeenNode(node, names, function, statement, main)
@@ -208,7 +219,7 @@ def _scope(
             yield from _scope(node, names, node, package)
 
 
-def _own(owner: ast.Module | Function) -> Iterator[_Own]:
+def _own_nodes(owner: ast.Module | Function) -> Iterator[_Own]:
     """Every node of a scope; of a function inside it only the head."""
     stack: list[_Own] = [(node, node, False) for node in reversed(owner.body)]
     while stack:
@@ -239,13 +250,27 @@ def _bind_names(
         names.origins.pop(name, None)
         names.paths.pop(name, None)
         names.hashes.discard(name)
+    binding = [node for node, *_ in own if isinstance(node, _BINDS)]
+    returned = {id(node): _returned_by(node) for node in binding if isinstance(node, ast.FunctionDef)}
     for _ in range(_PASSES):
-        for node, *_ in own:
-            _bind(node, names, package)
+        for node in binding:
+            _bind(node, names, package, returned.get(id(node), ()))
     return names
 
 
-def _bind(node: ast.AST, names: SourceNames, package: list[str]) -> None:
+_BINDS = (
+    *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr),
+    *(ast.For, ast.comprehension, ast.withitem, ast.FunctionDef),
+)
+
+
+def _returned_by(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
+    found = (node.value for node in ast.walk(function) if isinstance(node, ast.Return))
+    return tuple(one for one in found if one is not None)
+
+
+def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple[ast.expr, ...]) -> None:
+    """`returned`: where it is a function, what it gives back."""
     match node:
         case ast.Import(names=aliases):
             for alias in aliases:
@@ -264,11 +289,10 @@ def _bind(node: ast.AST, names: SourceNames, package: list[str]) -> None:
         ):
             _assign(target, value, names)
         case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
-            _hold(target, names.origin(value), names)
+            _bind_target(target, names.origin(value), names)
         case ast.withitem(optional_vars=ast.expr() as target, context_expr=value):
-            _hold(target, names.origin(value), names)
+            _bind_target(target, names.origin(value), names)
         case ast.FunctionDef(name=name):
-            returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
             origins = frozenset[str]().union(*map(names.origin, returned))
             names.meanings[name] = ""
             if origins:
@@ -284,7 +308,7 @@ def imported_from(node: ast.ImportFrom, package: list[str]) -> str:
 
 def _assign(target: ast.expr, value: ast.expr, names: SourceNames) -> None:
     if isinstance(target, ast.Name):
-        names.meanings[target.id] = names.dotted(value)
+        names.meanings[target.id] = names.dotted_name(value)
         text = names.text(value)
         if text is not None:
             names.texts[target.id] = text
@@ -292,10 +316,10 @@ def _assign(target: ast.expr, value: ast.expr, names: SourceNames) -> None:
             names.paths[target.id] = texts
         if names.is_hash(value):
             names.hashes.add(target.id)
-    _hold(target, names.origin(value), names)
+    _bind_target(target, names.origin(value), names)
 
 
-def _hold(target: ast.expr, origins: frozenset[str], names: SourceNames) -> None:
+def _bind_target(target: ast.expr, origins: frozenset[str], names: SourceNames) -> None:
     for part in ast.walk(target):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
             names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins

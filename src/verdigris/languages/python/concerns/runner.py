@@ -80,7 +80,7 @@ def asks_where(seen: SeenNode) -> Iterator[Hit]:
     match node:
         case ast.Constant(value=str(text)) if text.startswith(_PLACES):
             yield Hit("asks-where", node, f"`{text}` tells where it runs")
-        case ast.Attribute() if names.dotted(node) in _MACHINE:
+        case ast.Attribute() if names.dotted_name(node) in _MACHINE:
             yield Hit("asks-where", node, f"`{ast.unparse(node)}` tells where it runs")
         case ast.Call(func=ast.Attribute(attr=method)) if method in _LOOKS:
             text = ast.unparse(node)
@@ -95,8 +95,8 @@ def frames(seen: SeenNode) -> Iterator[Hit]:
             if attr == "f_locals" or "frames" in names.origin(value):
                 yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
         case ast.Call(func=func, args=args):
-            yield from _looking_call(node, names.dotted(func), args, names)
-    dotted = names.dotted(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+            yield from _looking_call(node, names.dotted_name(func), args, names)
+    dotted = names.dotted_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
     if dotted in _TRACERS:
         yield Hit("frames", node, f"`{ast.unparse(node)}` traces the whole process", blocks=True)
     elif dotted in _FRAMES or (isinstance(node, ast.Attribute) and node.attr in {"f_back", "tb_frame"}):
@@ -123,19 +123,19 @@ def detects_runner(seen: SeenNode) -> Iterator[Hit]:
             parts = [left, *rest]
         case ast.Call(func=ast.Attribute(value=owner, attr=method), args=args) if method in _ASKS:
             parts = [owner, *args]
-        case ast.Call(func=ast.Name(), args=args) if names.dotted(node.func).rpartition(".")[2] in _ASKS:
+        case ast.Call(func=ast.Name(), args=args) if names.dotted_name(node.func).rpartition(".")[2] in _ASKS:
             parts = [node.func, *args]
         case ast.Subscript(value=owner, slice=key, ctx=ast.Load()):
             parts = [owner, key]
         case ast.BinOp(left=left, op=ast.BitAnd() | ast.Sub(), right=right):
             parts = [left, right]
-        case ast.Attribute() if names.dotted(node) == "sys.gettrace":
+        case ast.Attribute() if names.dotted_name(node) == "sys.gettrace":
             yield Hit("detects-runner", node, "`sys.gettrace` asks whether a tracer or debugger is active")
             return
         case _:
             return
     origins = frozenset[str]().union(*map(names.origin, parts)) - {"class"}
-    if names.dotted(parts[0]) == "os" and isinstance(node, ast.Call):
+    if names.dotted_name(parts[0]) == "os" and isinstance(node, ast.Call):
         origins |= names.origin(node.func)
     words = [text for part in parts for text in _texts(part, names)]
     grade = max((_grade(word, origins) for word in words), default=0)
@@ -147,7 +147,7 @@ def _texts(node: ast.expr, names: SourceNames) -> list[str]:
     match node:
         case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
             return [text for part in parts for text in _texts(part, names)]
-        case ast.Call(func=func, args=args) if names.dotted(func).startswith("builtins."):
+        case ast.Call(func=func, args=args) if names.dotted_name(func).startswith("builtins."):
             return [text for arg in args for text in _texts(arg, names)]
         case _:
             text = names.text(node)
@@ -207,10 +207,10 @@ def patches(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
-            yield from _find_patches(node, names.dotted(owner), attr, seen)
+            yield from _find_patches(node, names.dotted_name(owner), attr, seen)
             yield from _find_reaches(node, owner, names)
         case ast.Subscript(value=owner, slice=key, ctx=ast.Store() | ast.Del()):
-            whole = names.dotted(owner)
+            whole = names.dotted_name(owner)
             if whole == "sys.modules":
                 yield from _find_replaced(node, names.text(key), key)
             elif whole == "builtins" or whole.endswith(".__dict__"):
@@ -218,7 +218,7 @@ def patches(seen: SeenNode) -> Iterator[Hit]:
             elif isinstance(owner, ast.Attribute):
                 yield from _find_reaches(node, owner, names)
         case ast.Call(func=func, args=args):
-            yield from _patching_call(node, names.dotted(func), args, seen)
+            yield from _patching_call(node, names.dotted_name(func), args, seen)
 
 
 def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
@@ -244,7 +244,7 @@ def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterato
     """What was found by going through all modules, or up the stack, belongs to someone else."""
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in ast.walk(owner) if isinstance(part, ast.Name))
-    if found and not names.dotted(owner) and not itself:
+    if found and not names.dotted_name(owner) and not itself:
         what = f"`{ast.unparse(node)}` changes an object that it found by searching the process"
         yield Hit("patches", node, what, blocks=bool(found - {"modules", "class"}))
 
@@ -265,10 +265,10 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
     owner, _, method = called.rpartition(".")
     if called in _SETTERS and args:
         attr = seen.names.text(args[1]) if len(args) > 1 else ""
-        yield from _find_patches(node, seen.names.dotted(args[0]), attr or "", seen)
+        yield from _find_patches(node, seen.names.dotted_name(args[0]), attr or "", seen)
         yield from _find_reaches(node, args[0], seen.names)
     elif called.startswith(("unittest.mock.patch", "mock.patch")) and args:
-        what = seen.names.text(args[0]) or seen.names.dotted(args[0])
+        what = seen.names.text(args[0]) or seen.names.dotted_name(args[0])
         yield from _find_patches(node, what, "", seen)
     elif method in _WRITERS and owner.endswith(".__dict__"):
         yield from _find_patches(node, owner.removesuffix(".__dict__"), "", seen)
@@ -294,7 +294,7 @@ def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
         case ast.Name(id="pytest_plugins", ctx=ast.Store()):
             yield Hit("framework-in-source", node, "`pytest_plugins` registers plugins", blocks=True)
         case ast.Call(func=func) | ast.Raise(exc=ast.Attribute() | ast.Name() as func):
-            top, _, rest = names.dotted(func).partition(".")
+            top, _, rest = names.dotted_name(func).partition(".")
             if top in FRAMEWORK and rest.rpartition(".")[2] in _OUTCOMES:
                 what = f"`{ast.unparse(func)}` decides a test's outcome"
                 yield Hit("framework-in-source", node, what, blocks=True)
@@ -310,7 +310,7 @@ def properties(seen: SeenNode) -> Iterator[Hit]:
         case ast.ImportFrom(module=str(module), level=0, names=aliases):
             named = [f"{module}.{alias.name}" for alias in aliases]
         case ast.Attribute() | ast.Subscript() | ast.Call():
-            named = [seen.names.dotted(seen.node)]
+            named = [seen.names.dotted_name(seen.node)]
         case _:
             return
     for name in named:

@@ -46,7 +46,7 @@ def fold_text(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], 
 class _ConstantFolding:
     def __init__(self, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> None:
         self.known = known
-        self.dotted = dotted
+        self.dotted_name = dotted
 
     def text(self, node: ast.AST) -> str | None:
         match node:
@@ -74,7 +74,7 @@ class _ConstantFolding:
                 return None
 
     def _text_of_call(self, func: ast.expr, args: list[ast.expr]) -> str | None:
-        name = self.dotted(func)
+        name = self.dotted_name(func)
         match func, args:
             case _, [data, *_] if name in _DECODERS:
                 text = self.text(data)
@@ -99,17 +99,17 @@ class _ConstantFolding:
         match parts:
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return self._join(glue, elements)
-            case ast.Call(func=func, args=[made, numbers]) if self.dotted(func) == "builtins.map":
+            case ast.Call(func=func, args=[made, numbers]) if self.dotted_name(func) == "builtins.map":
                 codes = _codes(numbers)
-                makes = self.dotted(made) == "builtins.chr"
+                makes = self.dotted_name(made) == "builtins.chr"
                 return glue.join(map(chr, codes)) if makes and codes is not None else None
             case (
                 ast.GeneratorExp(elt=ast.Call(func=func), generators=[made])
                 | ast.ListComp(elt=ast.Call(func=func), generators=[made])
-            ) if self.dotted(func) == "builtins.chr":
+            ) if self.dotted_name(func) == "builtins.chr":
                 codes = _codes(made.iter)
                 return None if codes is None else glue.join(map(chr, codes))
-            case ast.Call(func=func, args=[turned]) if self.dotted(func) == "builtins.reversed":
+            case ast.Call(func=func, args=[turned]) if self.dotted_name(func) == "builtins.reversed":
                 text = self.text(turned)
                 return None if text is None else glue.join(reversed(text))
             case _:

@@ -52,7 +52,7 @@ class ValueSource:
         known = self._values.get(kind, [])
         return self.random.sample(known, len(known))
 
-    def anything(self) -> list[object]:
+    def any_values(self) -> list[object]:
         """Values of any type that are not equal to each other, in random order."""
         known = [value for kind in (int, str, float, bytes) for value in self._values.get(kind, ())]
         distinct = list({repr(value): value for value in known}.values())
@@ -70,7 +70,7 @@ def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset
         case int() | float():
             near: list[object] = list(_near(old, slack, draw))
             known = [v for v in draw.values(type(old)) if repr(v) not in apart and _far(v, old, slack)]
-            yield from _alternating(near, known, draw)
+            yield from _alternate(near, known, draw)
         case complex():
             yield old + draw.random.choice((1, -1, 1j, -1j))
         case None:
@@ -108,16 +108,16 @@ def _decimals(number: float) -> int:
 
 def _other_texts(old: str | bytes, draw: ValueSource, apart: frozenset[str]) -> Iterator[str | bytes]:
     plain = old if isinstance(old, str) else old.decode("latin-1")
-    near = [new if isinstance(old, str) else new.encode("latin-1") for new in _misspelt(plain, draw)]
+    near = [new if isinstance(old, str) else new.encode("latin-1") for new in _misspell(plain, draw)]
     same = [v for v in draw.values(type(old)) if isinstance(v, str | bytes)]
     known = [v for v in same if repr(v) not in apart and not _alike(v, old)]
-    yield from _alternating(near, known, draw)
+    yield from _alternate(near, known, draw)
     if not near and not known:
         letter = draw.random.choice(string.ascii_lowercase)
         yield old + letter if isinstance(old, str) else old + letter.encode()
 
 
-def _misspelt(old: str, draw: ValueSource) -> Iterator[str]:
+def _misspell(old: str, draw: ValueSource) -> Iterator[str]:
     """Two letters swapped, one letter another of its kind, one letter less."""
     ways: list[Callable[[str, ValueSource], str | None]] = [_swap_characters, _replace_character, _shorten]
     draw.random.shuffle(ways)
@@ -172,7 +172,7 @@ def _bare(text: object) -> str:
     return re.sub(r"[\W_0]+", "", plain.casefold()) or plain.strip()
 
 
-def _alternating(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> Iterator[T]:
+def _alternate(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> Iterator[T]:
     """What is near, and what else is expected; either may come first."""
     pair = [near, known]
     draw.random.shuffle(pair)
@@ -182,5 +182,5 @@ def _alternating(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> It
 
 
 def _is_member(owner: str, member: str) -> bool:
-    """As members of an enumeration are written; a module's constants may be equal."""
+    """Looks for the spelling of enumeration members; a module's constants may be equal."""
     return owner[:1].isupper() and not owner.isupper() and member.isupper()

@@ -87,7 +87,7 @@ def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
             yield Choice((failing_after(at),))
         case ast.With(items=items) | ast.AsyncWith(items=items):
             calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
-            known = [choice for call in calls for choice in _raising(at, call, draw)]
+            known = [choice for call in calls for choice in _change_raises(at, call, draw)]
             yield from known or [Choice((failing_after(at),))]
 
 
@@ -103,7 +103,7 @@ def failing_after(at: AssertionPlace) -> ExpressionChange:
 def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name = last_name(call.func)
     if name in _UNRELATED:
-        yield from _raising(at, call, draw)
+        yield from _change_raises(at, call, draw)
     elif name == "assertTrue" and call.args:
         yield from opposites(at, call.args[0], draw)
     elif name == "assertFalse" and call.args:
@@ -143,7 +143,7 @@ def _slack(call: ast.Call, name: str) -> float | None:
 def _contrary(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
     if name not in _OPPOSITES or not isinstance(call.func, ast.Attribute):
         return None
-    end = at.code.source.replaced(call.func, "").end
+    end = at.code.source.replace_node(call.func, "").end
     edit = TextEdit(end - len(name), end, _OPPOSITES[name])
     return Choice((ExpressionChange(f"{name} → {edit.new}", (edit,)),))
 
@@ -156,13 +156,13 @@ def _other_arguments(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> C
         if edits:
             old = shorten(source.segment(node))
             return Choice(tuple(ExpressionChange(f"{old} → {shorten(edit.new)}", (edit,)) for edit in edits))
-    start = source.text.index("(", source.replaced(call.func, "").end) + 1
-    one = repr((draw.anything() or [draw.random.randint(1, 9)])[0])
+    start = source.text.index("(", source.replace_node(call.func, "").end) + 1
+    one = repr((draw.any_values() or [draw.random.randint(1, 9)])[0])
     more = TextEdit(start, start, f"{one}, " if given else one)
     return Choice((ExpressionChange(f"{shorten(source.segment(call))} → with one more argument", (more,)),))
 
 
-def _raising(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
+def _change_raises(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name, source = last_name(call.func), at.code.source
     if name not in _UNRELATED:
         return
@@ -170,7 +170,7 @@ def _raising(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[
     for node in [*call.args[:1], *named][:1]:
         old = source.segment(node)
         new = draw.random.choice([kind for kind in _UNRELATED[name] if kind not in old])
-        yield Choice((ExpressionChange(f"{shorten(old)} → {new}", (source.replaced(node, new),)),))
+        yield Choice((ExpressionChange(f"{shorten(old)} → {new}", (source.replace_node(node, new),)),))
     matched = [keyword.value for keyword in call.keywords if keyword.arg in {"match", "expected_regex"}]
     for node in [*matched, *(call.args[1:2] if name.endswith("Regex") else ())]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):

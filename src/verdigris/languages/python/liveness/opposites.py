@@ -185,7 +185,7 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
             new = f"({source.segment(left)}) {_CONTRARY[type(op)]} ({source.segment(right)})"
         case _:
             new = f"not ({text})"
-    edit = source.replaced(test, f"({new})" if "\n" in text else new)
+    edit = source.replace_node(test, f"({new})" if "\n" in text else new)
     return Choice((ExpressionChange(f"{shorten(text)} → its opposite", (edit,)),))
 
 
@@ -209,7 +209,7 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
     for number in range(min(DRAWS, max(map(len, drawn)))):
         # A cell with nothing else to be is at least not what it was.
         new = (
-            edits[number % len(edits)] if edits else source.replaced(cell, f"({source.segment(cell)}, 0)")
+            edits[number % len(edits)] if edits else source.replace_node(cell, f"({source.segment(cell)}, 0)")
             for edits, cell in zip(drawn, found, strict=True)
         )
         options.append(ExpressionChange(f"every value of {side.id} → another", tuple(new)))
@@ -219,13 +219,13 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
 def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
     """Where no literal is written: two values that nothing equals both, in the place of one side."""
     source = at.code.source
-    known = [repr(value) for value in draw.anything()]
+    known = [repr(value) for value in draw.any_values()]
     pair = [*known, "0", "'a'"][:_TWO] if known[:1] != ["0"] else [*known, "'a'"][:_TWO]
     side = next((side for side in (right, left) if _name(side) not in _WILD and _is_plain(side)), None)
     asked = left if side is right else right
     if side is None or _name(asked) in _WILD:
         return None
-    edits = [source.replaced(side, text) for text in pair]
+    edits = [source.replace_node(side, text) for text in pair]
     text = shorten(source.segment(side))
     return Choice(
         tuple(ExpressionChange(f"{text} → {shorten(edit.new)}", (edit,)) for edit in edits), joint=True

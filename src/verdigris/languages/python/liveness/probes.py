@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.languages.python.liveness.near_values import ValueSource
 from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
@@ -93,7 +93,7 @@ class _AssertionPart:
     joint: bool
     functions: dict[str, bool]
 
-    def round(self, number: int, group: int) -> Iterator[_ConcernedChange]:
+    def changes_of_round(self, number: int, group: int) -> Iterator[_ConcernedChange]:
         chosen = self.options if self.joint and number == 0 else self.options[number : number + 1]
         for change in chosen if not self.joint or number == 0 else ():
             guards = {name: guarded or change.guarded for name, guarded in self.functions.items()}
@@ -109,29 +109,31 @@ def plan(
     Changes of different tests share a variant, so that as many runs are needed as one test has assertions.
     """
     tests = Tests(texts)
-    functions = list(dict.fromkeys(test_id.removesuffix(split_id(test_id).case) for test_id in asked))
+    functions = list(dict.fromkeys(map(function_of, asked)))
     parts, unreached = _gather(tests, functions, ValueSource(random))
-    first = [found for number, part in enumerate(parts) for found in part.round(0, number + 1)]
+    first = [found for number, part in enumerate(parts) for found in part.changes_of_round(0, number + 1)]
     waves = _waves(first)
     totals: dict[str, int] = {}
     for found in first:
         for name in found.functions:
             totals[name] = totals.get(name, 0) + 1
     for number in range(1, ROUNDS):
-        more = [found for part in parts for found in part.round(number, 0)]
+        more = [found for part in parts for found in part.changes_of_round(number, 0)]
         fuller = _waves(more, waves)
         waves = fuller if len(fuller) <= few else waves
     chosen = waves if len(waves) <= most else _whole_groups(random.sample(waves, most), first)
     return _make_plan(tests, chosen, tuple(unreached), totals)
 
 
-def reaching(texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[PythonProbe]) -> ProbePlan:
+def plan_reaching(
+    texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[PythonProbe]
+) -> ProbePlan:
     """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
     tests = Tests(texts)
     places = {(probe.path, probe.line) for probe in suspects}
     found: dict[tuple[str, int], _ConcernedChange] = {}
     for function in asked:
-        for at in _standing(tests, function):
+        for at in _assertions_of(tests, function):
             place = at.code.path, at.node.lineno
             if place in places:
                 known = found.get(place)
@@ -149,7 +151,7 @@ def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
 def _gather(
     tests: Tests, functions: Iterable[str], draw: ValueSource
 ) -> tuple[list[_AssertionPart], list[str]]:
-    standing = {function: list(_standing(tests, function)) for function in functions}
+    standing = {function: list(_assertions_of(tests, function)) for function in functions}
     for found in standing.values():
         for at in found:
             draw.learn(expectations(at))
@@ -172,7 +174,7 @@ def _gather(
     return list(parts.values()), unreached
 
 
-def _standing(tests: Tests, function: str) -> Iterator[AssertionPlace]:
+def _assertions_of(tests: Tests, function: str) -> Iterator[AssertionPlace]:
     where = split_id(function)
     code = tests.code(where.path)
     return iter(()) if code is None else tests.assertions(code, where.function)
@@ -206,7 +208,7 @@ def _waves(
 def _whole_groups(
     waves: list[list[_ConcernedChange]], all_: Iterable[_ConcernedChange]
 ) -> list[list[_ConcernedChange]]:
-    """Without changes that say something only together with others that found no room."""
+    """Leaves out changes that say something only together with others that found no room."""
     due = Counter(found.group for found in all_)
     there = Counter(found.group for wave in waves for found in wave)
     return [

@@ -42,7 +42,7 @@ def others(
     """
     new = list(_texts(node, source, draw, slack, frozenset(map(repr, apart))))
     kept = dict.fromkeys(text for text in new if text != source.segment(node))
-    return [source.replaced(node, text) for text in list(kept)[:DRAWS]]
+    return [source.replace_node(node, text) for text in list(kept)[:DRAWS]]
 
 
 def _texts(
@@ -50,7 +50,7 @@ def _texts(
 ) -> Iterator[str]:
     match node:
         case ast.Constant(value=str() | bytes() as old):
-            yield from (_respelt(old, new, source.segment(node)) for new in _other_texts(old, draw, apart))
+            yield from (_spell_as(old, new, source.segment(node)) for new in _other_texts(old, draw, apart))
         case ast.Constant(value=old):
             yield from map(repr, _other_values(old, draw, slack, apart))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as old)):
@@ -85,7 +85,7 @@ def _other_items(
 ) -> Iterator[str]:
     if not parts:
         opening, closing = source.segment(node)[0], source.segment(node)[-1]
-        item = repr((draw.anything() or [draw.random.randint(1, 9)])[0])
+        item = repr((draw.any_values() or [draw.random.randint(1, 9)])[0])
         yield f"{opening}{item}{',' if opening == '(' else ''}{closing}"
         return
     known = {source.segment(part) for part in parts}
@@ -136,7 +136,7 @@ def _within(
 
 
 def _without(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
-    """With what stands between this part and the next, or the one before."""
+    """Takes out a part, with what stands between it and the next, or the one before."""
     base, _ = _span(node, source)
     text = source.segment(node)
     if number + 1 < len(parts):
@@ -181,7 +181,7 @@ def _made_edits(
     if maker in _NUMBERS and len(args) == 1 and not keywords:
         match args[0]:
             case ast.Constant(value=str(old)) if re.fullmatch(r"-?\d+(\.\d+)?", old):
-                return [source.replaced(args[0], repr(_other_digit(old, draw)))]
+                return [source.replace_node(args[0], repr(_other_digit(old, draw)))]
             case ast.Constant(value=int()):
                 return others(args[0], source, draw)
     return []
@@ -208,8 +208,8 @@ def _size(node: ast.expr | None) -> float | None:
             return None
 
 
-def _respelt(old: str | bytes, new: str | bytes, written: str) -> str:
-    """In the quotes that it has, where it is one literal that needs no escapes."""
+def _spell_as(old: str | bytes, new: str | bytes, written: str) -> str:
+    """Keeps the quotes, where it is one literal that needs no escapes."""
     plain, other = (text if isinstance(text, str) else text.decode("latin-1") for text in (old, new))
     if plain and written.count(plain) == 1:
         spelt = written.replace(plain, other)
@@ -220,5 +220,5 @@ def _respelt(old: str | bytes, new: str | bytes, written: str) -> str:
 
 
 def _span(node: ast.expr, source: Source) -> tuple[int, int]:
-    edit = source.replaced(node, "")
+    edit = source.replace_node(node, "")
     return edit.start, edit.end

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, Replaced, compare_literals, other_value
-from verdigris.languages.python.mutation.decisions import find_known, is_decision, sites_of
+from verdigris.languages.python.mutation.decisions import find_same_decisions, is_decision, sites_of
 from verdigris.languages.python.stubs.forms import Function, constant, is_docstring, last_name
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from verdigris.languages.literals import Lot
-    from verdigris.languages.python.mutation.decisions import Known, Site
+    from verdigris.languages.literals import Chance
+    from verdigris.languages.python.mutation.decisions import SameDecisions, Site
 
 
 _BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
@@ -37,10 +37,10 @@ class _MutantChange:
 def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     """Mutates Python source; texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
-    old = {path: tree for path, text in before.items() if (tree := _tree(text)) is not None}
-    new = {path: tree for path, text in after.items() if (tree := _tree(text)) is not None}
+    old = {path: tree for path, text in before.items() if (tree := parse_or_none(text)) is not None}
+    new = {path: tree for path, text in after.items() if (tree := parse_or_none(text)) is not None}
     then, now = sites_of(old), sites_of(new)
-    same = find_known(then, now)
+    same = find_same_decisions(then, now)
     mutants: list[Mutant] = []
     untried: list[str] = []
     was = [_InputLiteral.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
@@ -66,14 +66,9 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
 
 
-def _tree(text: str) -> ast.Module | None:
-    try:
-        return parse(text)
-    except SyntaxError:
-        return None
-
-
-def _decisions(then: Sequence[Site], now: Sequence[Site], same: Known) -> Iterator[tuple[str, _MutantChange]]:
+def _decisions(
+    then: Sequence[Site], now: Sequence[Site], same: SameDecisions
+) -> Iterator[tuple[str, _MutantChange]]:
     moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
         if at not in same.new and is_decision(site):
@@ -140,7 +135,7 @@ def _literals_of(
 
 
 def _places(tree: ast.Module) -> dict[int, str]:
-    """For every literal what stands right around it, without names and literals."""
+    """Tells for every literal what stands right around it, without names and literals."""
     found: dict[int, str] = {}
     for node in ast.walk(tree):
         for at, child in enumerate(ast.iter_child_nodes(node)):
@@ -243,8 +238,7 @@ def _with(text: str, change: _MutantChange) -> bytes | None:
 def _with_statement(text: str, node: Function, statement: str) -> bytes:
     lines = _lines(text)
     first = next((one for one in node.body if not is_docstring(one)), node.body[-1])
-    decorated = first.decorator_list if isinstance(first, Function | ast.ClassDef) else []
-    line = min([first.lineno, *(one.lineno for one in decorated)])
+    line = first_line(first)
     start = _offset(lines, line, first.col_offset)
     apart = "; " if line == node.lineno else "\n" + " " * first.col_offset
     data = b"".join(lines)
@@ -264,11 +258,9 @@ def _short(text: str) -> str:
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def replace_inputs(text: str, lot: Lot, tried: Collection[int] = ()) -> tuple[Replaced, ...]:
+def replace_inputs(text: str, lot: Chance, tried: Collection[int] = ()) -> tuple[Replaced, ...]:
     """One literal of every test of a Python file, drawn by lot."""
-    try:
-        tree = parse(text)
-    except SyntaxError:
+    if (tree := parse_or_none(text)) is None:
         return ()
     names = {name.rpartition("::")[2] for name, _ in collected_tests(tree)}
     data = text.encode("utf-8", "surrogateescape")

@@ -57,7 +57,7 @@ def _weight(node: ast.expr) -> tuple[int, str]:
 
 
 def push_negations(node: ast.expr, *, negated: bool = False) -> ast.expr:
-    """With negations pushed in, comparisons turned one way, and chains of them written out."""
+    """Pushes negations in, turns comparisons one way, and writes chains of them out."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return push_negations(inner, negated=not negated)

@@ -20,7 +20,8 @@ from verdigris.languages.python.mutation.conditions import (
     named_conditions,
     push_negations,
 )
-from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
+from verdigris.languages.python.stubs.forms import Function, is_docstring, is_elsewhere
+from verdigris.languages.python.tests import local_names
 from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ class Site:
 
 
 @value
-class Known:
-    """By index: the sites before and after that are one decision."""
+class SameDecisions:
+    """The sites before and after that are one decision, by index."""
 
     old: frozenset[int]
     new: frozenset[int]
@@ -65,7 +66,7 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
 
-def find_known(then: Sequence[Site], now: Sequence[Site]) -> Known:
+def find_same_decisions(then: Sequence[Site], now: Sequence[Site]) -> SameDecisions:
     pairs = {
         old: new
         for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
@@ -73,7 +74,7 @@ def find_known(then: Sequence[Site], now: Sequence[Site]) -> Known:
     }
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
     before = {id(node) for old in pairs for node in then[old].stands_for}
-    return Known(
+    return SameDecisions(
         frozenset([*pairs, *(at for at, site in enumerate(then) if _is_within(site, before))]),
         frozenset([*pairs.values(), *(at for at, site in enumerate(now) if _is_within(site, inner))]),
     )
@@ -120,11 +121,15 @@ class _DecisionReader:
         while stack:
             node, (scope, local, named) = stack.pop()
             if isinstance(node, Function):
-                scope, local, named = f"{scope}::{node.name}", local | _locals(node), named_conditions(node)
+                scope, local, named = (
+                    f"{scope}::{node.name}",
+                    local | local_names(node),
+                    named_conditions(node),
+                )
                 yield self._parameters(scope, node)
             elif isinstance(node, ast.ClassDef):
                 scope = f"{scope}::{node.name}"
-            for test, kind in _deciding(node):
+            for test, kind in _find_decisions(node):
                 if id(node) not in self.absorbed or kind == "value":
                     yield self._site(node, test, kind, (scope, local, named))
             stack += ((child, (scope, local, named)) for child in reversed(list(ast.iter_child_nodes(node))))
@@ -253,7 +258,7 @@ def _guards(block: Sequence[ast.stmt]) -> Iterator[list[ast.If]]:
         run = following
 
 
-def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+def _find_decisions(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     tests = list(_tests(node))
     yield from tests
     asked = [test for test, _ in tests]
@@ -267,7 +272,7 @@ def _deciding(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 def _tests(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     match node:
-        case ast.If(test=test) if not _is_elsewhere(test):
+        case ast.If(test=test) if not is_elsewhere(test):
             yield test, "condition"
         case ast.IfExp(test=test) | ast.match_case(guard=ast.expr() as test):
             yield test, "condition"
@@ -277,17 +282,6 @@ def _tests(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield from ((test, "condition") for one in each for test in one.ifs)
         case ast.DictComp(generators=each):
             yield from ((test, "condition") for one in each for test in one.ifs)
-
-
-def _is_elsewhere(test: ast.expr) -> bool:
-    """What runs only for a type checker, or where the module is the program."""
-    return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
-
-
-def _locals(node: Function) -> frozenset[str]:
-    found = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    stored = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-    return frozenset(found | {part.id for part in stored if isinstance(part.ctx, ast.Store)})
 
 
 def _shape(node: ast.AST, local: frozenset[str], names: list[Name]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import tokenize
-import warnings
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
@@ -25,8 +24,8 @@ from verdigris.languages.python.stubs.forms import (
     makes_type,
     read_exports,
 )
-from verdigris.languages.python.stubs.origins import MARK, Origins, PythonStubMarks, first_line
-from verdigris.languages.python.syntax import foreign_encoding
+from verdigris.languages.python.stubs.origins import MARK, Origins, PythonStubMarks
+from verdigris.languages.python.syntax import first_line, foreign_encoding, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,11 +50,11 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
     if (encoding := foreign_encoding(after)) is not None:
         return StubFinding(1, f"it declares the encoding {encoding}, in which a comment may hold code")
     try:
-        new = _parse(after)
+        new = parse(after)
     except SyntaxError as error:
         return StubFinding(error.lineno or 1, f"syntax error: {error.msg}")
     try:
-        old = _parse(before or "")
+        old = parse(before or "")
     except SyntaxError as error:
         return StubFinding(error.lineno or 1, "the file as it was does not parse, so nothing can be compared")
     try:
@@ -70,15 +69,6 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         origins=Origins.of(new),
     )
     return next(_compare(old.body, new.body, scope), None)
-
-
-def _parse(text: str) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise SyntaxError(f"it cannot be read: {type(error).__name__}") from None
 
 
 def _compare(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:

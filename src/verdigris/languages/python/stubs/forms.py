@@ -66,12 +66,22 @@ def last_name(node: ast.expr) -> str:
             return ""
 
 
+def owner_name(node: ast.expr) -> str:
+    """The last name of what an attribute is of; empty where it is none."""
+    return last_name(node.value) if isinstance(node, ast.Attribute) else ""
+
+
 def is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def is_type_checking(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and last_name(node.test) == "TYPE_CHECKING"
+
+
+def is_elsewhere(test: ast.expr) -> bool:
+    """What runs only for a type checker, or where the module is the program."""
+    return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
 
 
 def read_exports(node: ast.stmt) -> frozenset[str] | None:

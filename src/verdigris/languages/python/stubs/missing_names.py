@@ -34,7 +34,7 @@ _OPERANDS = (
 
 
 @value
-class _Bound:
+class _ImportedNames:
     """What the names of a text stand for."""
 
     taken: Mapping[str, tuple[str, str]]
@@ -87,7 +87,7 @@ def read_declarations(text: str) -> frozenset[str] | None:
 
 def _bind_names(
     tree: ast.Module, parents: Mapping[ast.AST, ast.AST], is_module: Callable[[str], bool]
-) -> _Bound:
+) -> _ImportedNames:
     taken: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
@@ -101,8 +101,8 @@ def _bind_names(
         if is_module(inner) or (original.islower() and _only_holds(name, tree, parents)):
             del taken[name]
             modules[name] = inner
-    bound = _Bound(taken, modules, {})
-    return _Bound(taken, modules, dict(_find_made(tree, bound)))
+    bound = _ImportedNames(taken, modules, {})
+    return _ImportedNames(taken, modules, dict(_find_made(tree, bound)))
 
 
 def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
@@ -117,7 +117,7 @@ def _is_called(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _find_made(tree: ast.Module, bound: _Bound) -> Iterator[tuple[str, tuple[str, str]]]:
+def _find_made(tree: ast.Module, bound: _ImportedNames) -> Iterator[tuple[str, tuple[str, str]]]:
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -130,7 +130,9 @@ def _find_made(tree: ast.Module, bound: _Bound) -> Iterator[tuple[str, tuple[str
             yield name, found
 
 
-def _all_asked(tree: ast.Module, bound: _Bound, parents: Mapping[ast.AST, ast.AST]) -> Iterator[Wanted]:
+def _all_asked(
+    tree: ast.Module, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
+) -> Iterator[Wanted]:
     for module, name in bound.taken.values():
         if name != "*":
             yield Wanted(module, name, _named_kind(name))
@@ -145,7 +147,9 @@ def _all_asked(tree: ast.Module, bound: _Bound, parents: Mapping[ast.AST, ast.AS
             yield from _members(node, bound, parents)
 
 
-def _members(node: ast.Attribute, bound: _Bound, parents: Mapping[ast.AST, ast.AST]) -> Iterator[Wanted]:
+def _members(
+    node: ast.Attribute, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
+) -> Iterator[Wanted]:
     """What is asked of a class, or of an object of it."""
     of_type = bound.origin(node.value)
     owner = of_type or bound.instance(node.value)
@@ -240,7 +244,7 @@ _RAISE = f'raise NotImplementedError("{MARK}")'
 _RETURN = f"return None  # {MARK}"
 
 
-def python_stub(wanted: Wanted, *, raises: bool = True) -> str:
+def python_stub(wanted: Wanted, *, raises: bool) -> str:
     """`raises`: False where only a failed assertion is a red, so that the body has to return."""
     match wanted.kind:
         case "function":

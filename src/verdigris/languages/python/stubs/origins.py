@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import field, value
 from verdigris.languages.findings import Imported
+from verdigris.languages.python.syntax import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,7 +97,7 @@ def _bound_name(alias: ast.alias) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """With those of the blocks that a module may put imports in."""
+    """Yields statements, also those of the blocks that a module may put imports in."""
     for node in body:
         match node:
             case ast.If(body=inner, orelse=rest):
@@ -147,12 +148,6 @@ class PythonStubMarks:
         if any(above < line <= last for line in self.marked):
             return True
         return any(_marked_docstring(one) or _marked_raise(one) for one in ast.walk(node))
-
-
-def first_line(node: ast.stmt) -> int:
-    """The line of the first decorator, or of the statement itself."""
-    decorators = node.decorator_list if isinstance(node, Declaration) else []
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _marked_docstring(node: ast.AST) -> bool:

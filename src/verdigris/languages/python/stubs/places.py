@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import posixpath
 import sys
 from functools import cached_property
@@ -22,10 +23,10 @@ from verdigris.languages.python.syntax import parse
 from verdigris.languages.stubs import Stub, Wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.languages.stubs import Files
+    from verdigris.languages.stubs import WorktreeFiles
 
 
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "str", "int", "object"})
@@ -43,7 +44,7 @@ class Extended:
 
 
 def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
-    """Only where the class tells all that it holds: of a base that nobody knows it may have them."""
+    """Adds members only where the class tells all that it holds: an unknown base may have them."""
     tree = parse(before)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     end = "\r\n" if "\r\n" in before else "\n"
@@ -51,7 +52,7 @@ def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
     found: list[tuple[ast.ClassDef, list[str]]] = []
     for one in wanted:
         node = classes.get(one.name)
-        if node is not None and (names := _lacking(node, one)):
+        if node is not None and (names := _missing_members(node, one)):
             found.append((node, [_constant(node, name, number) for number, name in enumerate(names, 1)]))
     for node, constants in sorted(found, key=lambda each: -each[0].lineno):
         indent = " " * node.body[-1].col_offset
@@ -62,7 +63,7 @@ def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
     return Extended("\n".join(lines), added)
 
 
-def _lacking(node: ast.ClassDef, wanted: Wanted) -> list[str]:
+def _missing_members(node: ast.ClassDef, wanted: Wanted) -> list[str]:
     bases = [last_name(base) for base in node.bases]
     if node.keywords or not _ENUMS.issuperset(bases) or node.body[-1].lineno == node.lineno:
         return []
@@ -81,10 +82,10 @@ def _constant(node: ast.ClassDef, name: str, number: int) -> str:
 _INSTALLED = ("", ".py", ".pyi", ".so")
 
 
-def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
+def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     places = _ModulePlaces(path, files)
     by_module: dict[str, list[Wanted]] = {}
-    for one in find_wanted(files.text(path), lambda module: places.existing(module) is not None):
+    for one in find_wanted(files.text(path), lambda module: places.find_file(module) is not None):
         by_module.setdefault(one.module, []).append(one)
     found: dict[str, Stub] = {}
     for module, wanted in by_module.items():
@@ -95,7 +96,7 @@ def stubs_of(path: str, files: Files) -> tuple[Stub, ...]:
     return (*dict.fromkeys(packages), *found.values())
 
 
-def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iterator[Stub]:
+def _stubs(at: str, wanted: list[Wanted], files: WorktreeFiles, *, raises: bool) -> Iterator[Stub]:
     before = files.text(at)
     known = read_declarations(before)
     if known is None:
@@ -113,7 +114,7 @@ def _stubs(at: str, wanted: list[Wanted], files: Files, *, raises: bool) -> Iter
         yield Stub(at, text, extend_module(grown.text, texts) if texts else grown.text, new=new)
 
 
-def _is_inner(package: str | None, name: str, files: Files) -> bool:
+def _is_inner(package: str | None, name: str, files: WorktreeFiles) -> bool:
     """A module of a package is imported from it without being bound in it."""
     ends = (f"{name}.py", f"{name}/__init__.py")
     return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
@@ -122,7 +123,7 @@ def _is_inner(package: str | None, name: str, files: Files) -> bool:
 class _ModulePlaces:
     """Where modules are, or would be."""
 
-    def __init__(self, test: str, files: Files) -> None:
+    def __init__(self, test: str, files: WorktreeFiles) -> None:
         self._files = files
         stack = files.stack_of(test)
         self._stack = stack
@@ -130,7 +131,7 @@ class _ModulePlaces:
         self._roots = tuple(dict.fromkeys((self._home, *import_roots(files.source))))
         self._beside = posixpath.dirname(test)
 
-    def existing(self, module: str) -> str | None:
+    def find_file(self, module: str) -> str | None:
         """The file of a module that is there, of any class."""
         name = module.replace(".", "/")
         ends = (f"{name}.py", f"{name}/__init__.py")
@@ -139,7 +140,7 @@ class _ModulePlaces:
 
     def file(self, module: str) -> str | None:
         """The source file that a module is or belongs into; None for what is not this project's."""
-        found = self.existing(module)
+        found = self.find_file(module)
         if found is not None:
             return found if self._files.is_source(found) else None
         top, *rest = module.split(".")
@@ -160,7 +161,7 @@ class _ModulePlaces:
         """Below the nearest package around it that exists."""
         outer, _, inner = module.rpartition(".")
         while outer:
-            found = self.existing(outer)
+            found = self.find_file(outer)
             if found is not None and found.endswith("/__init__.py"):
                 return posixpath.join(posixpath.dirname(found), f"{inner.replace('.', '/')}.py")
             folder = next(
@@ -193,3 +194,112 @@ class _ModulePlaces:
     @cached_property
     def _packages(self) -> Sequence[Path]:
         return self._files.packages(self._stack)
+
+
+_KEPT = frozenset({"staticmethod", "classmethod", "property"})
+"""Decorators that say how a member is reached."""
+
+
+def declare_missing(before: str, other: str) -> str:
+    """`before` with stubs of what `other` binds at its top level and it does not; as it is where that is
+    nothing. May raise SyntaxError.
+    """
+    known = {name for node in parse(before).body for name in _names(node)}
+    added = [stub for node in parse(other).body for stub in _stub(node, known)]
+    if not added:
+        return before
+    text = "\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in added)
+    gap = "" if not before else "\n" if before.endswith("\n") else "\n\n"
+    return f"{before}{gap}# {MARK}\n{text}\n"
+
+
+def _names(node: ast.stmt) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in aliases)
+        case ast.Assign(targets=targets):
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+        case ast.If() | ast.Try():
+            for inner in ast.iter_child_nodes(node):
+                if isinstance(inner, ast.stmt):
+                    yield from _names(inner)
+        case _:
+            return
+
+
+def _stub(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
+    missing = [name for name in _names(node) if name not in known and name != "__all__"]
+    if not missing:
+        return
+    known.update(missing)
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            yield _function(node)
+        case ast.ClassDef():
+            yield _class(node, known)
+        case ast.ImportFrom(level=level) if level:  # of the project itself: a name that is handed on
+            aliases = [alias for alias in node.names if (alias.asname or alias.name) in missing]
+            yield ast.ImportFrom(module=node.module, names=aliases, level=level)
+        case ast.Assign() | ast.AnnAssign():
+            yield from (_assign_none(name) for name in missing)
+        case ast.If() | ast.Try():
+            for inner in ast.iter_child_nodes(node):
+                if isinstance(inner, ast.stmt):
+                    yield from _stub(inner, known.difference(missing))
+        case _:
+            return
+
+
+def _assign_none(name: str) -> ast.Assign:
+    return ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None), lineno=1)
+
+
+def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, *, kept: Collection[str] = ()) -> ast.stmt:
+    """Its parameters with their defaults where those are plain; it raises."""
+    given = node.args
+    arguments = ast.arguments(
+        posonlyargs=[ast.arg(one.arg) for one in given.posonlyargs],
+        args=[ast.arg(one.arg) for one in given.args],
+        vararg=given.vararg and ast.arg(given.vararg.arg),
+        kwonlyargs=[ast.arg(one.arg) for one in given.kwonlyargs],
+        kw_defaults=[one and _plain(one) for one in given.kw_defaults],
+        kwarg=given.kwarg and ast.arg(given.kwarg.arg),
+        defaults=[_plain(one) for one in given.defaults],
+    )
+    raised = ast.Call(ast.Name("NotImplementedError", ast.Load()), [ast.Constant(MARK)], [])
+    kind = type(node)
+    return kind(
+        name=node.name,
+        args=arguments,
+        body=[ast.Raise(raised)],
+        decorator_list=[one for one in node.decorator_list if last_name(one) in kept],
+        lineno=1,
+    )
+
+
+def _plain(default: ast.expr) -> ast.expr:
+    return default if isinstance(default, ast.Constant) else ast.Constant(None)
+
+
+def _class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
+    """Writes a class with the bases that are there; members raise, and what it holds is None."""
+    bases: list[ast.expr] = [
+        base
+        for base in node.bases
+        if isinstance(base, ast.Name)
+        and (base.id in known or hasattr(builtins, base.id))
+        and base.id != node.name
+    ]
+    body: list[ast.stmt] = []
+    for member in node.body:
+        if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+            body.append(_function(member, kept=_KEPT))
+        elif isinstance(member, ast.Assign | ast.AnnAssign):
+            body += [_assign_none(name) for name in _names(member)]
+    return ast.ClassDef(
+        name=node.name, bases=bases, keywords=[], body=body or [ast.Pass()], decorator_list=[], lineno=1
+    )

@@ -4,15 +4,86 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING, Any
+import re
+import tokenize
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from verdigris.core.test_ids import MARK, REACH
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+
+_COMMENT = re.compile(r"#\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
+
+
+@value
+class Annotation:
+    slug: str
+    line: int
+
+
+@value
+class FunctionComment:
+    line: int
+    text: str
+    function: str
+    """The qualified name of the function that it stands above; empty where there is none within reach."""
+
+
+def read_annotations(text: str) -> Mapping[str, Annotation]:
+    """Per qualified function name. A comment belongs to the next definition only."""
+    if MARK not in text:
+        return {}
+    marked = ((one, _COMMENT.match(one.text)) for one in read_comments(text) if one.function)
+    return {one.function: Annotation(mark[1], one.line) for one, mark in marked if mark}
+
+
+def read_comments(text: str) -> tuple[FunctionComment, ...]:
+    """Lists comments in the order of the text; none of a text that does not parse."""
+    if (tree := parse_or_none(text)) is None:
+        return ()
+    definitions = sorted(_definitions(tree.body, ""))
+    found = []
+    for line, comment, is_alone in _comments(text):
+        owner = next((d for d in definitions if d.last > line), None) if is_alone else None
+        is_near = owner is not None and owner.is_function and owner.line - line <= REACH
+        found.append(FunctionComment(line, comment, owner.name if owner is not None and is_near else ""))
+    return tuple(found)
+
+
+class _Definition(NamedTuple):
+    line: int
+    """Of the first decorator, where there is one."""
+    name: str
+    is_function: bool
+    last: int
+    """The line of its name."""
+
+
+def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield _Definition(first_line(node), prefix + node.name, is_function=True, last=node.lineno)
+            case ast.ClassDef():
+                yield _Definition(first_line(node), prefix + node.name, is_function=False, last=node.lineno)
+                yield from _definitions(node.body, f"{prefix}{node.name}::")
+            case ast.stmt() | ast.ExceptHandler():
+                yield from _definitions(ast.iter_child_nodes(node), prefix)
+
+
+def _comments(text: str) -> Iterator[tuple[int, str, bool]]:
+    """Real comments, for a string may well speak of annotations; and whether one has its line alone."""
+    lines = text.splitlines(keepends=True)
+    for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string, not token.line[: token.start[1]].strip()
 
 
 _CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "suppress"})
@@ -31,8 +102,12 @@ class _Where:
         return replace(self, guards=(*self.guards, *guard))
 
 
+@lru_cache(maxsize=256)
 def read(text: str) -> TestFile:
-    """Raise SyntaxError when the text is no Python."""
+    """Raise SyntaxError when the text is no Python.
+
+    Who asks what a suite lost asks about the same texts many times.
+    """
     tree = parse(text)
     return TestFile(
         tuple(_block(tree.body, _Where())),
@@ -51,7 +126,7 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
 
 
 def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Without definitions that a later binding of the same name hides: they assert nothing."""
+    """Leaves out definitions that a later binding of the same name hides: they assert nothing."""
     last = {name: node for node in body for name in _binds(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
 
@@ -71,7 +146,10 @@ def _binds(node: ast.stmt) -> list[str]:
 def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-            inner = _Where(_join(where.scope, node.name), where.local | _locals(node))
+            inner = _Where(
+                _join(where.scope, node.name),
+                where.local | (local_names(node) if isinstance(node, Function) else frozenset()),
+            )
             yield from (row for decorator in node.decorator_list for row in _rows(decorator, inner))
             yield from _block(node.body, inner)
         case ast.Assert(test=test):
@@ -169,14 +247,13 @@ def _place(text: str, names: list[Name], *, local: bool = False) -> str:
     return "$" if local else "@"
 
 
-def _locals(node: Function | ast.ClassDef) -> frozenset[str]:
-    if isinstance(node, ast.ClassDef):
-        return frozenset()
-    found = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    found |= {
-        part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-    }
-    return frozenset(found)
+def local_names(node: Function) -> frozenset[str]:
+    """Parameters, and what is assigned in it or in functions within it."""
+    stored = (
+        part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    )
+    found = (part.arg for part in ast.walk(node) if isinstance(part, ast.arg))
+    return frozenset([*found, *(part.id for part in stored)])
 
 
 def is_assert_call(node: ast.AST) -> bool:

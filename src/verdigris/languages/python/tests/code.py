@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Code:
-    """One test file; SyntaxError when it is no Python."""
+    """One test file; SyntaxError when it is no Python. Nobody changes it once it is read."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -58,15 +59,15 @@ class Code:
                 case ast.Assign(targets=targets, value=value):
                     self._take_assignment(node, prefix)
                     if not prefix:
-                        self._hold([one.id for one in targets if isinstance(one, ast.Name)], value)
+                        self._hold_value([one.id for one in targets if isinstance(one, ast.Name)], value)
                 case ast.Expr():
                     self._take_assignment(node, prefix)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if not prefix:
-                    self._hold([name], value)
+                    self._hold_value([name], value)
                 case ast.stmt():
                     self._read(ast.iter_child_nodes(node), prefix)
 
-    def _hold(self, names: Iterable[str], value: ast.expr) -> None:
+    def _hold_value(self, names: Iterable[str], value: ast.expr) -> None:
         for name in names:
             self.constants[name] = value
             self.values.setdefault(name, []).append(value)
@@ -96,10 +97,14 @@ class Code:
         found = {made for pattern, made in self.made if pattern.fullmatch(function)}
         return found.pop() if len(found) == 1 else None
 
-    def asserted(self, function: str) -> frozenset[int]:
+    def assertion_lines(self, function: str) -> frozenset[int]:
         """The lines of its assertions, those of functions within it too."""
         inner = f"{function}::"
         return frozenset(line for scope, line in self._asserted if f"{scope}::".startswith(inner))
+
+
+read_code = lru_cache(maxsize=16)(Code)
+"""Remembers the last files that were read: one comparison asks for each several times."""
 
 
 def _pattern(name: ast.expr) -> str:
@@ -155,7 +160,7 @@ class Tests:
     def code(self, path: str) -> Code | None:
         if path not in self._codes:
             try:
-                self._codes[path] = Code(path, self._texts[path]) if path in self._texts else None
+                self._codes[path] = read_code(path, self._texts[path]) if path in self._texts else None
             except SyntaxError:
                 self._codes[path] = None
         return self._codes[path]
@@ -171,7 +176,7 @@ class Tests:
             return
         seen |= {place}
         there, name = place
-        node, lines = there.functions[name], there.asserted(name)
+        node, lines = there.functions[name], there.assertion_lines(name)
         for stmt, under in _statements(node.body, guarded):
             helpers = []
             for call, direct in _calls(stmt):
@@ -265,7 +270,7 @@ class Tests:
                 return None
 
     def _find_imported(self, code: Code, module: str, name: str) -> _Place | None:
-        """From the only test file that the module's name can mean, one beside the importing file first."""
+        """Looks in the one test file that the module's name can mean, one beside the importing file first."""
         tail = module.replace(".", "/") + ".py"
         beside = code.path.rpartition("/")[0]
         meant = [path for path in self._texts if f"/{path}".endswith(f"/{tail}")]

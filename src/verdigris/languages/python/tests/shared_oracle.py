@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.test_ids import split_id
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Code
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def find_shared(
     """`sources` is asked only for the modules that tests name. `claimed`: native ids."""
     files = ParsedFiles(tests, sources)
     found: dict[tuple[str, str], Shared] = {}
-    for test_id in dict.fromkeys(one.removesuffix(split_id(one).case) for one in claimed):
+    for test_id in dict.fromkeys(map(function_of, claimed)):
         where = split_id(test_id)
         code = files.code(where.path)
         place = None if code is None else files.resolve(code, where.function.replace("::", "."))
@@ -139,7 +140,7 @@ class ParsedFiles:
                 yield from self.used_by(meant, seen)
             elif id(call) in _statements(node) and id(call) not in expected_to_fail:
                 says_so = meant[1].rpartition("::")[2].lstrip("_").lower().startswith(_SAYS_SO)
-                if (says_so or not own) and self.asserting(meant):
+                if (says_so or not own) and self.asserting_functions(meant):
                     yield "assertion", meant
         for dotted in _expected_names(node):
             table = self.resolve(code, dotted)
@@ -165,7 +166,9 @@ class ParsedFiles:
             case _:
                 return None
 
-    def asserting(self, place: Place, seen: frozenset[object] = frozenset()) -> frozenset[tuple[str, str]]:
+    def asserting_functions(
+        self, place: Place, seen: frozenset[object] = frozenset()
+    ) -> frozenset[tuple[str, str]]:
         """The functions of source, this one and those that it calls, in which an assertion stands."""
         code, name = place
         node = code.functions.get(name)
@@ -176,7 +179,7 @@ class ParsedFiles:
         for call in _calls(node):
             meant = self._find_called(place, node, call)
             if meant is not None and self._in_source(meant):
-                found |= self.asserting(meant, seen)
+                found |= self.asserting_functions(meant, seen)
         return found
 
 
@@ -243,7 +246,7 @@ def _expected_names(node: Function) -> Iterator[str]:
     parts: list[ast.expr] = [part for one in node.decorator_list for part in _arguments(one)]
     for inner in ast.walk(node):
         match inner:
-            case ast.Compare() if not any(_is_literal(side) for side in (inner.left, *inner.comparators)):
+            case ast.Compare() if not any(is_literal(side) for side in (inner.left, *inner.comparators)):
                 parts += (inner.left, *inner.comparators)
             case ast.For(iter=cases) | ast.comprehension(iter=cases):
                 parts.append(cases)
@@ -258,11 +261,3 @@ def _expected_names(node: Function) -> Iterator[str]:
 
 def _arguments(decorator: ast.expr) -> list[ast.expr]:
     return [*decorator.args] if isinstance(decorator, ast.Call) else []
-
-
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True

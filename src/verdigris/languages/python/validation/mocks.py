@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, owner_name
 from verdigris.languages.python.weakening.suite import suite_of_texts
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[Test
     file = suite.files.get(test.path)
     if file is None or test.name not in file.functions:
         return None
-    reading = _MockReading(test, file, frozenset(filter(None, map(_module, sources))))
+    reading = _TestMocks(test, file, frozenset(filter(None, map(_module, sources))))
     for owner, function in _nodes_around(suite, file, test.name):
         reading.take_patches(owner, function)
     function = file.functions[test.name]
@@ -72,7 +72,7 @@ def _is_automatic(function: Function) -> bool:
 
 
 @dataclass(slots=True)
-class _MockReading:
+class _TestMocks:
     test: TestText
     file: File
     modules: frozenset[str]
@@ -94,9 +94,9 @@ class _MockReading:
             case ast.Call(keywords=words) if any(word.arg in _SPYING for word in words):
                 return
             case ast.Call(func=func, args=[ast.Constant(value=str(target)), *_], keywords=words):
-                name, owner = last_name(func), _owner(func)
+                name, owner = last_name(func), owner_name(func)
                 if name in {"patch", "setattr"}:
-                    yield self._own(target)
+                    yield self._resolve_target(target)
                 elif name == "multiple" and owner == "patch":
                     yield from (f"{target}.{word.arg}" for word in words)
                 elif name == "dict" and owner == "patch" and target == "sys.modules":
@@ -105,7 +105,7 @@ class _MockReading:
                 if last_name(func) == "setitem" and ast.unparse(owner) == "sys.modules":
                     yield name
                 elif last_name(func) == "setattr" or (
-                    last_name(func) == "object" and _owner(func) == "patch"
+                    last_name(func) == "object" and owner_name(func) == "patch"
                 ):
                     yield f"{_dotted_name(file, owner)}.{name}"
             case ast.Assign(targets=[ast.Attribute() as target]):
@@ -114,7 +114,7 @@ class _MockReading:
                 if ast.unparse(table) == "sys.modules":
                     yield name
 
-    def _own(self, target: str) -> str:
+    def _resolve_target(self, target: str) -> str:
         """A name of the test's own module means what was imported under it."""
         module, _, name = target.rpartition(".")
         own = module and f".{_module(self.test.path)}".endswith(f".{module}")
@@ -170,10 +170,6 @@ class _MockReading:
         return any(dotted == target or dotted.startswith(f"{target}.") for target in self.patched)
 
 
-def _owner(func: ast.expr) -> str:
-    return last_name(func.value) if isinstance(func, ast.Attribute) else ""
-
-
 def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
     for node in nodes:
         for key in node.keys if isinstance(node, ast.Dict) else ():
@@ -182,7 +178,7 @@ def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
 
 
 def _dotted_name(file: File, node: ast.expr) -> str:
-    """As the file imports it; a name that is not imported stands for itself."""
+    """Names it as the file imports it; a name that is not imported stands for itself."""
     match node:
         case ast.Name(id=name):
             return file.imports.get(name, name)

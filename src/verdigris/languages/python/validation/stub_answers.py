@@ -45,7 +45,7 @@ def stub_bodies(
         old = known.get(name)
         if (old is None or ast.dump(old) != ast.dump(function)) and _can_answer(function):
             answers = tuple(_answers(function, literals, dice))
-            edit = source.replaced(_work(function), "")
+            edit = source.replace_node(_work(function), "")
             start, end = (len(after[:at].encode("utf-8", "surrogateescape")) for at in (edit.start, edit.end))
             found.append(StubBody("", name, function.lineno, start, end, "%s", answers))
     return tuple(found)
@@ -95,7 +95,7 @@ def _answers(function: Function, literals: Sequence[str], dice: Chance) -> Itera
 
 
 def _kind_of(function: Function) -> str:
-    """By its annotation, else by the constant that it returns; empty where neither tells."""
+    """Reads the annotation, else the constant that it returns; empty where neither tells."""
     if kind := _annotation_of(function.returns):
         return kind
     given = [node.value for node in function.body if isinstance(node, ast.Return) and node.value is not None]

@@ -6,6 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import is_literal
@@ -26,17 +27,32 @@ _REFLEXIVE = ast.Eq | ast.Is | ast.LtE | ast.GtE
 _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 
 
-def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
-    """None where the test cannot be found in the text."""
+@value
+class _FoundTest:
+    path: str
+    """Of the file that its function stands in."""
+    function: Function
+    assertions: tuple[AssertionPlace, ...]
+
+
+def _find(test: TestText) -> _FoundTest | None:
     tests = Tests(test.texts)
     code = tests.code(test.path)
     place = None if code is None else tests.find(code, test.name)
     if code is None or place is None:
         return None
     there, known = place
-    found = {(one.path, one.line): one for one in find_block_faults(there.path, there.functions[known])}
+    return _FoundTest(there.path, there.functions[known], tuple(tests.assertions(code, test.name)))
+
+
+def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
+    """None where the test cannot be found in the text."""
+    seen = _find(test)
+    if seen is None:
+        return None
+    found = {(one.path, one.line): one for one in find_block_faults(seen.path, seen.function)}
     forms = _forms(test)
-    for at in tests.assertions(code, test.name):
+    for at in seen.assertions:
         path, line = at.code.path, at.node.lineno
         if why := _fault_of(at, forms.get((path, line), ())):
             found.setdefault((path, line), TestFault(path, line, why))
@@ -45,14 +61,11 @@ def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
 
 def asserts_something(test: TestText) -> bool:
     """True also where it is not found, or calls what it was given: that may assert for it."""
-    tests = Tests(test.texts)
-    code = tests.code(test.path)
-    place = None if code is None else tests.find(code, test.name)
-    if code is None or place is None or any(True for _ in tests.assertions(code, test.name)):
+    seen = _find(test)
+    if seen is None or seen.assertions:
         return True
-    function = place[0].functions[place[1]]
-    given = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args)}
-    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    given = {argument.arg for argument in (*seen.function.args.posonlyargs, *seen.function.args.args)}
+    calls = (node.func for node in ast.walk(seen.function) if isinstance(node, ast.Call))
     return any(_root_name(called) in given for called in calls)
 
 
@@ -64,18 +77,13 @@ def _root_name(node: ast.expr) -> str:
 
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
     """Where its own function, not what it calls, asserts; what a false condition guards included."""
-    tests = Tests(test.texts)
-    code = tests.code(test.path)
-    place = None if code is None else tests.find(code, test.name)
-    if code is None or place is None:
-        return ()
-    function = place[0].functions[place[1]]
-    own = (at for at in tests.assertions(code, test.name) if at.function is function)
+    seen = _find(test)
+    own = () if seen is None else [at for at in seen.assertions if at.function is seen.function]
     return tuple((at.code.path, at.node.lineno) for at in own)
 
 
 def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
-    """By place, what an assertion says in each case of the test, with values in place of names."""
+    """Maps each place to what the assertion says in each case of the test, with values in place of names."""
     suite = suite_of_texts(test.texts)
     file = suite.files.get(test.path)
     found: dict[tuple[str, int], list[ast.expr]] = {}
@@ -101,7 +109,7 @@ def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
         if why := _always(part, at.function):
             return f"`{shown}` {why}: assert what the code under test answers"
     marks_a_way = at.guarded and any(truth_of(part) is False for part in written)
-    if not forms or marks_a_way or _changing(at.function) & _names(written):
+    if not forms or marks_a_way or _reassigned_names(at.function) & _names(written):
         return ""
     if all(_is_settled(form) for form in forms):
         return f"`{shown}` speaks of nothing that the code under test does: its outcome is settled as written"
@@ -217,7 +225,7 @@ def _names(forms: Iterable[ast.expr]) -> set[str]:
     return {name for name in found if not hasattr(builtins, name)}
 
 
-def _changing(function: Function) -> set[str]:
+def _reassigned_names(function: Function) -> set[str]:
     """Names whose value may be another by the time of the assertion, whatever they were given first."""
     found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
         function

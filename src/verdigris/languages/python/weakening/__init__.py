@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.test_ids import split_id
 from verdigris.languages.findings import Weakening
-from verdigris.languages.python.tests.comments import read_annotations
+from verdigris.languages.python.syntax import parse_or_none
+from verdigris.languages.python.tests import read_annotations
 from verdigris.languages.python.weakening.losses import Key, Loss, SuiteFacts, losses
-from verdigris.languages.python.weakening.suite import inherited_losses, pairs, parse_or_none, states
+from verdigris.languages.python.weakening.suite import inherited_losses, pairs, states
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -59,7 +60,7 @@ def weakenings(
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
     losing = [
-        *between(old, new, pairs(old, new)),
+        *losses_between(old, new, pairs(old, new)),
         *no_longer_inherited,
         *(_data(before, after) if data_changed else ()),
     ]
@@ -67,7 +68,7 @@ def weakenings(
     return describe_losses(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
 
 
-def between(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
+def losses_between(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterator[Loss]:
     """`found_in`: by index, the new fact that an old one is found in."""
     yield from losses(old, new, found_in)
     yield from _new_marks(old, new, found_in)
@@ -106,9 +107,9 @@ class _TestOrigins:
         if mark.kind != "skipped" or not mark.scope:
             return False
         tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
-        return any((then := self._then(key)) and not self._had(then, mark) for key in tests)
+        return any((then := self._earlier_tests(key)) and not self._had(then, mark) for key in tests)
 
-    def _then(self, key: Key) -> set[Key]:
+    def _earlier_tests(self, key: Key) -> set[Key]:
         if key in self.old.tests:
             return {key}
         same = {other for other in self.old.tests if other[1] == key[1]}

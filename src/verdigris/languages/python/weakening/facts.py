@@ -12,7 +12,7 @@ from verdigris.languages.assertions import Assertion, AssertionChange, Name
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.tests import BLOCKS, LEAVES, branches, context, is_assert_call, visible
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
-from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raising
+from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raise_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -70,8 +70,8 @@ def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
     names = TestNames(suite, file)
     tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
     for case, env, guards in _rows(tables, names):
-        inner = names.entering(file, function, {})
-        yield from _block(function.body, _FactPlace(inner.binding(env), name, owner, guards, case))
+        inner = names.enter(file, function, {})
+        yield from _block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
 
 
 def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
@@ -148,7 +148,7 @@ def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
             for check in checks:
                 if last_name(check.func) != "suppress":
                     what = f"with {ast.unparse(check)}"
-                    yield from _facts(node, what, [raising(check, body)], at)
+                    yield from _facts(node, what, [raise_form(check, body)], at)
             yield from _block(body, at.under(*((last_name(check.func), None) for check in checks)))
         case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
             yield from _loop(target, rows, body, at)
@@ -166,11 +166,11 @@ def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: 
         if env is None:
             yield from _block(body, replace(at, case=case).under(("for", row)))
         else:
-            yield from _block(body, replace(at, case=case, names=at.names.binding(env)))
+            yield from _block(body, replace(at, case=case, names=at.names.with_rows(env)))
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
-    """As `branches` tells them: a word, then the expressions that decide."""
+    """Lists guards as `branches` tells them: a word, then the expressions that decide."""
     if not guard or guard in {("try",), ("try-else",)}:
         return []
     word, *rest = guard
@@ -204,7 +204,7 @@ def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     if function is None or function.name.startswith("test"):
         return
     given = arguments(function, call, names, method="::" in known)
-    entered = names.entering(file, function, given)
+    entered = names.enter(file, function, given)
     if nested is not None:
         entered.env = {**names.env, **entered.env}
         entered.local |= names.local

@@ -56,7 +56,7 @@ class SuiteFacts(Protocol):
 
     def body(self, key: Key) -> str: ...
 
-    def hidden(self, body: str) -> str:
+    def find_hidden(self, body: str) -> str:
         """Where the body of a test stands that is no longer collected."""
         ...
 
@@ -133,7 +133,7 @@ def _gone_tests(
         if twin is not None:
             fresh.remove(twin)
             continue
-        hidden = new.hidden(body)
+        hidden = new.find_hidden(body)
         yield Loss("uncollected" if hidden else "removed", path, line, name, hidden, name)
 
 

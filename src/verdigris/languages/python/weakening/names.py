@@ -6,9 +6,11 @@ import ast
 import itertools
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.languages.python.stubs.forms import Function
+from verdigris.languages.python.syntax import parse_or_none
 from verdigris.languages.python.tests import is_fixture, visible
 
 if TYPE_CHECKING:
@@ -22,8 +24,10 @@ _ROWS = 300
 Env = dict[str, ast.expr]
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class File:
+    """A file as both sides of many comparisons may share it: nobody changes its tree."""
+
     path: str
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
@@ -32,8 +36,43 @@ class File:
     functions: dict[str, Function] = field(default_factory=dict)
     """By `Class::name`."""
 
+    @cached_property
+    def meanings(self) -> Mapping[str, str]:
+        """What each of its names can stand for, as text: functions with their classes, values, imports."""
+        heads = {
+            node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ClassDef)
+        }
+        functions = {
+            name: "".join([ast.dump(function), *(heads[c] for c in name.split("::")[:-1])])
+            for name, function in self.functions.items()
+        }
+        return functions | {name: ast.dump(value) for name, value in self.values.items()} | self.imports
 
-def file_of(path: str, tree: ast.Module) -> File:
+    @cached_property
+    def words(self) -> Mapping[str, frozenset[str]]:
+        """What each of its functions names, in texts too."""
+        return {name: frozenset(named_words(function)) for name, function in self.functions.items()}
+
+
+def named_words(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        match part:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
+                yield word
+            case ast.Constant(value=str(word)):
+                yield word
+
+
+@lru_cache(maxsize=16)
+def read_file(path: str, text: str) -> File | None:
+    """Remembers the last ones: a file is compared with what it was, and next with what it becomes."""
+    tree = parse_or_none(text)
+    return None if tree is None else _file_of(path, tree)
+
+
+def _file_of(path: str, tree: ast.Module) -> File:
     file = File(path, tree)
     for node in ast.walk(tree):
         match node:
@@ -121,7 +160,7 @@ class TestNames:
     local: frozenset[str] = frozenset()
     depth: int = 0
 
-    def entering(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
+    def enter(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
         """`given`: what the parameters stand for; the rest may be fixtures."""
         parameters = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
         stored = {
@@ -145,10 +184,10 @@ class TestNames:
         values = [n.value for n in own_nodes(function) if isinstance(n, ast.Return | ast.Yield)]
         if len(values) != 1 or values[0] is None:
             return None
-        return self.entering(file, function, {}).inline_names(values[0])
+        return self.enter(file, function, {}).inline_names(values[0])
 
-    def binding(self, more: Mapping[str, ast.expr]) -> TestNames:
-        """With rows of a table, which also change what was assigned from them."""
+    def with_rows(self, more: Mapping[str, ast.expr]) -> TestNames:
+        """Adds rows of a table, which also change what was assigned from them."""
         env = {n: _replace_names(v, more) for n, v in self.env.items()} | dict(more)
         return TestNames(self.suite, self.file, env, self.local, self.depth)
 

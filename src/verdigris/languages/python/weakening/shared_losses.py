@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import value
+from verdigris.languages.python.syntax import parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
 
@@ -61,7 +62,7 @@ def _lost_assertions(
     places = frozenset[tuple[str, str]]()
     for one in shared:
         code = files.code(one.path)
-        places |= frozenset() if code is None else files.asserting((code, one.name))
+        places |= frozenset() if code is None else files.asserting_functions((code, one.name))
     ranges = [
         (path, node.lineno, node.end_lineno or node.lineno)
         for path, name in places
@@ -92,14 +93,13 @@ def _called_by_name(shared: Iterable[Shared]) -> str:
 
 def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
     """`if C: raise AssertionError` is written as the assertion that it is, on the same lines."""
-    return {path: _rewritten(text) for path, text in texts.items()}
+    return {path: _with_assertions(text) for path, text in texts.items()}
 
 
-def _rewritten(text: str) -> str:
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError):
+def _with_assertions(text: str) -> str:
+    if (tree := parse_or_none(text)) is None:
         return text
+    nodes = [*ast.walk(tree)]
     lines = text.splitlines()
     for node in nodes:
         match node:
@@ -221,7 +221,7 @@ def idle_assertions(
 
 def _assertion_lines(files: ParsedFiles, place: Place) -> dict[str, frozenset[int]]:
     found: dict[str, frozenset[int]] = {}
-    for path, name in files.asserting(place):
+    for path, name in files.asserting_functions(place):
         code = files.code(path)
         node = None if code is None else code.functions.get(name)
         lines = (

@@ -321,7 +321,7 @@ def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr)
     return ast.Compare(left, [operator()], [right])
 
 
-def raising(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
+def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
     """`with raises(X): f()` as one expression, so that its names are read like all others."""
     done: list[ast.expr] = []
     for node in body:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function
-from verdigris.languages.python.syntax import parse
 from verdigris.languages.python.tests import collected_tests, is_fixture
 from verdigris.languages.python.tests.assertions import match_assertions
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.weakening.facts import facts
 from verdigris.languages.python.weakening.losses import Loss, marks
-from verdigris.languages.python.weakening.names import File, SuiteFiles, file_of
+from verdigris.languages.python.weakening.names import SuiteFiles, read_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from verdigris.languages.assertions import Mark
     from verdigris.languages.python.tests.code import Code
     from verdigris.languages.python.weakening.facts import Fact
+    from verdigris.languages.python.weakening.names import File
 
 
 _COLLECTED = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
@@ -57,7 +57,7 @@ class SuiteState:
     def body(self, key: Key) -> str:
         return _text(self.suite.files[key[0]].functions[key[1]])
 
-    def hidden(self, body: str) -> str:
+    def find_hidden(self, body: str) -> str:
         """Where the body of a test stands that is no longer collected."""
         for file in self.suite.files.values():
             for node in ast.walk(file.tree):
@@ -81,13 +81,6 @@ def _text(function: Function) -> str:
     return "\n".join(map(ast.unparse, function.body))
 
 
-def parse_or_none(text: str) -> ast.Module | None:
-    try:
-        return parse(text)
-    except SyntaxError:
-        return None
-
-
 def states(
     before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
 ) -> tuple[SuiteState, SuiteState]:
@@ -107,7 +100,7 @@ def states(
 
 
 def pairs(old: SuiteState, new: SuiteState) -> dict[int, int]:
-    """By index, the new fact that an old one is found in."""
+    """Pairs each old fact, by index, with the new one that it is found in."""
     return match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
 
 
@@ -136,10 +129,8 @@ def _state(texts: Mapping[str, str]) -> SuiteState:
 
 def suite_of_texts(texts: Mapping[str, str]) -> SuiteFiles:
     """The suite of those texts that are Python and parse."""
-    trees = {
-        p: tree for p, t in texts.items() if p.endswith(".py") and (tree := parse_or_none(t)) is not None
-    }
-    return SuiteFiles({path: file_of(path, tree) for path, tree in trees.items()})
+    files = {path: read_file(path, text) for path, text in texts.items() if path.endswith(".py")}
+    return SuiteFiles({path: file for path, file in files.items() if file is not None})
 
 
 def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
@@ -229,17 +220,17 @@ def _is_super(statement: ast.stmt, name: str) -> bool:
 def handed_down(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
     """Path and `Contract::test_x` of tests that are collected in other classes than their own."""
     tests = Tests(texts)
-    return frozenset((base.path, name) for *_, base, name in _inheriting(tests, texts))
+    return frozenset((base.path, name) for *_, base, name in _find_inherited(tests, texts))
 
 
 def _inherited_tests(tests: Tests, texts: Mapping[str, str]) -> Iterator[_Inherited]:
-    for code, owner, base, name in _inheriting(tests, texts):
+    for code, owner, base, name in _find_inherited(tests, texts):
         short = name.rpartition("::")[2]
         body = "\n".join(map(ast.unparse, base.functions[name].body))
         yield _Inherited(code.path, f"{owner}::{short}", code.classes[owner].lineno, name, body)
 
 
-def _inheriting(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Code, str, Code, str]]:
+def _find_inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Code, str, Code, str]]:
     """A class that is collected, and a test that it has from another."""
     codes = (tests.code(p) for p, text in texts.items() if p.endswith(".py") and _DERIVES.search(text))
     for code in filter(None, codes):
@@ -284,9 +275,10 @@ def find_touched(old: SuiteFiles, new: SuiteFiles) -> set[str]:
     """Names that mean something else now, however far down."""
     names = {name.rpartition("::")[2] for (_, name), _ in _texts(old).items() ^ _texts(new).items()}
     uses = [
-        (key[1].rpartition("::")[2], _words(suite.files[key[0]], key[1]))
+        (name.rpartition("::")[2], words)
         for suite in (old, new)
-        for key in _functions(suite)
+        for file in suite.files.values()
+        for name, words in file.words.items()
     ]
     while more := {name for name, words in uses if not words.isdisjoint(names)} - names:
         names |= more
@@ -299,7 +291,7 @@ def find_untouched(old: SuiteFiles, new: SuiteFiles) -> set[TouchedKey]:
     return {
         key
         for key in _functions(old) & _functions(new)
-        if was[key] == is_[key] and _words(old.files[key[0]], key[1]).isdisjoint(names)
+        if was[key] == is_[key] and old.files[key[0]].words[key[1]].isdisjoint(names)
     }
 
 
@@ -308,31 +300,4 @@ def _functions(suite: SuiteFiles) -> set[TouchedKey]:
 
 
 def _texts(suite: SuiteFiles) -> Mapping[TouchedKey, str]:
-    """All that a name can stand for: functions with their classes, values, imports."""
-    found: dict[TouchedKey, str] = {}
-    for path, file in suite.files.items():
-        heads = _class_heads(file.tree)
-        for name, function in file.functions.items():
-            found[path, name] = "".join([ast.dump(function), *(heads[c] for c in name.split("::")[:-1])])
-        found |= {(path, name): ast.dump(value) for name, value in file.values.items()}
-        found |= {(path, name): dotted for name, dotted in file.imports.items()}
-    return found
-
-
-def _class_heads(tree: ast.Module) -> Mapping[str, str]:
-    return {
-        node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    }
-
-
-def _words(file: File, name: str) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(file.functions[name]):
-        match node:
-            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
-                found.add(word)
-            case ast.Constant(value=str(word)):
-                found.add(word)
-    return found
+    return {(path, name): text for path, file in suite.files.items() for name, text in file.meanings.items()}

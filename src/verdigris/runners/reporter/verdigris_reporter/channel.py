@@ -95,7 +95,7 @@ CHANNEL = Channel()
 OUTPUT = 8_000
 
 
-def capped(text: str) -> str:
+def cap_text(text: str) -> str:
     half = OUTPUT // 2
     return (
         text

@@ -26,7 +26,7 @@ INSTALLED = tuple(
 
 
 def distrust(root: str, *, fresh: bool = False) -> None:
-    """For what lies below `root`, except installed packages, whose files are not edited by hand."""
+    """Distrusts what lies below `root`, except installed packages, whose files are not edited by hand."""
     below = _spellings(root)
     external: Any = importlib.import_module("importlib._bootstrap_external")
     original = external.cache_from_source
@@ -82,12 +82,12 @@ def _rewrite_no_installed(rewrite: Any, *, fresh: bool) -> None:
         spec = original(self, name, path, target)
         if spec is None or not str(spec.origin).startswith(INSTALLED):
             return spec
-        return None if fresh or not _rewritten(spec.origin, rewrite) else spec
+        return None if fresh or not _is_rewritten(spec.origin, rewrite) else spec
 
     hook.find_spec = find_spec
 
 
-def _rewritten(source: str, rewrite: Any) -> bool:
+def _is_rewritten(source: str, rewrite: Any) -> bool:
     from pathlib import Path
 
     file = Path(source)

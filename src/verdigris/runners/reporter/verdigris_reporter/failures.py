@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
 
-    from .names import Names  # noqa: TID252 - same
+    from .names import WorktreeNames  # noqa: TID252 - same
 
 
 MESSAGE = 4_000
@@ -60,7 +60,7 @@ def _ours(filename: str) -> bool:
     return not filename.startswith(("<", UNITTEST)) and not any(part in filename for part in _NOT_OURS)
 
 
-def failure(error: BaseException, frames: list[Frame], names: Names) -> dict[str, Any]:
+def failure(error: BaseException, frames: list[Frame], names: WorktreeNames) -> dict[str, Any]:
     if isinstance(error, Stopped):
         frames = [frame for frame in frames if frame.filename != limit.__file__]
     places = [(names.path(file), line) for file, line in filter(None, map(_place, frames))]
@@ -127,7 +127,7 @@ _NONE = "NoneType"
 _CHAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-def subject_file(error: BaseException, frames: list[Any], names: Names) -> str | None:
+def subject_file(error: BaseException, frames: list[Any], names: WorktreeNames) -> str | None:
     """`frames`: from the test's own down to the one that raised."""
     if not isinstance(error, (AttributeError, TypeError)):
         return None

@@ -29,7 +29,7 @@ _MAKERS: dict[str, set[tuple[str, int]]] = {}
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - start-up time
 
 
-class Files:
+class OpenedFiles:
     """`send` is the channel's: it writes at once, so what was told cannot be taken back."""
 
     def __init__(self, worktree: str, send: Callable[..., None]) -> None:
@@ -98,7 +98,7 @@ class Files:
         elif path and not self._is_inside(path):
             self._tell_below(path)
         elif path:
-            self._tell("executed", _existing(path, self._roots), self._asker()[0])
+            self._tell("executed", _existing_path(path, self._roots), self._asker()[0])
 
     def _on_rename(self, args: Any) -> None:
         path = _absolute(args[1])
@@ -189,7 +189,7 @@ def _file_of(frame: Any) -> str:
     return name if name.startswith(("/", "<")) else _absolute(name)
 
 
-def _existing(path: str, roots: tuple[str, ...]) -> str:
+def _existing_path(path: str, roots: tuple[str, ...]) -> str:
     """The path that exists: for code in an archive, the archive."""
     at = path
     while at.startswith(roots) and not os.path.lexists(at):
@@ -210,20 +210,32 @@ def module_files(settings: dict[str, Any]) -> dict[str, list[str]]:
     root = os.path.realpath(settings["worktree"]) + "/"
     inside: set[str] = set()
     outside: set[str] = set()
+    folders: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or name == "__main__":
             continue
-        path = os.path.realpath(file)
+        path = _real_path(file, folders)
         if path.startswith(root) and not path.startswith(INSTALLED):
             inside.add(path[len(root) :])
             if name.split(".")[0] in RUNNER and _has_other(name.split(".")[0], root):
                 outside.add(f"{path[len(root) :]} instead of the installed {name}")
-        elif not _standard(path):
-            own = _own(name, root, settings["sources"])
+        elif not _is_standard(path):
+            own = _own_file(name, root, settings["sources"])
             if own is not None:
                 outside.add(f"{path} instead of {own}")
     return {"inside": sorted(inside), "outside": sorted(outside)}
+
+
+def _real_path(file: str, folders: dict[str, str]) -> str:
+    """Answers as `os.path.realpath`, for many files of few folders: each folder is looked at once."""
+    folder, _, name = file.rpartition("/")
+    if not folder or name in {"", ".", ".."}:
+        return os.path.realpath(file)
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    path = f"{folders[folder]}/{name}"
+    return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114 - start-up time
 
 
 def _has_other(name: str, root: str) -> bool:
@@ -238,7 +250,7 @@ def _is_below(path: str, root: str) -> bool:
     return real.startswith(root) and not real.startswith(INSTALLED)
 
 
-def _own(name: str, root: str, sources: list[str]) -> str | None:
+def _own_file(name: str, root: str, sources: list[str]) -> str | None:
     """The project's file of a module that was loaded from elsewhere."""
     module = name.replace(".", "/")
     for source in sources:
@@ -252,5 +264,5 @@ def _own(name: str, root: str, sources: list[str]) -> str | None:
 _LIBRARY = os.path.realpath(os.path.dirname(os.__file__)) + "/"  # noqa: PTH120 - start-up time
 
 
-def _standard(path: str) -> bool:
+def _is_standard(path: str) -> bool:
     return path.startswith(_LIBRARY) and "-packages/" not in path

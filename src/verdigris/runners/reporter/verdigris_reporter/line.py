@@ -20,7 +20,7 @@ class Broken(Exception):
     """What came is no message of ours."""
 
 
-class Line:
+class MessageLine:
     def __init__(self, connection: Any) -> None:
         """`connection` is a connected stream socket, of either module."""
         self.connection = connection
@@ -94,7 +94,7 @@ class Line:
         return self._read()
 
     def hang_up(self) -> None:
-        """For everybody who has this end."""
+        """Closes this end for everybody who has it."""
         try:
             self.connection.shutdown(_socket.SHUT_RDWR)
         except OSError:

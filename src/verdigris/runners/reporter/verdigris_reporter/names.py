@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-class Names:
+class WorktreeNames:
     def __init__(self, worktree: str, rootdir: str) -> None:
         self._roots = tuple({worktree.rstrip("/") + "/", os.path.realpath(worktree).rstrip("/") + "/"})
         self._rootdir = rootdir
@@ -59,7 +59,9 @@ def code_of(function: Any) -> Any:
     return getattr(function, "__code__", None)
 
 
-def definition(names: Names, path: str, line: int, name: str, code: CodeType | None) -> dict[str, Any]:
+def definition(
+    names: WorktreeNames, path: str, line: int, name: str, code: CodeType | None
+) -> dict[str, Any]:
     """`path`, `line`, `name`: as the tool tells them. `code`: what the author wrote, if there is any."""
     if code is None or code.co_filename == path:
         return {"line": code.co_firstlineno if code else line, "in": names.path(path)}
@@ -72,7 +74,7 @@ def definition(names: Names, path: str, line: int, name: str, code: CodeType | N
 _PARENTS = re.compile(r"/|::|\[")
 
 
-class Selection:
+class AskedTests:
     def __init__(self, wanted: list[str]) -> None:
         self.wanted = {entry if "::" in entry else entry.rstrip("/") for entry in wanted}
         self._everything = bool(self.wanted & {"", "."})

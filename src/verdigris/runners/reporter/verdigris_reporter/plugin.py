@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from . import code_loading, tracing  # noqa: TID252 - the package has another name when injected
-from .channel import CHANNEL, OUTPUT, capped  # noqa: TID252 - same
+from . import code_loading, tracing, uses  # noqa: TID252 - the package has another name when injected
+from .channel import CHANNEL, OUTPUT, cap_text  # noqa: TID252 - same
 from .code_loading import give_to_pytest  # noqa: TID252 - same
 from .failures import Frame, describe, failure, frames_of, own_frames  # noqa: TID252 - same
-from .files import Files, module_files  # noqa: TID252 - same
+from .files import OpenedFiles, module_files  # noqa: TID252 - same
 from .limit import Limit  # noqa: TID252 - same
-from .names import Names, Selection, code_of, definition  # noqa: TID252 - same
-from .preload import compare_environment  # noqa: TID252 - same
-from .properties import Watch, told  # noqa: TID252 - same
+from .names import AskedTests, WorktreeNames, code_of, definition  # noqa: TID252 - same
+from .preload import compare_environment, shorten_lists_of_names  # noqa: TID252 - same
+from .properties import Watch, property_facts  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import CodeType
 
 
-_ENVIRON = dict(os.environ)
+_ENVIRON: dict[str, str] = {}
+"""The variables when pytest loads this plugin."""
 
 code_loading.distrust_rewritten(
     CHANNEL.settings.get("worktree", ""),
@@ -36,8 +37,24 @@ code_loading.distrust_rewritten(
 give_to_pytest(sys.modules.get("_pytest.assertion.rewrite"), CHANNEL.settings)
 
 
+def _ask_no_distribution_for_us() -> None:
+    """Pytest would read the entry points of all that is installed, in search of a plugin of our name."""
+    manager: Any = pytest.PytestPluginManager
+    load = manager.load_setuptools_entrypoints
+
+    def load_others(self: Any, group: str, name: str | None = None) -> Any:
+        return 0 if name == __name__ else load(self, group, name=name)
+
+    manager.load_setuptools_entrypoints = load_others
+
+
+_ask_no_distribution_for_us()
+
+
 def pytest_addoption(parser: Any) -> None:
     """We name a folder for pytest's cache; a strict project without that plugin would not know the key."""
+    _ENVIRON.update(os.environ)
+    shorten_lists_of_names()
     if "cache_dir" not in getattr(parser, "_inidict", {"cache_dir": ()}):
         parser.addini("cache_dir", "not used: there is no cache", default="")
 
@@ -48,7 +65,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     if error is not None and type(error).__name__ == "ConftestImportFailure":
-        names = Names(CHANNEL.settings.get("worktree", ""), str(early_config.rootpath))
+        names = WorktreeNames(CHANNEL.settings.get("worktree", ""), str(early_config.rootpath))
         cause = getattr(error, "cause", None) or error.excinfo[1]
         CHANNEL.send("collect-error", path=names.path(str(error.path)), **collect_error(cause))
 
@@ -68,9 +85,9 @@ class Reporter:
     def __init__(self, config: pytest.Config, settings: dict[str, Any], *, worker: bool) -> None:
         self.config = config
         self.settings = settings
-        self.names = Names(settings["worktree"], str(config.rootpath))
-        self.facts = Facts(self.names)
-        self.selection = Selection(settings.get("select") or [])
+        self.names = WorktreeNames(settings["worktree"], str(config.rootpath))
+        self.facts = ItemFacts(self.names)
+        self.selection = AskedTests(settings.get("select") or [])
         self.limit = Limit(settings.get("limit"))
         self.worker = worker
         self.tracer = tracing.start(settings) if worker else None
@@ -78,7 +95,7 @@ class Reporter:
         self.told = False
         self.said: list[dict[str, Any]] = []
         if worker:
-            Files(settings["worktree"], self._keep).start()
+            OpenedFiles(settings["worktree"], self._keep).start()
         CHANNEL.send(
             "start",
             pytest=pytest.__version__,
@@ -118,10 +135,31 @@ class Reporter:
         self.ids = {item.nodeid: self.names.item(item) for item in session.items}
         CHANNEL.send_ids("collected", [self.names.item(item) for item in session.items])
         compare_environment(_ENVIRON)
+        if uses.RECORDER is not None:
+            uses.RECORDER.begin_tests(self.config)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
+        if uses.RECORDER is None:
+            yield
+        else:
+            uses.RECORDER.begin_test(self._id(item.nodeid), getattr(item, "obj", None))
+            yield
+            uses.RECORDER.end_test()
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, None]:
+        if uses.RECORDER is None or fixturedef.scope == "function":
+            yield
+        else:
+            path = (
+                self.names.path(str(request.path)) if fixturedef.scope in {"class", "module"} else uses.SHARED
+            )
+            yield from uses.RECORDER.shared_window(path)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """As text: what goes to xdist's workers may hold no names that are not UTF-8."""
+        """Sends text: what goes to xdist's workers may hold no names that are not UTF-8."""
         node.workerinput["verdigris"] = json.dumps(self.settings)
 
     @pytest.hookimpl(optionalhook=True)
@@ -198,7 +236,7 @@ class Reporter:
         if hasattr(report, "wasxfail"):
             message["xfail"] = str(report.wasxfail)
         if not report.passed:
-            message["output"] = capped("".join(text for _title, text in report.sections))
+            message["output"] = cap_text("".join(text for _title, text in report.sections))
             if report.skipped and isinstance(report.longrepr, tuple):
                 message["why"] = str(report.longrepr[2])[:500]
         CHANNEL.send("test", **message)
@@ -243,15 +281,15 @@ _UNITTEST_SETUP = {
 }
 
 
-class Facts:
-    def __init__(self, names: Names) -> None:
+class ItemFacts:
+    def __init__(self, names: WorktreeNames) -> None:
         self.names = names
 
     def of(self, item: pytest.Item, call: pytest.CallInfo[None]) -> dict[str, Any]:
         code = code_of(getattr(item, "obj", None))
         name = getattr(item, "originalname", None) or item.name
         facts = definition(self.names, str(item.path), (item.location[1] or 0) + 1, name, code)
-        facts.update(told(item))
+        facts.update(property_facts(item))
         if call.excinfo is not None and not call.excinfo.errisinstance(
             (pytest.skip.Exception, unittest.SkipTest)
         ):

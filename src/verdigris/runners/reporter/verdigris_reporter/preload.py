@@ -7,6 +7,7 @@ import importlib
 import os
 import sys
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
@@ -50,6 +51,67 @@ def load_plugins() -> None:
 
         for name in ("pdb", "_pytest._argcomplete", *(f"_pytest.{name}" for name in default_plugins)):
             __import__(name)
+        shorten_lists_of_names()
+        from importlib import metadata
+
+        metadata.version("pluggy")  # each run asks, and folders that did not change are not listed again
+
+
+def prepare_configuration() -> None:
+    """Registers pytest's own plugins now, for the first `pytest.main` of each process that branches off.
+
+    A run that leaves some of them out, or asks for pytest's own trace, registers them itself.
+    """
+    with contextlib.suppress(Exception):  # a pytest that makes it in another way goes on to do so
+        from pathlib import Path
+
+        import pytest
+        from _pytest import config as pytest_config
+
+        make: Any = pytest_config.get_config
+        before, sys.argv = sys.argv, [os.path.join(os.path.dirname(pytest.__file__), "__main__.py")]  # noqa: PTH118, PTH120 - as `-m` has it
+        try:
+            prepared: list[Any] = [make([])]
+        finally:
+            sys.argv = before
+
+        def get_config(args: Any = None, plugins: Any = None, **options: Any) -> Any:
+            words = [str(word) for word in args or ()]
+            usual = not any("no:" in word for word in words) and "PYTEST_DEBUG" not in os.environ
+            if not (usual and prepared and options.keys() <= {"prog"}):
+                return make(args, plugins, **options)
+            config = prepared.pop()
+            config.invocation_params = config.InvocationParams(
+                args=args or (), plugins=plugins, dir=Path.cwd()
+            )
+            if options.get("prog"):
+                config._parser.prog = options["prog"]  # noqa: SLF001 - it is what pytest sets, too
+            return config
+
+        pytest_config.get_config = get_config
+
+
+def shorten_lists_of_names() -> None:
+    """Lets `dir` leave out names of pytest's own modules that are neither hooks nor fixtures.
+
+    In each run pytest looks at every name of every plugin for both, which was a third of a short run. What a
+    library like freezegun looks for, the functions of the standard library, is still there.
+    """
+    from _pytest.config import default_plugins
+
+    for name in default_plugins:
+        module = sys.modules.get(f"_pytest.{name}")
+        if module is not None and "__dir__" not in vars(module):
+            names = [name for name, value in vars(module).items() if _may_be_looked_for(name, value)]
+            module.__dir__ = names.copy  # type: ignore[method-assign]  # a function of the module, by PEP 562
+
+
+def _may_be_looked_for(name: str, value: object) -> bool:
+    if name.startswith("pytest_") or hasattr(value, "_pytestfixturefunction"):
+        return True
+    if name.startswith("__") or isinstance(value, ModuleType):
+        return False
+    return not (isinstance(value, (type, FunctionType)) and str(value.__module__).startswith("_pytest."))
 
 
 def preload(names: list[str]) -> int:

@@ -7,7 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .names import Names  # noqa: TID252 - the package has another name when injected
+    from .names import WorktreeNames  # noqa: TID252 - the package has another name when injected
 
 
 _SETTINGS = (
@@ -21,7 +21,7 @@ _KEY = "_verdigris_property"
 class Watch:
     """Counts while one test runs; `close` takes it off again."""
 
-    def __init__(self, item: Any, names: Names) -> None:
+    def __init__(self, item: Any, names: WorktreeNames) -> None:
         self.names = names
         self.ran = 0
         self.rejecting: set[str] = set()
@@ -61,7 +61,7 @@ class Watch:
 
 
 def _in_force(test: Any) -> str:
-    """As one text; a database of examples is nobody's concern here."""
+    """Returns the settings as one text; a database of examples is nobody's concern here."""
     settings = getattr(test, "_hypothesis_internal_use_settings", None)
     if settings is None:
         settings = getattr(type(test), "_hypothesis_internal_use_settings", None)
@@ -75,7 +75,7 @@ def _plain(value: Any) -> str:
     return str(value)
 
 
-def told(item: Any) -> dict[str, Any]:
+def property_facts(item: Any) -> dict[str, Any]:
     watch = getattr(item, _KEY, None)
     if watch is None:
         return {}

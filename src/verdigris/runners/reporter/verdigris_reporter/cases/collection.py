@@ -20,12 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType, ModuleType
 
-    from ..names import Names, Selection  # noqa: TID252 - same
-    from .discovery import Found  # noqa: TID252 - same
+    from ..names import AskedTests, WorktreeNames  # noqa: TID252 - same
 
 
 _GENERIC = {"doctest", "unittest.case"}
 """Where classes live whose name says nothing about the test."""
+
+
+class Found(NamedTuple):
+    path: str
+    module: str
+    top: str
+    """The folder that must be on the path."""
 
 
 class Case(NamedTuple):
@@ -39,13 +45,13 @@ class Case(NamedTuple):
     method: str
     code: CodeType | None
 
-    def definition(self, names: Names) -> dict[str, Any]:
+    def definition(self, names: WorktreeNames) -> dict[str, Any]:
         line = self.code.co_firstlineno if self.code is not None else 0
         return definition(names, self.path, line, self.method, self.code)
 
 
 class Naming:
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: WorktreeNames) -> None:
         self._names = names
         self._seen: Counter[str] = Counter()
 
@@ -73,14 +79,14 @@ class Naming:
 
 
 def _class(kind: type, module: ModuleType) -> str:
-    """As the module calls it, else as it calls itself."""
+    """Names a class as the module does, else as it names itself."""
     if getattr(module, kind.__name__, None) is kind:
         return str(kind.__name__)
     known = (name for name, value in vars(module).items() if value is kind)
     return next(known, kind.__qualname__.rpartition("<locals>.")[2].replace(".", "::"))
 
 
-class Suite(unittest.TestSuite):
+class NamedSuite(unittest.TestSuite):
     """It says which test is next before the fixtures of its class and module are set up."""
 
     _next: Any = None
@@ -106,15 +112,17 @@ def _announce(result: Any, test: Any) -> None:
 
 
 class Loading:
-    def __init__(self, names: Names, naming: Naming, selection: Selection, send: Callable[..., None]) -> None:
+    def __init__(
+        self, names: WorktreeNames, naming: Naming, selection: AskedTests, send: Callable[..., None]
+    ) -> None:
         self._names = names
         self._naming = naming
         self._selection = selection
         self._send = send
         self._loader: Any = unittest.TestLoader()
-        self._loader.suiteClass = Suite
+        self._loader.suiteClass = NamedSuite
         self._taken: list[str] = []
-        self.suite = Suite()
+        self.suite = NamedSuite()
         self.cases: dict[int, Case] = {}
         """By the identity of the test."""
         self.others: list[str] = []

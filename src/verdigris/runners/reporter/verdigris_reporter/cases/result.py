@@ -14,14 +14,15 @@ import time
 import unittest
 from typing import IO, TYPE_CHECKING, Any
 
-from ..channel import capped  # noqa: TID252 - the package has another name when injected
+from .. import uses  # noqa: TID252 - the package has another name when injected
+from ..channel import cap_text  # noqa: TID252 - same
 from ..failures import UNITTEST, Frame, failure, frames_of, own_frames  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..limit import Limit  # noqa: TID252 - same
-    from ..names import Names  # noqa: TID252 - same
+    from ..names import WorktreeNames  # noqa: TID252 - same
     from .collection import Case  # noqa: TID252 - same
 
 
@@ -85,12 +86,12 @@ _UNEXPECTED = {
 _SILENT = {"error": "NoOutcome", "message": "it ended without having passed, failed or been skipped"}
 
 
-class Book:
+class ResultBook:
     """What the result needs to know; made before the runner makes the result."""
 
     def __init__(
         self,
-        names: Names,
+        names: WorktreeNames,
         cases: dict[int, Case],
         name: Callable[[Any], Case],
         printed: Printed,
@@ -123,7 +124,9 @@ class _Going:
 
 
 class Result(unittest.TextTestResult):
-    def __init__(self, book: Book, stream: Any, descriptions: bool, verbosity: int, **more: Any) -> None:
+    def __init__(
+        self, book: ResultBook, stream: Any, descriptions: bool, verbosity: int, **more: Any
+    ) -> None:
         super().__init__(stream, descriptions, verbosity, **more)
         self._book = book
         self._going: _Going | None = None
@@ -147,10 +150,16 @@ class Result(unittest.TextTestResult):
         self._book.printed.mark()
         self._going = _Going(self._case(test))
         super().startTest(test)
+        if uses.RECORDER is not None:
+            example = type(test).__module__ == "doctest"
+            method = None if example else getattr(test, getattr(test, "_testMethodName", ""), None)
+            uses.RECORDER.begin_test(self._going.case.id, method)
         self._watch.enter_context(self._book.limit.watch())
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
         self._watch.close()
+        if uses.RECORDER is not None:
+            uses.RECORDER.end_test()
         super().stopTest(test)
         going, self._going = self._going, None
         if going is not None and (going.came_to_something or sys.exc_info()[0] is None):
@@ -184,7 +193,7 @@ class Result(unittest.TextTestResult):
             self.begin(test)
             self._tell_skipped(self._book.cases.pop(id(test)), reason)
         else:
-            self._around(test, {"outcome": "skipped", "why": reason[:500]})
+            self._take_fixture(test, {"outcome": "skipped", "why": reason[:500]})
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
         super().addExpectedFailure(test, err)
@@ -220,7 +229,7 @@ class Result(unittest.TextTestResult):
         going = self._going
         if going is None:
             told = self._failure(error, own_frames(frames, None))
-            self._around(test, {"outcome": "failed", "failure": told})
+            self._take_fixture(test, {"outcome": "failed", "failure": told})
             return
         told = self._failure(error, own_frames(frames, going.case.code))
         going.failures.setdefault(_phase(frames), told)
@@ -231,7 +240,7 @@ class Result(unittest.TextTestResult):
             told["message"] = linecache.getline(frames[-1].filename, frames[-1].line).strip()
         return told
 
-    def _around(self, holder: Any, told: dict[str, Any]) -> None:
+    def _take_fixture(self, holder: Any, told: dict[str, Any]) -> None:
         """A fixture of a class or module: unittest names it `setUpClass (tests.test_a.TestA)`."""
         fixture, _, owner = str(getattr(holder, "description", "")).partition(" (")
         if fixture.startswith("tearDown"):
@@ -252,11 +261,11 @@ class Result(unittest.TextTestResult):
         elif "teardown" in going.failures:
             told = {"outcome": "passed"}
         ms = round((_clock() - going.began) * 1000, 1)
-        shown = {} if told["outcome"] == "passed" else {"output": capped(output)}
+        shown = {} if told["outcome"] == "passed" else {"output": cap_text(output)}
         self._send(going.case.id, phase, {**told, **definition, **shown, "ms": ms})
         self._last = {"id": going.case.id, "outcome": "passed", **definition}
         if "teardown" in going.failures:
-            late = {"outcome": "failed", "failure": going.failures["teardown"], "output": capped(output)}
+            late = {"outcome": "failed", "failure": going.failures["teardown"], "output": cap_text(output)}
             self._last.update(late)
 
     def _tell_skipped(self, case: Case, reason: str) -> None:

@@ -1,22 +1,31 @@
-"""One run of unittest, from its arguments to its exit code."""
+"""One run of unittest, from its arguments to its exit code.
+
+Without a start folder: what `python -m unittest` finds from here, and files `test_*.py` in folders that it
+does not come to since they are no packages; each as if discovery had begun in the nearest of those.
+"""
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import sys
 import unittest
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from ..channel import CHANNEL  # noqa: TID252 - the package has another name when injected
+from .. import uses  # noqa: TID252 - the package has another name when injected
+from ..channel import CHANNEL  # noqa: TID252 - same
+from ..code_loading import TEXTS  # noqa: TID252 - same
 from ..limit import Limit  # noqa: TID252 - same
-from ..names import Names, Selection  # noqa: TID252 - same
+from ..names import AskedTests, WorktreeNames  # noqa: TID252 - same
 from ..preload import compare_environment  # noqa: TID252 - same
-from .collection import Loading, Naming, ids  # noqa: TID252 - same
-from .discovery import Finder, parse  # noqa: TID252 - same
-from .result import Book, Printed, Result  # noqa: TID252 - same
+from .collection import Found, Loading, Naming, ids  # noqa: TID252 - same
+from .result import Printed, Result, ResultBook  # noqa: TID252 - same
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .collection import Case  # noqa: TID252 - same
 
 
@@ -34,15 +43,15 @@ def run(argv: list[str]) -> int:
     version = ".".join(map(str, sys.version_info[:3]))
     CHANNEL.send("start", python=version, rootdir=here, collect_only=options.collect_only)
     try:
-        return _run(options, settings, Names(settings.get("worktree", ""), here))
+        return _run(options, settings, WorktreeNames(settings.get("worktree", ""), here))
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _run(options: Any, settings: dict[str, Any], names: Names) -> int:
+def _run(options: Any, settings: dict[str, Any], names: WorktreeNames) -> int:
     before = dict(os.environ)
     naming = Naming(names)
-    loading = Loading(names, naming, Selection(settings.get("select") or []), CHANNEL.send)
+    loading = Loading(names, naming, AskedTests(settings.get("select") or []), CHANNEL.send)
     loading.load(Finder(options).find(options.paths), options.wanted, options.pattern)
     if loading.others:
         CHANNEL.send_ids("others", loading.others)
@@ -52,13 +61,15 @@ def _run(options: Any, settings: dict[str, Any], names: Names) -> int:
         return PASSED
     if not loading.cases:
         return FAILED if loading.errors else NOTHING
+    if uses.RECORDER is not None:
+        uses.RECORDER.begin_tests()
     limit = Limit(settings.get("limit"))
-    book = Book(names, loading.cases, _nameless(naming), Printed(), CHANNEL.send, limit)
+    book = ResultBook(names, loading.cases, _nameless(naming), Printed(), CHANNEL.send, limit)
     passed = _run_tests(options, loading, book)
     return PASSED if passed and not loading.errors else FAILED
 
 
-def _run_tests(options: Any, loading: Loading, book: Book) -> bool:
+def _run_tests(options: Any, loading: Loading, book: ResultBook) -> bool:
     runner = unittest.TextTestRunner(
         stream=book.printed.stream,
         resultclass=functools.partial(Result, book),
@@ -80,3 +91,165 @@ def _nameless(naming: Naming) -> Any:
         return naming.case(test, module, getattr(module, "__file__", None) or "")
 
     return named
+
+
+PATTERN = "test*.py"
+
+
+def parse(argv: list[str]) -> Any:
+    """Options of the user's, then `--`, then the files and folders that were asked for.
+
+    `-f` has no effect: a verdict needs every result.
+    """
+    cut = argv.index("--") if "--" in argv else len(argv)
+    given, paths = argv[:cut], argv[cut + 1 :]
+    parser = argparse.ArgumentParser(prog="python -m unittest", add_help=False, allow_abbrev=False)
+    parser.add_argument("-s", "--start-directory", dest="start")
+    parser.add_argument("-t", "--top-level-directory", dest="top")
+    parser.add_argument("-p", "--pattern")
+    parser.add_argument("-k", dest="wanted", action="append")
+    parser.add_argument("-b", "--buffer", action="store_true")
+    parser.add_argument("--locals", dest="tb_locals", action="store_true")
+    parser.add_argument("--durations")
+    parser.add_argument("--collect-only", action="store_true")
+    for ignored in (("-v", "--verbose"), ("-q", "--quiet"), ("-f", "--failfast"), ("-c", "--catch")):
+        parser.add_argument(*ignored, action="store_true")
+    if given[:1] == ["discover"]:
+        del given[0]
+        for name in ("start", "pattern", "top"):
+            parser.add_argument(f"{name}_", nargs="?")
+    options = parser.parse_args(given)
+    for name in ("start", "pattern", "top"):
+        setattr(options, name, getattr(options, name) or getattr(options, f"{name}_", None))
+    options.wanted = [word if "*" in word else f"*{word}*" for word in options.wanted or ()] or None
+    options.paths = paths
+    return options
+
+
+_INIT = "__init__.py"
+_UNMISTAKABLE = "test_*.py"
+_PASSED_OVER = frozenset({"__pycache__", "node_modules", "build", "dist"})
+
+
+class Finder:
+    def __init__(self, options: Any) -> None:
+        self._here = os.getcwd()  # noqa: PTH109 - as everywhere here: start-up time
+        self._pattern = options.pattern or PATTERN
+        self._chosen = bool(options.pattern)
+        start = options.start or options.top
+        self._start = None if start is None else _folder(start)
+        self._top = _folder(options.top) if options.top else self._start
+
+    def find(self, paths: list[str]) -> list[Found]:
+        """All tests, or those in these files and below these folders."""
+        found = {}
+        for path in paths or [self._start or self._here]:
+            for file in self._files(os.path.abspath(path)):  # noqa: PTH100
+                found[file] = self._found_at(file)
+        return list(found.values())
+
+    def _files(self, path: str) -> Iterator[str]:
+        if not os.path.isdir(path):  # noqa: PTH112
+            if os.path.isfile(path):  # noqa: PTH113
+                yield from _above(path, self._top_of(path))
+                yield path
+            return
+        for file in _walk(path):
+            if os.path.basename(file) == _INIT:  # noqa: PTH119
+                if self._is_reached(file) and _mentions(file, b"load_tests", b"TestCase"):
+                    yield file
+            elif self._is_test(file):
+                yield file
+
+    def _is_test(self, path: str) -> bool:
+        name = os.path.basename(path)  # noqa: PTH119
+        if not name[: -len(".py")].isidentifier() or not fnmatchcase(name, self._pattern):
+            return False
+        if self._is_reached(path):
+            return True
+        return self._start is None and (self._chosen or fnmatchcase(name, _UNMISTAKABLE))
+
+    def _is_reached(self, path: str) -> bool:
+        """Whether discovery from the start folder, through packages only, reaches it."""
+        start = self._start or self._here
+        folder = os.path.dirname(path)  # noqa: PTH120
+        while folder != start:
+            if not _is_package(folder):
+                return False
+            folder = os.path.dirname(folder)  # noqa: PTH120
+        return True
+
+    def _found_at(self, path: str) -> Found:
+        top = self._top_of(path)
+        stem = path[len(top) : -len(".py")].strip("/")
+        if stem.endswith("/__init__"):
+            stem = os.path.dirname(stem)  # noqa: PTH120
+        return Found(path, stem.replace("/", "."), top)
+
+    def _top_of(self, path: str) -> str:
+        if self._top is not None and self._is_reached(path):
+            return self._top
+        folder = os.path.dirname(path)  # noqa: PTH120
+        while _is_package(folder) and folder not in {self._here, "/"}:
+            folder = os.path.dirname(folder)  # noqa: PTH120
+        return folder
+
+
+def _folder(name: str) -> str:
+    """A folder, or a package by its dotted name."""
+    return os.path.abspath(name if os.path.isdir(name) else name.replace(".", "/"))  # noqa: PTH100, PTH112
+
+
+def _is_package(folder: str) -> bool:
+    return os.path.isfile(f"{folder}/{_INIT}")  # noqa: PTH113
+
+
+def _above(path: str, top: str) -> Iterator[str]:
+    """Packages around a file that may load their tests in a way of their own, the outermost first."""
+    folder = os.path.dirname(path)  # noqa: PTH120
+    if len(folder) > len(top):
+        yield from _above(folder, top)
+        if _mentions(f"{folder}/{_INIT}", b"load_tests"):
+            yield f"{folder}/{_INIT}"
+
+
+def _mentions(path: str, *words: bytes) -> bool:
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123
+            text = file.read() or TEXTS.get(os.path.realpath(path), b"")
+    except OSError:
+        return False
+    return any(word in text for word in words)
+
+
+def _walk(top: str) -> Iterator[str]:
+    """Python files, in the order of discovery; a package's own file before all that it holds."""
+    seen: set[str] = set()
+    waiting = [top]
+    while waiting:
+        path = waiting.pop()
+        if not os.path.isdir(path):  # noqa: PTH112
+            yield path
+            continue
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
+            waiting += reversed(list(_looked_at(path)))
+
+
+def _looked_at(folder: str) -> Iterator[str]:
+    """The Python files and folders in it."""
+    try:
+        names = sorted(os.listdir(folder), key=lambda name: (name != _INIT, name))  # noqa: PTH208
+    except OSError:
+        return
+    for name in names:
+        path = f"{folder}/{name}"
+        is_module = name.endswith(".py") and os.path.isfile(path)  # noqa: PTH113
+        if is_module or (os.path.isdir(path) and not _is_passed_over(path, name)):  # noqa: PTH112
+            yield path
+
+
+def _is_passed_over(path: str, name: str) -> bool:
+    hidden = name.startswith(".") or name in _PASSED_OVER
+    return hidden or os.path.exists(f"{path}/pyvenv.cfg")  # noqa: PTH110

@@ -30,7 +30,7 @@ class _Word(_SimpleCData):  # type: ignore[type-arg]  # same
     _type_ = "L"
 
 
-class _Function(CFuncPtr):
+class _ForeignFunction(CFuncPtr):
     _flags_ = FUNCFLAG_CDECL | FUNCFLAG_USE_ERRNO
     _restype_ = _Int
 
@@ -39,7 +39,7 @@ def join(namespaces: dict[str, int], kept: int) -> None:
     """Joins namespaces by descriptor; `kept` has a bit for each capability that a run keeps."""
     for name, kind in KINDS.items():
         if name in namespaces:
-            _called("setns", namespaces[name], kind)
+            _call("setns", namespaces[name], kind)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(_HIGHEST):
         if not kept >> capability & 1:
@@ -49,7 +49,7 @@ def join(namespaces: dict[str, int], kept: int) -> None:
                 break  # there are no more
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     low, high = kept & 0xFFFFFFFF, kept >> 32
-    _called("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
+    _call("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
 
 
 def die_with(parent: int) -> None:
@@ -64,21 +64,21 @@ def adopt_orphans() -> None:
 
 
 def remove_queue(control: str, number: int) -> None:
-    """By the name of the function that controls its kind: shared memory, messages, semaphores."""
+    """Removes a queue; `control` names the function of its kind: shared memory, messages, semaphores."""
     words = (number, 0, _IPC_RMID) if control == "semctl" else (number, _IPC_RMID, _Word(0))
-    _called(control, *words)
+    _call(control, *words)
 
 
 def _prctl(option: int, first: int, second: int = 0) -> None:
-    _called("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
+    _call("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
 
 
 def _numbers(*numbers: int) -> bytes:
     return b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
 
 
-def _called(name: str, *words: Any) -> None:
-    function = _Function(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+def _call(name: str, *words: Any) -> None:
+    function = _ForeignFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
     if function(*words) != 0:
         number = get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

@@ -18,7 +18,7 @@ import tempfile
 import time
 from typing import Any
 
-from ..line import Broken, Line  # noqa: TID252 - the package has another name when injected
+from ..line import Broken, MessageLine  # noqa: TID252 - the package has another name when injected
 from . import namespaces  # noqa: TID252 - same
 
 RESIDENT = "VERDIGRIS_RESIDENT"
@@ -29,7 +29,7 @@ _GRACE = 5.0
 
 
 def main() -> None:
-    line = Line(_socket.socket(fileno=int(os.environ.pop(RESIDENT))))
+    line = MessageLine(_socket.socket(fileno=int(os.environ.pop(RESIDENT))))
     os.set_inheritable(line.fileno(), False)
     greeting = line.receive()
     if greeting is not None:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 class Host:
-    def __init__(self, line: Line, greeting: dict[str, Any]) -> None:
+    def __init__(self, line: MessageLine, greeting: dict[str, Any]) -> None:
         self.line = line
         self.shared = ""
         """A folder for one run, where node leaves modules and the report; nothing else of ours is reached."""
@@ -67,21 +67,21 @@ class Host:
                     return
                 *messages, rest = (rest + data).split(b"\n")
                 for message in messages:
-                    self._heard(json.loads(message))
-            if self.line in ready and not self._asked():
+                    self._take_from_node(json.loads(message))
+            if self.line in ready and not self._take_request():
                 return
 
-    def _heard(self, message: dict[str, Any]) -> None:
+    def _take_from_node(self, message: dict[str, Any]) -> None:
         if "free" in message:
-            self._cleared()
+            self._end_processes()
             if self.left:
                 self.left = 0.0
-                self._parted()
+                self._end_run()
         elif not self.left:
             self.answered = self.answered or "code" in message or "doubt" in message
             self.line.send(message)
 
-    def _asked(self) -> bool:
+    def _take_request(self) -> bool:
         """False when there is no reason to go on."""
         asked = self.line.receive()
         if asked is None:
@@ -98,7 +98,7 @@ class Host:
             self.line.send({"tmp": self.shared})
         elif "gone" in message:
             if not self.doors:
-                self._parted()
+                self._end_run()
             elif self.answered:
                 self.left = time.monotonic()
             else:
@@ -108,7 +108,7 @@ class Host:
     def _tell(self, message: dict[str, Any]) -> None:
         self.talk.sendall(json.dumps(message).encode("ascii") + b"\n")
 
-    def _cleared(self) -> None:
+    def _end_processes(self) -> None:
         """Nobody of a run outlives it."""
         if self.doors:
             for pid in _in_there(self.doors):
@@ -118,7 +118,7 @@ class Host:
                 os.close(door)
         self.doors = ()
 
-    def _parted(self) -> None:
+    def _end_run(self) -> None:
         """Not before the caller has gone: until then it may be reading the report."""
         shutil.rmtree(self.shared, ignore_errors=True)
         self.line.send({"gone": True})

@@ -11,10 +11,10 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..line import Broken, Line  # noqa: TID252 - the package has another name when injected
-from ..preload import load_plugins, local_names, plugin_names  # noqa: TID252 - same
+from ..line import Broken, MessageLine  # noqa: TID252 - the package has another name when injected
+from ..preload import load_plugins, local_names, plugin_names, prepare_configuration  # noqa: TID252 - same
 from . import namespaces  # noqa: TID252 - same
-from .stash import Stash, changed, stamps  # noqa: TID252 - same
+from .stash import Stash, has_changed, stamps  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,33 +23,37 @@ if TYPE_CHECKING:
 
 
 _STANDARD = 3
+PATH = "PYTHONPATH"
+_LOADED_AT_THE_START = ("sitecustomize", "usercustomize")
 
 
 def serve(
     descriptor: str, channel: Channel, tool: str, load: Callable[[], None]
-) -> tuple[str, frozenset[str]]:
-    """In a process that shall make a run: the descriptor of its channel, and the names of what was loaded
-    before. It returns in no other.
+) -> tuple[str, frozenset[str], list[str]]:
+    """In a process that shall make a run: the descriptor of its channel, the names of what was loaded before,
+    and the folders that are on its path only since. It returns in no other.
     """
-    line = Line(_socket.socket(fileno=int(descriptor)))
+    line = MessageLine(_socket.socket(fileno=int(descriptor)))
     os.set_inheritable(line.fileno(), False)
 
     def load_all() -> None:
         load()
         if tool == "pytest":
             load_plugins()
+            prepare_configuration()
             from .. import failures, names, properties  # noqa: F401, TID252 - for their loading
 
     server = Server(line, channel)
-    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home)
+    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home), server.new_folders
 
 
 class Server:
-    def __init__(self, line: Line, channel: Channel) -> None:
+    def __init__(self, line: MessageLine, channel: Channel) -> None:
         self.line = line
         self.channel = channel
         self.stash = Stash()
         self.files: dict[str, Any] = {}
+        self.new_folders: list[str] = []
         self.child = 0
 
     def serve(self, load: Callable[[], None]) -> str:
@@ -94,7 +98,7 @@ class Server:
 
     def _fork(self, run: dict[str, Any], beside: tuple[int, ...]) -> str | None:
         """`beside`: where output goes, the channel, and the namespaces that `run["doors"]` names."""
-        if changed(self.files):
+        if has_changed(self.files):
             self.line.send({"why": "what is loaded has changed"})
             os._exit(1)
         said, tell = os.pipe()
@@ -132,6 +136,7 @@ class Server:
         os.chdir(run["cwd"])
         self.line.connection.detach()
         _close_all_but(kept)
+        self.new_folders = take_path(os.environ.get(PATH, ""), run["env"].get(PATH, ""))
         os.environ.clear()
         os.environ.update(run["env"])
         if "tempfile" in sys.modules:
@@ -150,7 +155,7 @@ class Server:
         before = signal.signal(signal.SIGCHLD, lambda *_: None)
         old = signal.set_wakeup_fd(wake)
         try:
-            while not _ended(self.child):
+            while not _end_of(self.child):
                 ready = [] if self.line.pending else select.select([woken, self.line.connection], [], [])[0]
                 if woken not in ready:
                     return  # what is said is `gone`
@@ -160,7 +165,7 @@ class Server:
             signal.signal(signal.SIGCHLD, before)
             os.close(woken)
             os.close(wake)
-        ended = _ended(self.child)
+        ended = _end_of(self.child)
         code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
         self.line.send({"code": code})
 
@@ -174,8 +179,40 @@ class Server:
             self.child = 0
 
 
-def _ended(child: int) -> Any:
-    """Without reaping: its number stays the group's until that is gone, too."""
+def take_path(before: str, wanted: str) -> list[str]:
+    """Puts the folders of PYTHONPATH where an interpreter that starts with it has them; those that are new.
+
+    ValueError where only one that starts with it would do what it says.
+    """
+    if sys.flags.ignore_environment or wanted == before:
+        return []
+    had, folders = _folders(before), _folders(wanted)
+    new = [folder for folder in folders if folder not in had]
+    if not set(had).issubset(folders) or any(map(_says_how_to_start, new)):
+        raise ValueError("an interpreter has to start with this path")
+    sys.path[:] = dict.fromkeys([*folders, *sys.path])
+    for folder in new:
+        sys.path_importer_cache.pop(folder, None)
+    return new
+
+
+def _folders(path: str) -> list[str]:
+    return [os.path.abspath(folder) for folder in path.split(os.pathsep)] if path else []  # noqa: PTH100 - text
+
+
+def _says_how_to_start(folder: str) -> bool:
+    """It has modules that every interpreter loads first, or is an archive, which may have them."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(name.split(".")[0] in _LOADED_AT_THE_START for name in names)
+
+
+def _end_of(child: int) -> Any:
+    """Does not reap it: its number stays the group's until that is gone, too."""
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
 

@@ -34,7 +34,7 @@ ALL = "+"
 """Instead of a module's name: none should have been loaded in advance."""
 
 
-class Unit:
+class ModuleUnit:
     """One module, with all that loading it brings along."""
 
     def __init__(self, modules: dict[str, ModuleType], marks: Marks, read: dict[str, str | None]) -> None:
@@ -70,7 +70,7 @@ class Stash:
     """A finder that knows what was loaded in advance."""
 
     def __init__(self) -> None:
-        self.units: dict[str, Unit] = {}
+        self.units: dict[str, ModuleUnit] = {}
         self.home: dict[str, str] = {}
         """By the name of a module, the unit that brought it first."""
         self.decline: Callable[[str, str], None] | None = None
@@ -89,11 +89,11 @@ class Stash:
             base = set(sys.modules)
             for name in names:
                 top = name.split(".")[0]
-                if name in base or top in own | plugins | NEVER or self._covered(name):
+                if name in base or top in own | plugins | NEVER or self._is_covered(name):
                     continue
                 try:
                     self._load_one(name, base, own)
-                except Refused as why:
+                except RefusedModule as why:
                     refused[name] = why.why
                     _forget(base)
         return refused
@@ -120,10 +120,10 @@ class Stash:
         spec.loader = served
         return spec
 
-    def in_doubt(self, name: str, unit: Unit) -> bool:
+    def in_doubt(self, name: str, unit: ModuleUnit) -> bool:
         if self.decline is None:
             return False
-        if self._overtaken():
+        if self._is_overtaken():
             self.decline(ALL, "something else finds modules first")
             return True
         culprit, why = unit.doubt(name)
@@ -131,14 +131,14 @@ class Stash:
             self.decline(culprit, why)
         return bool(why)
 
-    def _overtaken(self) -> bool:
+    def _is_overtaken(self) -> bool:
         before = sys.meta_path[: sys.meta_path.index(self)] if self in sys.meta_path else []
         return any(
             id(finder) not in self._found_first and type(finder).__name__ != "AssertionRewritingHook"
             for finder in before
         )
 
-    def _covered(self, name: str) -> bool:
+    def _is_covered(self, name: str) -> bool:
         parts = name.split(".")
         above = (".".join(parts[:count]) for count in range(1, len(parts)))
         return name in self.units or any(
@@ -147,30 +147,30 @@ class Stash:
 
     def _load_one(self, name: str, base: set[str], own: frozenset[str]) -> None:
         marks = Marks()
-        with Reading() as reading:
+        with EnvironmentReading() as reading:
             try:
                 importlib.import_module(name)
             except BaseException as error:  # noqa: BLE001 - whatever it is, the run itself may find it
-                raise Refused(f"{type(error).__name__} when it is loaded") from None
+                raise RefusedModule(f"{type(error).__name__} when it is loaded") from None
         marks.compare()
         if reading.all_of_it or {"HOME", "TMPDIR"} & set(reading.names):
-            raise Refused("it looks at the environment")
+            raise RefusedModule("it looks at the environment")
         new = {known: module for known, module in sys.modules.items() if known not in base}
         if own & {known.split(".")[0] for known in new}:
-            raise Refused("it loads what the project may have itself")
+            raise RefusedModule("it loads what the project may have itself")
         built_in = {known for known, module in new.items() if _built_in(module)}
         base |= built_in
         modules = {known: module for known, module in new.items() if known not in built_in}
         for known in modules:
             del sys.modules[known]
             self.home.setdefault(known, name)
-        self.units[name] = Unit(modules, marks, reading.names)
+        self.units[name] = ModuleUnit(modules, marks, reading.names)
 
 
 class _Served:
     """Gives the module that is there already."""
 
-    def __init__(self, stash: Stash, unit: Unit, loader: Any) -> None:
+    def __init__(self, stash: Stash, unit: ModuleUnit, loader: Any) -> None:
         self._stash = stash
         self._unit = unit
         self._loader = loader
@@ -192,7 +192,7 @@ class _Served:
         self._unit.come()
 
     def __getattr__(self, name: str) -> Any:
-        """For those who only look whether a module is there, and what it is."""
+        """Answers those who only look whether a module is there, and what it is."""
         return getattr(self._loader, name)
 
 
@@ -205,7 +205,7 @@ def stamps(modules: dict[str, ModuleType]) -> dict[str, tuple[int, ...] | None]:
     return {file: _stamp(file) for file in map(_file, modules.values()) if file is not None}
 
 
-def changed(files: dict[str, tuple[int, ...] | None]) -> bool:
+def has_changed(files: dict[str, tuple[int, ...] | None]) -> bool:
     return any(_stamp(file) != stamp for file, stamp in files.items())
 
 
@@ -243,7 +243,7 @@ def _built_in(module: Any) -> bool:
 NUMBERS = [number for number in range(1, signal.NSIG) if number in set(map(int, signal.valid_signals()))]
 
 
-class Refused(Exception):
+class RefusedModule(Exception):
     """A module cannot be loaded in advance; and this process has loaded it."""
 
     def __init__(self, why: str) -> None:
@@ -280,15 +280,15 @@ class Marks:
         warnings.showwarning = self._show
         sys.meta_path[:] = self._finders
         if self._warned:
-            raise Refused(f"it warns: {self._warned[0]}")
+            raise RefusedModule(f"it warns: {self._warned[0]}")
         if overtaken:
-            raise Refused("it finds modules before others do")
+            raise RefusedModule("it finds modules before others do")
         for what, now in _state().items():
             if self._state[what] != now:
-                raise Refused(f"it changes {what}")
+                raise RefusedModule(f"it changes {what}")
 
 
-class Reading:
+class EnvironmentReading:
     """Which variables are read meanwhile, and what they were."""
 
     def __init__(self) -> None:
@@ -297,7 +297,7 @@ class Reading:
         self._type: Any = type(os.environ)
         self._get, self._iterate = self._type.__getitem__, self._type.__iter__
 
-    def __enter__(self) -> Reading:  # noqa: PYI034 - `Self` is not in every Python that runs this
+    def __enter__(self) -> EnvironmentReading:  # noqa: PYI034 - `Self` is not in every Python that runs this
         get, iterate = self._get, self._iterate
 
         def noted(environ: Any, name: str) -> Any:

@@ -99,7 +99,7 @@ class Lead:
                 why = self._watch(stem, RUN, seen)
             except Unwritten as error:
                 why = str(error)
-        self.channel.send("variant", index=number, why=why, **seen.told())
+        self.channel.send("variant", index=number, why=why, **seen.as_message())
 
     def _watch(self, stem: Stem, kind: bytes, seen: Outcomes) -> str:
         """Why tests are missing from the outcomes, if any are."""
@@ -120,7 +120,7 @@ class Lead:
 
     def _give_up(self, count: int, why: str) -> None:
         for index in range(count):
-            self.channel.send("variant", index=index, why=why, **Outcomes().told())
+            self.channel.send("variant", index=index, why=why, **Outcomes().as_message())
 
 
 def _may_hide(folder: str) -> bool:
@@ -129,13 +129,13 @@ def _may_hide(folder: str) -> bool:
         stem, extension = os.path.splitext(name)  # noqa: PTH122
         package = not extension and os.path.exists(os.path.join(folder, name, "__init__.py"))  # noqa: PTH110, PTH118
         if package or extension in {".py", ".so"}:
-            found = PathFinder.find_spec(stem.split(".")[0], _elsewhere(folder))
+            found = PathFinder.find_spec(stem.split(".")[0], _other_entries(folder))
             if found is not None and found.origin is not None:
                 return True
     return False
 
 
-def _elsewhere(folder: str) -> list[str]:
+def _other_entries(folder: str) -> list[str]:
     return [entry for entry in sys.path if entry not in {"", folder}]
 
 
@@ -155,7 +155,7 @@ class Outcomes:
         self.ended = False
         self.why = ""
 
-    def told(self) -> dict[str, Any]:
+    def as_message(self) -> dict[str, Any]:
         """The outcomes of the tests that came to their end."""
         return {
             "outcomes": {i: status for i, status in self._status.items() if i in self._ended},

@@ -37,7 +37,7 @@ class Written:
             self._kept[name] = data, status
             size = max(map(len, texts)) + _LEAST + os.urandom(1)[0] % 32
             for number, text in enumerate(texts):
-                self._runs[number][name] = _filled(text, size)
+                self._runs[number][name] = _pad_text(text, size)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,8 +73,8 @@ def _read(name: str) -> tuple[bytes, str, os.stat_result]:
         return file.read(), "utf-8" if encoding == "utf-8-sig" else encoding, os.stat(name)  # noqa: PTH116
 
 
-def _filled(text: bytes, size: int) -> bytes:
-    """With a comment at its end; how long it is tells nothing, as every text has one."""
+def _pad_text(text: bytes, size: int) -> bytes:
+    """Adds a comment at the end; how long it is tells nothing, as every text has one."""
     text += b"" if text.endswith(b"\n") else b"\n"
     return text + b"#".ljust(size - len(text), b"-")
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 RUN, TRACED, STOP = b"r", b"t", b"s"
-_REPORTERS = {"pytest": "verdigris_reporter.plugin", "unittest": "verdigris_reporter.cases.running"}
 _GENERATIONS = 50
 _HEAD = 4
 """Bytes in which a frame tells its length; one of length 0 says that the run has ended."""
@@ -143,7 +142,8 @@ class Stem:
                 load_plugins()
                 # Not there, or standing on the project itself: then each run must load it for itself.
                 __import__("pytest")
-        __import__(_REPORTERS[self._tool])
+        if self._tool == "pytest":
+            __import__("verdigris_reporter.plugin")
         preload(known)
         if self._tool == "pytest":
             _branch_in_pytest(branch)

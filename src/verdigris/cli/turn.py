@@ -1,0 +1,350 @@
+"""`tdd test`, `stub`, `claim`, `settle`, `refactor`: run tests, cite reds, and end a turn with a verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from verdigris.cli.context import (
+    PERSON,
+    deny,
+    here,
+    json_option,
+    live,
+    project,
+    report,
+    show,
+    show_json,
+    tests_and_paths,
+)
+from verdigris.cli.testing import run, unconfined_lines
+from verdigris.core.actions import Deny
+from verdigris.core.policy.next_move import next_move
+from verdigris.core.report import Status
+from verdigris.core.test_ids import shell_words
+from verdigris.core.verdict import Kind
+from verdigris.views.lines import Dot, Line, block, count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from verdigris.core.report import TestReport
+    from verdigris.core.state import WorktreeState
+    from verdigris.core.verdict import Verdict
+    from verdigris.runners.protocol import Progress
+    from verdigris.storage.project import Project
+    from verdigris.turns.claim_check import Claimed
+    from verdigris.turns.refactor import Aborted, Begun, RefactorResult
+    from verdigris.turns.settle import Settlement
+
+
+@click.command("test")
+@click.argument("words", nargs=-1, metavar="[ID|PATH]...", shell_complete=tests_and_paths)
+@json_option
+@click.option("--quiet", "-q", is_flag=True, help="Only the summary.")
+@click.option("--verbose", "-v", is_flag=True, help="Tracebacks, whole messages and output of every failure.")
+def test_command(words: tuple[str, ...], *, as_json: bool, quiet: bool, verbose: bool) -> int:
+    """Run tests by id, file or folder; all of the suite without a name.
+
+    One failure is shown with its traceback, several with -v. A bare test name will do where only one test
+    has it. A failure for the right reason prepares a claim.
+
+    Exit code: 0 all passed, 1 some did not, 124 out of time.
+    """
+    return run(words, as_json=as_json, quiet=quiet, verbose=verbose)
+
+
+@click.command("stub")
+@click.argument("test", metavar="TEST_ID|PATH", shell_complete=tests_and_paths)
+@json_option
+def stub_command(test: str, *, as_json: bool) -> int:
+    """Write stubs for what a test needs and source lacks.
+
+    Names come from the imports of the test's file, signatures from its calls. New files are made where the
+    import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
+    are called, so that the test is red for the right reason; an accepted turn leaves none behind.
+    """
+    from verdigris.cli import testing as view
+    from verdigris.turns.stub import write_stubs
+
+    answer = write_stubs(project(), test, cwd=here())
+    return report(answer, view.stub_document, view.stub_lines, as_json=as_json)
+
+
+@click.command("claim")
+@click.argument("words", nargs=-1, metavar="[TEST...] [PATH...]", shell_complete=tests_and_paths)
+@json_option
+def claim_command(words: tuple[str, ...], *, as_json: bool) -> int:
+    """Claim that editing PATH... advances the red tests TEST...
+
+    TEST is an id, a function with all its cases, a test file, or a bare test name. Without one, the claim
+    takes all reds of the one file that has some. PATH is a file, a folder or a glob, and need not exist yet;
+    without one, the claim is on all source. The first claim freezes the tests.
+    """
+    from verdigris.turns.claim import claim, split_words
+
+    opened = project()
+    tests, targets = split_words(opened, words, cwd=here())
+    answer = claim(opened, tests, targets, cwd=here())
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    state = opened.state()
+    if as_json:
+        show_json(claim_document(answer, state))
+    else:
+        show(claim_lines(answer, state))
+    return 0
+
+
+_LISTED = 5
+
+
+def claim_lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
+    targets = ", ".join(_target(claimed, path) for path in claimed.targets)
+    first, *others = claimed.test_ids
+    if others:
+        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {state.phase}", "red")]
+        found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
+        rest = len(claimed.test_ids) - _LISTED
+        found += [Line(f"  and {rest} more")] if rest > 0 else []
+    else:
+        found = [Line(f"claimed {first} → {targets}; phase {state.phase}", "red")]
+    if claimed.restored:
+        found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
+    found += [
+        Line(f"still set aside: {i} conflicts with the tree; merge it by hand (`tdd restore {i} --show`)")
+        for i in claimed.held_back
+    ]
+    found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
+    return [*found, Line(f"next: {next_move(state)}")]
+
+
+def _target(claimed: Claimed, path: str) -> str:
+    if path == ".":
+        return "all source"
+    if path not in claimed.new:
+        return path
+    alike = claimed.alike.get(path)
+    return f"{path} (new; did you mean {alike}?)" if alike else f"{path} (new)"
+
+
+def claim_document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
+    return {
+        "claimed": claimed.test_ids[0],
+        "tests": list(claimed.test_ids),
+        "targets": list(claimed.targets),
+        "new": list(claimed.new),
+        "restored": list(claimed.restored),
+        "held_back": list(claimed.held_back),
+        "concerns": list(claimed.concerns),
+        "phase": state.phase.value,
+        "next": next_move(state),
+    }
+
+
+_Ended = TypeVar("_Ended", "Settlement", "RefactorResult")
+TAMPERED = 4
+
+
+@click.command("settle")
+@json_option
+def settle_command(*, as_json: bool) -> int:
+    """Judge the open claims: the claimed tests pass, nothing that passed fails.
+
+    Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
+    """
+    from verdigris.turns.settle import settle
+
+    return _end_with_verdict(settle, settled_document, settled_lines, as_json=as_json)
+
+
+def _end_with_verdict(
+    end: Callable[[Project, Progress | None], Deny | _Ended],
+    document: Callable[[_Ended], dict[str, Any]],
+    lines: Callable[..., list[Line]],
+    *,
+    as_json: bool,
+) -> int:
+    opened = project()
+    with live() as progress:
+        answer = end(opened, progress)
+    if isinstance(answer, Deny):
+        return deny(answer, as_json=as_json)
+    if as_json:
+        show_json(document(answer))
+    else:
+        show(lines(answer, for_model=opened.actor != PERSON))
+    return exit_code(answer.verdict)
+
+
+def exit_code(verdict: Verdict) -> int:
+    match verdict.kind:
+        case Kind.ACCEPTED:
+            return 0
+        case Kind.TAMPERED:
+            return TAMPERED
+        case _:
+            return 1
+
+
+MOST_OUTPUT = 40
+
+
+def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
+    """A model also gets the footer, which says the same in at most 80 tokens."""
+    found = _verdict(settlement.verdict, settlement.accepted) + unconfined_lines(settlement.report)
+    for output in settlement.output:
+        found += block(output, most=MOST_OUTPUT)
+    found += _aside(settlement.aside) or _tries(settlement)
+    return found + _end(settlement.next, settlement.footer if for_model else "")
+
+
+def refactor_lines(ended: RefactorResult, *, for_model: bool = False) -> list[Line]:
+    found = _verdict(ended.verdict) + unconfined_lines(ended.report) + _aside(ended.aside)
+    return found + _end(ended.next, ended.footer if for_model else "")
+
+
+def _tries(settlement: Settlement) -> list[Line]:
+    """After a first strike: how many are left, what comes then, and the way out."""
+    if not settlement.strikes:
+        return []
+    left = settlement.limit - settlement.strikes
+    when = "after the next one" if left == 1 else f"after {left} more"
+    native = settlement.claimed[0].rpartition("::")[0] or settlement.claimed[0]
+    return [
+        Line(
+            f"  try {settlement.strikes} of {settlement.limit}: {when} your edits are set aside, "
+            "and `tdd restore` brings them back"
+        ),
+        Line(f'  if the test is wrong: `tdd test-bug {shell_words(native)}:LINE "WHY"`'),
+    ]
+
+
+def settled_document(settlement: Settlement) -> dict[str, Any]:
+    return {
+        **_common(settlement),
+        "tests": _tests(settlement.report, settlement.claimed),
+        "accepted": list(settlement.accepted),
+    }
+
+
+def refactor_document(ended: RefactorResult) -> dict[str, Any]:
+    return {**_common(ended), "tests": _tests(ended.report, ())}
+
+
+def _verdict(verdict: Verdict, accepted: Sequence[str] = ()) -> list[Line]:
+    """The verdict has a line of its own, by which scripts know it; `accepted`: the claims, below it."""
+    dot: Dot = "green" if verdict.accepted else "red"
+    return [
+        Line(f"{verdict.kind}", dot),
+        *(Line(f"  {test_id}") for test_id in accepted),
+        *(Line(f"  {reason}") for reason in verdict.reasons),
+        *(Line(f"  concern: {concern}") for concern in verdict.concerns),
+    ]
+
+
+def _aside(aside: str | None) -> list[Line]:
+    if not aside:
+        return []
+    return [Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`")]
+
+
+def _end(following: str, footer: str) -> list[Line]:
+    return [Line(f"next: {following}"), *([Line(footer)] if footer else [])]
+
+
+def _common(end: Settlement | RefactorResult) -> dict[str, Any]:
+    return {
+        "verdict": end.verdict.kind.value,
+        "reasons": list(end.verdict.reasons),
+        "concerns": list(end.verdict.concerns),
+        "paths": list(end.paths),
+        "sandbox": end.report.sandbox if end.report else None,
+        "wrote": list(end.report.wrote) if end.report else [],
+        "aside": end.aside,
+        "phase": end.phase,
+        "next": end.next,
+        "footer": end.footer,
+    }
+
+
+def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:
+    """The claimed ones and those that did not pass."""
+    results = report.results if report else ()
+    shown = [r for r in results if r.status is not Status.PASS or {r.id, r.native_id} & set(claimed)]
+    return [{"id": r.id, "status": r.status.value} for r in shown]
+
+
+@click.group("refactor")
+def refactor_command() -> None:
+    """Change the structure and keep the behaviour, proven by the same tests."""
+
+
+@refactor_command.command("begin")
+@click.option("--uncovered", is_flag=True, help="Lines that no test runs may be added (a person's option).")
+@json_option
+def begin(*, uncovered: bool, as_json: bool) -> int:
+    """Run the suite and open the refactor phase on what it shows."""
+    from verdigris.turns.refactor import begin
+
+    with live() as progress:
+        answer = begin(project(), uncovered=uncovered, progress=progress)
+    return report(answer, begun_document, begun_lines, as_json=as_json)
+
+
+@refactor_command.command("end")
+@json_option
+def end(*, as_json: bool) -> int:
+    """Judge the refactor: same tests, same results, every assertion kept.
+
+    Exit code: 0 accepted, 1 not accepted, 3 denied, 4 tampered.
+    """
+    from verdigris.turns.refactor import end
+
+    return _end_with_verdict(end, refactor_document, refactor_lines, as_json=as_json)
+
+
+@refactor_command.command("abort")
+@json_option
+def abort(*, as_json: bool) -> int:
+    """Set everything aside that the refactor changed."""
+    from verdigris.turns.refactor import abort
+
+    answer = abort(project())
+    return report(answer, aborted_document, aborted_lines, as_json=as_json)
+
+
+_NEXT = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
+
+
+def begun_lines(begun: Begun) -> list[Line]:
+    failed = f", {begun.failed} not" if begun.failed else ""
+    free = "; lines that no test runs may be added" if begun.uncovered else ""
+    return [
+        Line(f"phase refactor: {count_of(begun.passed, 'test')} passed{failed}{free}"),
+        Line(f"next: {_NEXT}"),
+    ]
+
+
+def begun_document(begun: Begun) -> dict[str, Any]:
+    return {
+        "phase": "refactor",
+        "passed": begun.passed,
+        "failed": begun.failed,
+        "uncovered": begun.uncovered,
+        "next": _NEXT,
+    }
+
+
+def aborted_document(aborted: Aborted) -> dict[str, Any]:
+    return {"aside": aborted.aside, "paths": list(aborted.paths), "next": aborted.next}
+
+
+def aborted_lines(aborted: Aborted) -> list[Line]:
+    if aborted.aside is None:
+        return [Line("refactor aborted; nothing had changed"), Line(f"next: {aborted.next}")]
+    return [
+        Line(f"refactor aborted; set aside as {aborted.aside}: {', '.join(aborted.paths)}"),
+        Line(f"next: {aborted.next}"),
+    ]

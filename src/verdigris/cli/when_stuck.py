@@ -1,0 +1,277 @@
+"""`tdd aside`, `restore`, `displaced`, `test-bug`; and `off`, `on`, `revise`, `holdout`, a person's alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verdigris.cli.context import (
+    deny,
+    edits_set_aside,
+    here,
+    json_option,
+    persons_command,
+    project,
+    report,
+    show,
+    show_json,
+    tests_and_paths,
+)
+from verdigris.cli.context import paths as complete_paths
+from verdigris.core.actions import Deny
+from verdigris.core.errors import UserError
+from verdigris.core.policy.next_move import next_move
+from verdigris.core.state import Phase
+from verdigris.views.lines import Line, count_of, make_visible, time_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verdigris.core.state import LaidAside, WorktreeState
+    from verdigris.turns.aside import Kept
+    from verdigris.turns.test_bug import Reported
+
+
+@click.command("aside")
+@json_option
+def aside_command(*, as_json: bool) -> int:
+    """Set aside source edits that were made before a red; the next claim brings them back."""
+    from verdigris.turns.aside import lay_unclaimed_aside
+    from verdigris.turns.claim_check import following_move
+
+    opened = project()
+    answer = lay_unclaimed_aside(opened)
+    return report(
+        answer,
+        lambda found: aside_document(found, following_move(opened, opened.state())),
+        lambda found: aside_lines(found, following_move(opened, opened.state())),
+        as_json=as_json,
+    )
+
+
+def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
+    if laid is None:
+        return [
+            Line("nothing to set aside: no source was edited before a red"),
+            Line(f"next: {following}"),
+        ]
+    return [
+        Line(f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"),
+        Line(f"next: {following}"),
+    ]
+
+
+def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
+    if laid is None:
+        return {"aside": None, "paths": [], "next": following}
+    return {"aside": laid.id, "paths": list(laid.paths), "next": following}
+
+
+def restored_lines(aside: str, paths: Sequence[str]) -> list[Line]:
+    return [Line(f"your edits {aside} are back: {', '.join(paths)}")]
+
+
+def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:
+    return {"restored": aside, "paths": list(paths)}
+
+
+@click.command("restore")
+@click.argument("aside", metavar="ID", shell_complete=edits_set_aside)
+@click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
+@json_option
+def restore_command(aside: str, *, only_show: bool, as_json: bool) -> int:
+    """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
+    from verdigris.turns.aside import restore
+    from verdigris.turns.aside import show as diff_of
+
+    if only_show:
+        click.echo(diff_of(project(), aside), nl=False)
+        return 0
+    answer = restore(project(), aside)
+    return report(
+        answer,
+        lambda found: restored_document(aside, found),
+        lambda found: restored_lines(aside, found),
+        as_json=as_json,
+    )
+
+
+@click.command("displaced")
+@click.argument("path", required=False)
+@json_option
+def displaced_command(path: str | None, *, as_json: bool) -> int:
+    """List files that Verdigris overwrote or removed, newest first; with PATH, print its newest bytes."""
+    from verdigris.storage.paths import canonical
+    from verdigris.turns.aside import list_displaced_files
+
+    opened = project()
+    name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
+    if as_json:
+        show_json(displaced_document(tuple(list_displaced_files(opened, name))))
+    elif name is None:
+        show(displaced_lines(tuple(list_displaced_files(opened))))
+    else:
+        newest = next(list_displaced_files(opened, name), None)
+        data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
+        if data is None:
+            raise UserError(f"nothing is kept of {name}.", hint="`tdd displaced` lists what is")
+        click.echo(data, nl=False)
+    return 0
+
+
+def displaced_lines(found: Sequence[Kept]) -> list[Line]:
+    if not found:
+        return [Line("Verdigris has overwritten nothing")]
+    return [Line(f"{time_of(each.ts)}  {each.blob[:12]}  {each.path}") for each in found]
+
+
+def displaced_document(found: Sequence[Kept]) -> dict[str, Any]:
+    return {"displaced": [{"path": k.path, "blob": k.blob, "event": k.seq, "ts": k.ts} for k in found]}
+
+
+@click.command("test-bug", options_metavar="")
+@click.argument("words", nargs=-1, metavar="FILE:LINE... WHY | close ID", shell_complete=tests_and_paths)
+def test_bug_command(words: tuple[str, ...]) -> int:
+    """Report a wrong test instead of editing it: back to red, with the source edits set aside.
+
+    The next claim, whose red is proven without them, brings them back. The report excuses a revision
+    of the one test at that line; it closes when that test is revised and red, or by `close ID`.
+    """
+    from verdigris.turns.test_bug import report_bug
+
+    if words[:1] == ("close",):
+        return _close(words[1:])
+    *places, why = words or ("",)
+    if not places:
+        raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
+    opened = project()
+    answer = report_bug(opened, places, why, cwd=here())
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(reported_lines(answer, opened.state()))
+    return 0
+
+
+def _close(bugs: tuple[str, ...]) -> int:
+    from verdigris.turns.test_bug import close_bug
+    from verdigris.views.lines import Line
+
+    if len(bugs) != 1:
+        raise click.UsageError("name one open test-bug: tdd test-bug close b1")
+    places = close_bug(project(), bugs[0])
+    show([Line(f"test-bug {bugs[0]} closed: the test at {', '.join(places)} stays as it is")])
+    return 0
+
+
+def reported_lines(reported: Reported, state: WorktreeState) -> list[Line]:
+    found = [Line(f"test-bug {reported.bug} recorded at {', '.join(reported.places)}; phase {state.phase}")]
+    if reported.aside and reported.paths:
+        paths = ", ".join(reported.paths)
+        found.append(Line(f"set aside as {reported.aside}, comes back with the next claim: {paths}"))
+    return [*found, Line(f"next: {next_move(state)}")]
+
+
+@click.command("on")
+@persons_command("on")
+def on_command() -> int:
+    """Switch the laws on again; the tree as it stands is the new baseline."""
+    from verdigris.turns.person import switch_on
+
+    opened = project()
+    if opened.state().phase is not Phase.OFF:
+        show([Line("the laws are on already"), *switched_lines(opened.state())])
+        return 0
+    if denial := switch_on(opened):
+        return deny(denial)
+    show(switched_lines(opened.state()))
+    return 0
+
+
+def switched_lines(state: WorktreeState) -> list[Line]:
+    why = f": {state.off_why}" if state.off_why else ""
+    return [Line(f"phase {state.phase}{why}"), Line(f"next: {next_move(state)}")]
+
+
+@click.command("off")
+@click.option("--why", required=True, help="The reason; recorded in the log.")
+@persons_command("off")
+def off_command(why: str) -> int:
+    """Switch the laws off in this worktree. An open turn ends without a verdict; its edits stay.
+
+    An open cycle ends, too.
+    """
+    from verdigris.turns.person import switch_off
+
+    opened = project()
+    cycle = opened.state().open_cycle
+    if denial := switch_off(opened, why):
+        return deny(denial)
+    show(switched_lines(opened.state()))
+    if cycle is not None:
+        show([Line(f"the cycle {cycle.id} on {cycle.spec_id} ended with that; start it anew after `tdd on`")])
+    return 0
+
+
+@click.command("revise")
+@click.argument("names", nargs=-1, required=True, metavar="TEST_ID|PATH...", shell_complete=tests_and_paths)
+@click.option("--why", required=True, metavar="WHY", help="The reason; it stays in the log.")
+@persons_command("revise")
+def revise_command(names: tuple[str, ...], *, why: str) -> int:
+    """Let tests be deleted, skipped or weakened, with a reason (a person's command)."""
+    from verdigris.turns.person import revise
+
+    show([Line(f"revised: {make_visible(name)}") for name in revise(project(), names, why)])
+    return 0
+
+
+@click.group("holdout")
+def holdout_command() -> None:
+    """Tests that only verdicts run, and whose output nobody sees."""
+
+
+@holdout_command.command("add")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
+@persons_command("holdout")
+def add(paths: tuple[str, ...]) -> int:
+    """Take uncommitted test files out of the tree; settlements run them.
+
+    A settlement that they do not pass is `overfit` and says no more than that. Exit code: 0, or 3 denied.
+    """
+    from verdigris.turns.person import hold_out
+
+    answer = hold_out(project(), paths, cwd=here())
+    return deny(answer) if isinstance(answer, Deny) else _show_paths("held out", answer)
+
+
+@holdout_command.command("release")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_paths)
+@persons_command("holdout")
+def release(paths: tuple[str, ...]) -> int:
+    """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
+    from verdigris.turns.person import release
+
+    answer = release(project(), paths, cwd=here())
+    return deny(answer) if isinstance(answer, Deny) else _show_paths("released", answer)
+
+
+@holdout_command.command("list")
+@json_option
+def list_(*, as_json: bool) -> int:
+    """Name what is held out."""
+    paths = list(project().state().held_out)
+    if as_json:
+        show_json({"held_out": paths})
+    else:
+        show([Line(make_visible(path)) for path in paths])
+    return 0
+
+
+def _show_paths(what: str, paths: Sequence[str]) -> int:
+    show(
+        [
+            Line(f"{what}: {count_of(len(paths), 'file')}"),
+            *(Line(f"  {make_visible(path)}") for path in paths),
+        ]
+    )
+    return 0

@@ -1,0 +1,209 @@
+"""`tdd status` and `tdd sync`: show how the worktree stands, and move it with git outside any turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from verdigris.cli.context import deny, json_option, project, say, show, show_json
+from verdigris.core.actions import Deny
+from verdigris.core.policy.next_move import next_move
+from verdigris.core.state import Phase
+from verdigris.views.lines import Dot, Line, count_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from verdigris.core.state import Claim, Red, WorktreeState
+    from verdigris.drivers.machine.history import MachineSurvey
+    from verdigris.storage.project import Project
+    from verdigris.turns.git import Moved
+    from verdigris.turns.survey import Survey
+
+
+@click.command("status")
+@json_option
+def status_command(*, as_json: bool) -> int:
+    """Show the phase, a line per open red and claim, what waits, and the next move."""
+    from verdigris.turns.survey import survey
+
+    here = project()
+    surveyed = survey(here)
+    machine = _machine(here)
+    if as_json:
+        from verdigris.views.machine import status_document
+
+        show_json({**survey_document(surveyed), "machine": status_document(machine)})
+    else:
+        at_work = machine is not None and machine.running
+        show(line for line in survey_lines(surveyed) if not (at_work and line.text.startswith("next:")))
+        if machine is not None:
+            from verdigris.views.machine import status_lines
+
+            show(status_lines(machine))
+    return 0
+
+
+def _machine(here: Project) -> MachineSurvey | None:
+    """What the machine's modules cost is spent only where it was at work."""
+    if not any(known.machine.runs for known in here.log.state().worktrees.values()):
+        return None
+    from verdigris.drivers.machine.history import survey_machine
+
+    return survey_machine(here)
+
+
+def survey_lines(survey: Survey) -> list[Line]:
+    return list(_lines(survey))
+
+
+def _lines(survey: Survey) -> Iterator[Line]:
+    state = survey.state
+    yield Line(
+        f"phase {state.phase}{_detail(state)}  (worktree {survey.worktree}, {survey.branch or 'detached'})"
+    )
+    for claim in state.claims.values():
+        yield _claim(state, claim)
+    for red in state.reds.values():
+        if red.test_id not in state.claims:
+            yield _describe_red(red)
+    if pins := state.characterized:
+        yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
+    for laid in state.aside.values():
+        back = "comes back with the next claim" if laid.back_at_claim else _way_back(state, laid.id)
+        yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
+    for bug in state.test_bugs.values():
+        yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
+    for path in state.violations:
+        yield Line(f"violation: {path}", "red")
+    for path in survey.drift:
+        yield Line(f"drift: {path} changed since the claim froze it; put it back", "red")
+    for edit in survey.unclaimed:
+        yield Line(f"unclaimed: {edit.path}:{edit.line} {edit.why}", "red")
+    for note in survey.notes:
+        yield Line(f"note: {note}")
+    yield Line(f"next: {next_move_of(survey)}")
+
+
+def _way_back(state: WorktreeState, aside: str) -> str:
+    """In red a claim comes first, since a restore would be an edit before a red."""
+    return (
+        f"claim a red, then `tdd restore {aside}`" if state.phase is Phase.RED else f"`tdd restore {aside}`"
+    )
+
+
+def _detail(state: WorktreeState) -> str:
+    match state.phase:
+        case Phase.OFF:
+            return f": {state.off_why}"
+        case Phase.GREEN if state.turn is not None and state.turn.suspended:
+            return f", suspended: {state.turn.why or 'HEAD moved under the open turn'}"
+        case Phase.REFACTOR if state.refactor is not None and state.refactor.uncovered:
+            return ", uncovered lines allowed"
+        case _:
+            return ""
+
+
+def _passes(state: WorktreeState, claim: Claim) -> bool:
+    """The state remembers the tests whose last run did not pass."""
+    return claim.test_id not in state.reds
+
+
+def _claim(state: WorktreeState, claim: Claim) -> Line:
+    green = _passes(state, claim)
+    strikes = state.strikes.get(claim.test_id, 0)
+    struck = f", {count_of(strikes, 'strike')}" if strikes else ""
+    implied = ", implied" if claim.implied else ""
+    dot: Dot = "green" if green else "red"
+    return Line(f"{dot} {claim.test_id} → {', '.join(claim.targets)} (claimed{implied}{struck})", dot)
+
+
+def _describe_red(red: Red) -> Line:
+    worth = "" if red.valid else f" (not claimable: {red.why})"
+    return Line(f"red {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
+
+
+def next_move_of(survey: Survey) -> str:
+    """What the tree shows may come before what the state alone would say."""
+    if survey.drift:
+        return f'put {survey.drift[0]} back, or `tdd test-bug {survey.drift[0]}:LINE "WHY"`'
+    if survey.unclaimed:
+        return "`tdd aside` sets edits aside that were made before a red; the next claim brings them back"
+    return survey.next or next_move(survey.state)
+
+
+def survey_document(survey: Survey) -> dict[str, Any]:
+    state = survey.state
+    return {
+        "phase": state.phase.value,
+        "reds": [_red_data(red) for red in state.reds.values()],
+        "claims": [_claim_data(state, claim) for claim in state.claims.values()],
+        "violations": list(state.violations),
+        "next": next_move_of(survey),
+        "aside": [
+            {"id": a.id, "paths": list(a.paths), "why": a.why, "back_at_claim": a.back_at_claim}
+            for a in state.aside.values()
+        ],
+        "test_bugs": [{"id": b.id, "places": list(b.places), "why": b.why} for b in state.test_bugs.values()],
+        "unclaimed": [{"path": u.path, "line": u.line, "why": u.why} for u in survey.unclaimed],
+        "drift": list(survey.drift),
+        "suspended": state.turn is not None and state.turn.suspended,
+        "worktree": survey.worktree,
+        "branch": survey.branch,
+        "notes": list(survey.notes),
+        "characterized": list(state.characterized),
+    }
+
+
+def _red_data(red: Red) -> dict[str, Any]:
+    return {
+        "id": red.test_id,
+        "native_id": red.native_id,
+        "status": red.status.value,
+        "red": red.why,
+        "failure": red.failure,
+        "place": red.place,
+    }
+
+
+def _claim_data(state: WorktreeState, claim: Claim) -> dict[str, Any]:
+    return {
+        "id": claim.test_id,
+        "targets": list(claim.targets),
+        "implied": claim.implied,
+        "passing": _passes(state, claim),
+        "strikes": state.strikes.get(claim.test_id, 0),
+    }
+
+
+@click.command("sync", context_settings={"ignore_unknown_options": True})
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="-- GIT...", required=True)
+def sync_command(argv: tuple[str, ...]) -> int:
+    """Run switch, pull, merge, rebase, stash or revert with no turn open; what it brings joins the baseline.
+
+    Exit code: 0 git did it, 1 git did not, 3 denied.
+    """
+    from verdigris.gates.agent_shell import agent_git
+    from verdigris.turns.git import sync
+
+    answer = sync(project(), argv, agents_git=agent_git)
+    if isinstance(answer, Deny):
+        return deny(answer)
+    show(moved_lines(answer))
+    if answer.exit_code != 0:
+        say(f"tdd: git ended with exit code {answer.exit_code}")
+    return 0 if answer.exit_code == 0 else 1
+
+
+MOST = 10
+
+
+def moved_lines(moved: Moved) -> list[Line]:
+    more = f" and {len(moved.brought) - MOST} more" if len(moved.brought) > MOST else ""
+    brought = f"accepted as the new baseline: {', '.join(moved.brought[:MOST])}{more}"
+    found = [Line(brought)] if moved.brought else []
+    if moved.in_progress is None:
+        return found
+    how = f"`tdd sync -- {moved.in_progress} --continue` or `--abort`"
+    return [*found, Line(f"a {moved.in_progress} is in progress; next: {how}")]

@@ -1,0 +1,337 @@
+"""Decides which tests keep their result from one tree to the next: those that cannot notice the difference.
+
+A test may notice a change if it ran a function whose body differs, or one that says a name which means
+something else, or one that looks through names without saying them. Any doubt runs the test, or all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import field, value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from verdigris.core.report import TestUse
+
+_LOOKS_THROUGH = frozenset(
+    {
+        *("dir", "vars", "globals", "locals", "__dict__", "__all__", "getmembers", "eval", "exec", "__doc__"),
+        *(
+            "__code__",
+            "signature",
+            "getsource",
+            "get_type_hints",
+            "__annotations__",
+            "getdoc",
+            "import_module",
+        ),
+        *("walk_packages", "iter_modules", "reload", "getfullargspec", "computed name", "__wrapped__"),
+    }
+)
+"""Words of code that may find a name which it does not say."""
+_FILLS = frozenset(
+    {"*", "globals", "vars", "__dict__", "exec", "eval", "modules", "import_module", "computed name"}
+)
+"""Words of files that may bind names which they do not say."""
+_READS_SOURCE = frozenset({"getsource", "getsourcelines", "findsource", "getsourcefile", "linecache"})
+
+
+@value
+class ModuleDelta:
+    """How two texts of a module differ."""
+
+    bodies: frozenset[str] = frozenset()
+    """Functions, by qualified name, that do something else when they are called."""
+    names: frozenset[str] = frozenset()
+    """Names that mean something else to who says them."""
+    added: frozenset[str] = frozenset()
+    """Functions that are new, or defined otherwise."""
+    gone: frozenset[str] = frozenset()
+    """Those that are no more, or defined otherwise."""
+    classes: frozenset[str] = frozenset()
+    """Classes of which more differs than bodies of functions."""
+    noted: bool = False
+    """Documentation differs."""
+    variables: frozenset[str] = frozenset()
+    """Of the names, those that only the module's own code can say as variables, unless others import them."""
+    more: bool = False
+    """What the module does when it is loaded may differ."""
+
+
+@value
+class RunRecord:
+    """What the tests of a tree used, by the names of functions: it holds wherever lines have moved to."""
+
+    functions: tuple[tuple[str, str], ...]
+    """File and qualified name."""
+    sets: tuple[tuple[int, ...], ...]
+    tests: Mapping[str, TestUse]
+    common: Mapping[str, int]
+    files: frozenset[str]
+    """Whose code was run."""
+    read: frozenset[str]
+    listed: frozenset[str]
+
+
+@value
+class TreeChange:
+    """The change from the recorded tree to the one that is asked about."""
+
+    modules: Mapping[str, ModuleDelta]
+    """By path: Python files on both sides that differ."""
+    others: frozenset[str] = frozenset()
+    """Paths of other files that differ, are new or gone."""
+    unlisted: frozenset[str] = frozenset()
+    """Of these, those that are new or gone."""
+    tests: frozenset[str] = frozenset()
+    """Python files that the runner looks for tests in; new ones too."""
+    fresh: frozenset[str] = frozenset()
+    """New ones among them."""
+
+
+@value
+class ModuleWords:
+    """Which words a module says."""
+
+    functions: Mapping[str, frozenset[str]]
+    """By qualified name."""
+    outside: frozenset[str]
+    """Where it is loaded."""
+    imports: frozenset[str] = frozenset()
+    """Where it imports; a star where it takes all names of a module."""
+    bare: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By function, and under no name where it is loaded: words that are said as variables alone."""
+    library: frozenset[str] = frozenset()
+    """Of the imports, what is said only to import from the standard library."""
+
+
+@value
+class Rerun:
+    """What is to be run; everything else keeps its result."""
+
+    ids: frozenset[str] = field(default_factory=frozenset)
+    """Known tests that may notice something."""
+    names: frozenset[str] = field(default_factory=frozenset)
+    """Files and functions of tests to run besides."""
+    dropped: frozenset[str] = field(default_factory=frozenset)
+    """Known tests whose result is not kept: those that are run, and those that are gone."""
+    whole: str = ""
+    """Why all tests are to be run."""
+
+
+def plan_rerun(
+    record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords], kept: Collection[str]
+) -> Rerun:
+    """`words`: of the files that the record names, after the change. `kept`: tests with a result worth
+    keeping.
+    """
+    if why := _why_whole(record, change, words):
+        return Rerun(whole=why)
+    names = _changed_names(change)
+    hidden = _find_hidden(record, change, words)
+    files = _find_files(record, change, words, names, hidden)
+    if said := next((path for path in sorted(files) if _is_apart(path, record, change, words)), None):
+        return Rerun(whole=f"{said} does something else when it is loaded")
+    bodies = {(path, name) for path, delta in change.modules.items() for name in delta.bodies}
+    noted = any(delta.noted for delta in change.modules.values())
+    sought = names | (_LOOKS_THROUGH if names or noted else frozenset()) | _READS_SOURCE
+    reaching = _find_reaching(record, change, words)
+    touched = _find_touched(record, bodies, sought, words, hidden)
+    early = touched.intersection(record.sets[record.common[""]])
+    if early & _find_touched(record, bodies, names | _READS_SOURCE, words, hidden) or any(
+        record.functions[number][0] in reaching for number in early
+    ):
+        return Rerun(whole="what runs before the tests changed")
+    noticing = _find_noticing(record, touched)
+    ids = {i for i in record.tests if i in noticing or i not in kept}
+    gone = _in_tests(change, "gone")
+    classes = _classes_of_tests(change)
+    dropped = {
+        i
+        for i in record.tests
+        if _function(i) in gone or split_id(i).path in files or i.startswith(tuple(f"{c}::" for c in classes))
+    }
+    added = {name for name in _in_tests(change, "added") | classes if split_id(name).path not in files}
+    return Rerun(frozenset(ids - dropped), frozenset(added | files | change.fresh), frozenset(ids | dropped))
+
+
+def _changed_names(change: TreeChange) -> frozenset[str]:
+    """Lists names but those of tests that came or went, which only the runner looks for."""
+    found: set[str] = set()
+    for path, delta in change.modules.items():
+        own = {_last(name) for name in (delta.added | delta.gone)} if path in change.tests else set()
+        found |= {name for name in delta.names if name not in own or not name.startswith("test")}
+    return frozenset(found)
+
+
+def _in_tests(change: TreeChange, which: str) -> frozenset[str]:
+    return frozenset(
+        f"{path}::{name.replace('.', '::')}"
+        for path, delta in change.modules.items()
+        if path in change.tests
+        for name in getattr(delta, which)
+        if _last(name).startswith("test")
+    )
+
+
+def _classes_of_tests(change: TreeChange) -> frozenset[str]:
+    """Whose tests are run again, whatever their names are now."""
+    return frozenset(
+        f"{path}::{name.replace('.', '::')}"
+        for path, delta in change.modules.items()
+        if path in change.tests
+        for name in delta.classes
+    )
+
+
+def _find_files(
+    record: RunRecord,
+    change: TreeChange,
+    words: Mapping[str, ModuleWords],
+    names: frozenset[str],
+    hidden: Mapping[str, frozenset[str]],
+) -> frozenset[str]:
+    """Files that do something else when they are loaded; of tests, also those with other tests to inherit."""
+    found = {path for path, delta in change.modules.items() if delta.more}
+    reaching = _find_reaching(record, change, words)
+    for path in record.files if names else ():
+        sought = names | (_LOOKS_THROUGH - {"__doc__", "__all__"} if path in reaching else frozenset())
+        if path not in words or _says(words[path], "", sought, hidden[path]):
+            found.add(path)
+    for path, delta in change.modules.items():
+        owners = {name.rpartition(".")[0] for name in delta.added | delta.gone} | delta.classes
+        if path in change.tests and path in words and owners & words[path].outside:
+            found.add(path)
+    return frozenset(found)
+
+
+def _find_hidden(
+    record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]
+) -> Mapping[str, frozenset[str]]:
+    """Lists by file names that are its own where it says them as variables: what they mean has changed in
+    modules that it does not import, nor does it import them by name from another module of the project.
+    """
+    parts = frozenset[str]().union(*map(_parts_of, {*words, *change.modules}))
+    unnamed = {path for path in change.tests & change.modules.keys() if not _is_said(path, record, words)}
+    return {path: _find_own(path, said, change, parts, unnamed) for path, said in words.items()}
+
+
+def _find_own(
+    path: str, said: ModuleWords, change: TreeChange, parts: frozenset[str], unnamed: Collection[str]
+) -> frozenset[str]:
+    """`parts`: of all modules of the project; `unnamed`: modules that no other file names."""
+    if not _FILLS.isdisjoint(said.outside.union(said.imports, *said.functions.values())):
+        return frozenset()
+    # A module of the project may have the name of one of the library, and stand before it.
+    taken = said.imports - (said.library if said.library.isdisjoint(parts) else frozenset())
+    own: set[str] = set()
+    others = _LOOKS_THROUGH | _READS_SOURCE
+    for module, delta in change.modules.items():
+        if module == path or not (module in unnamed or _parts_of(module).isdisjoint(said.imports)):
+            others |= delta.names
+            continue
+        variables = delta.variables if module in unnamed else delta.variables - taken
+        own |= variables
+        others |= delta.names - variables
+    return frozenset(own - others)
+
+
+def _says(said: ModuleWords, function: str, sought: frozenset[str], hidden: frozenset[str]) -> bool:
+    """Whether a function says one of the names; an empty name means the code that runs when it is loaded."""
+    found = sought & (said.functions[function] if function else said.outside)
+    return bool(found - (hidden & said.bare.get(function, frozenset())))
+
+
+def _parts_of(path: str) -> frozenset[str]:
+    """The words of which one is said wherever the module is imported."""
+    return frozenset(path.removesuffix(".py").split("/")) - {"__init__", "src"}
+
+
+def _find_reaching(record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> frozenset[str]:
+    """Files that have at hand what names mean something else in: they are it, or import it."""
+    changed = {path for path, delta in change.modules.items() if delta.names}
+    reached = frozenset[str]().union(*map(_parts_of, changed))
+    return frozenset(
+        path
+        for path in record.files
+        if path in changed or path not in words or not reached.isdisjoint(words[path].imports)
+    )
+
+
+def _is_apart(path: str, record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> bool:
+    """Whether more than a file's own tests may depend on how it is loaded."""
+    return path not in change.tests or _is_said(path, record, words)
+
+
+def _why_whole(record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> str:
+    """Why nothing can be kept, whatever tests ran."""
+    if read := sorted((change.others | frozenset(change.modules)) & record.read):
+        return f"{read[0]} changed, and a test reads it"
+    for path in sorted(change.unlisted | change.fresh):
+        if any(folder in {".", "./"} or path.startswith(folder) for folder in record.listed):
+            return f"{path} is new or gone, and a test lists its folder"
+    for path in sorted(change.fresh):
+        if _is_said(path, record, words):
+            return f"{path} is new, and another file names it"
+    for path, delta in sorted(change.modules.items()):
+        differs = delta.added or delta.gone or delta.classes
+        if differs and path in change.tests and _is_said(path, record, words):
+            return f"{path} has other tests, and another file names it"
+    return ""
+
+
+def _is_said(path: str, record: RunRecord, words: Mapping[str, ModuleWords]) -> bool:
+    """Whether another file that was run says the module's name."""
+    stem = path.rpartition("/")[2].removesuffix(".py")
+    return any(
+        stem in one.outside or stem in one.imports or any(stem in said for said in one.functions.values())
+        for other, one in words.items()
+        if other != path and other in record.files
+    )
+
+
+def _find_touched(
+    record: RunRecord,
+    bodies: Collection[tuple[str, str]],
+    sought: frozenset[str],
+    words: Mapping[str, ModuleWords],
+    hidden: Mapping[str, frozenset[str]],
+) -> frozenset[int]:
+    """Functions that changed, or that say one of the words."""
+
+    def is_touched(path: str, name: str) -> bool:
+        if not name or (path, name) in bodies:
+            return bool(name)
+        if path not in words or name not in words[path].functions:
+            return True
+        return _says(words[path], name, sought, hidden[path])
+
+    return frozenset(number for number, (path, name) in enumerate(record.functions) if is_touched(path, name))
+
+
+def _find_noticing(record: RunRecord, touched: frozenset[int]) -> frozenset[str]:
+    sets = {number for number, one in enumerate(record.sets) if not touched.isdisjoint(one)}
+    files = {path for path, number in record.common.items() if number in sets}
+    unsure = {i for i, use in record.tests.items() if use.unsure}
+    more = {i for i, use in record.tests.items() if use.functions in sets or split_id(i).path in files}
+    found: set[str] = set()
+    while more:
+        found |= more
+        memories = _filled_by(record, found)
+        more = {i for i, use in record.tests.items() if i not in found and memories.intersection(use.hits)}
+    return frozenset(found | unsure)
+
+
+def _filled_by(record: RunRecord, tests: Iterable[str]) -> set[int]:
+    return {number for i in tests for number in record.tests[i].fills}
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _function(native: str) -> str:
+    return native.removesuffix(split_id(native).case)

@@ -1,0 +1,276 @@
+"""The events of a turn: makes those that open, join and end it, and folds all of them into the state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from verdigris.core import events as e
+from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
+from verdigris.core.report import Status
+from verdigris.core.state import Claim, Phase, Red, SeenHead, Turn, WorktreeState
+from verdigris.core.value import replace, value
+from verdigris.core.verdict import STRIKES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdigris.core.actions import Deny
+    from verdigris.core.verdict import Verdict
+
+
+@value
+class OracleFacts:
+    """What a claim freezes, as it was found."""
+
+    tree: str
+    findings: tuple[str, ...] = ()
+    foundation: str = ""
+    """What runs below the tests."""
+    founded: int = 0
+    """When that was taken down, in nanoseconds."""
+    reads: tuple[str, ...] = ()
+    """What the claimed tests read besides."""
+
+
+def denial_event(decision: Deny, action: str) -> Denied:
+    return Denied(rule=decision.rule, reason=decision.reason, next=decision.next, action=action)
+
+
+def claim_events(
+    state: WorktreeState,
+    test_ids: Sequence[str],
+    paths: Sequence[str],
+    oracle: OracleFacts,
+    *,
+    implied: bool = False,
+    by: str = "",
+) -> tuple[Event, ...]:
+    """The first claim of a turn freezes the oracle; what the claimed tests read besides is frozen by each."""
+    claims = tuple(
+        EditClaim(test_id=name, edit_target=path, red=_cited_red(state, name), implied=implied, by=by)
+        for name in test_ids
+        for path in paths
+    )
+    if claims and oracle.reads:
+        claims = (replace(claims[0], reads=oracle.reads), *claims[1:])
+    if state.turn is not None:
+        return claims
+    turn = f"t{state.turns + 1}"
+    frozen = OracleFrozen(
+        turn=turn,
+        tree=oracle.tree,
+        findings=oracle.findings,
+        foundation=oracle.foundation,
+        founded=oracle.founded,
+    )
+    return (TurnOpened(turn=turn, tree=oracle.tree), frozen, *claims)
+
+
+def _cited_red(state: WorktreeState, test_id: str) -> int:
+    """The red that an open claim cites stands for it, also where its test passes by now."""
+    claim = state.claims.get(test_id)
+    return state.reds[test_id].seq if claim is None else claim.red
+
+
+def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:
+    """Paths outside the targets join every open claim, as implied."""
+    return tuple(
+        EditClaim(test_id=claim.test_id, edit_target=path, red=claim.red, implied=True)
+        for claim in state.claims.values()
+        for path in paths
+    )
+
+
+def accepted_events(
+    state: WorktreeState, turn: Turn, after: str, paths: Sequence[str], green: Mapping[str, int]
+) -> tuple[Accepted, ...]:
+    """One triple a claim; `green` maps native ids to the events that record their passing."""
+    return tuple(
+        Accepted(
+            test_id=claim.test_id,
+            red=claim.red,
+            before=turn.tree,
+            after=after,
+            paths=tuple(paths),
+            green=green[claim.native_id],
+        )
+        for claim in state.claims.values()
+    )
+
+
+def settled_event(state: WorktreeState, turn: Turn, verdict: Verdict, tree: str, *, edited: bool) -> Settled:
+    """`edited`: source changed since the last settlement; without that no strike counts."""
+    counts = verdict.kind in STRIKES and edited
+    return Settled(
+        turn=turn.id,
+        verdict=verdict.kind,
+        tree=tree,
+        reasons=verdict.reasons,
+        concerns=verdict.concerns,
+        struck=(verdict.failing or tuple(state.claims)) if counts else (),
+    )
+
+
+def struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
+    return any(state.strikes.get(test_id, 0) + 1 >= limit for test_id in settled.struck)
+
+
+def next_aside(state: WorktreeState) -> str:
+    """The id of what is laid aside next."""
+    return f"a{state.asides + 1}"
+
+
+V = TypeVar("V")
+REMEMBERED_REDS = 200
+"""A suite with thousands of failures must not bloat every checkpoint; the newest are kept."""
+
+
+def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
+    match event:
+        case e.TurnOpened():
+            return replace(
+                w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
+            )
+        case e.OracleFrozen() if w.turn:
+            return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
+        case e.EditClaim():
+            turn = _with_reads(w.turn, event.reads)
+            return replace(w, turn=turn, claims={**w.claims, event.test_id: _claim_after(w, event)})
+        case e.Settled():
+            return _after_settlement(w, event)
+        case e.Accepted():
+            return _after_acceptance(w, event)
+        case e.Reverted():
+            return _after_revert(w, event)
+        case e.Restored():
+            return replace(w, aside=without_keys(w.aside, {event.aside}))
+        case e.Suspended() if w.turn:
+            turn = replace(w.turn, tree=event.tree, suspended=True, why=event.why)
+            return replace(w, turn=turn, head=SeenHead(event.commit, event.on))
+        case e.Resumed() if w.turn:
+            claims = {i: replace(w.claims[i], red=red) for i, red in event.reds.items() if i in w.claims}
+            foundation = event.foundation or w.turn.foundation
+            founded = event.founded or w.turn.founded
+            turn = replace(w.turn, suspended=False, why="", foundation=foundation, founded=founded)
+            return replace(w, turn=turn, claims=claims)
+        case _:
+            return _beside_turns(w, event)
+
+
+def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
+    match event:
+        case e.RedsEnded():
+            return replace(w, reds=without_keys(w.reds, set(event.test_ids)))
+        case e.Characterized():
+            return replace(w, characterized=tuple(dict.fromkeys((*w.characterized, *event.test_ids))))
+        case e.TestsBlocked():
+            return _after_blocking(w, event)
+        case e.Revised():
+            return replace(w, revised=tuple(dict.fromkeys((*w.revised, *event.names))))
+        case e.HeldOut():
+            return replace(w, held_out={**w.held_out, **event.files})
+        case e.Released():
+            return replace(w, held_out=without_keys(w.held_out, set(event.paths)))
+        case e.ToolAllowed():
+            return replace(w, tools=tuple(dict.fromkeys((*w.tools, event.source))))
+        case e.LeftOpen():
+            return replace(w, left_open=event.what)
+        case e.SentBack():
+            return replace(w, sent_back=event.nth)
+        case _:
+            return w
+
+
+def _after_blocking(w: WorktreeState, event: e.TestsBlocked) -> WorktreeState:
+    gone = set(event.tests)
+    return replace(
+        w,
+        reds=without_keys(w.reds, gone),
+        strikes=without_keys(w.strikes, gone),
+        blocked={**w.blocked, **dict.fromkeys(event.tests, event.why)},
+        ground=event.ground or w.ground,
+    )
+
+
+def fold_reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]:
+    others = without_keys(w.reds, {event.test_id})
+    if event.status is Status.PASS or event.status is Status.SKIP:
+        return others
+    red = Red(
+        event.test_id,
+        event.native_id,
+        event.test_id_source,
+        seq,
+        event.tree,
+        event.command,
+        event.status,
+        event.red or "unknown",
+        event.failure,
+        event.place,
+        event.duration_ms,
+        event.reads,
+    )
+    reds = {**others, event.test_id: red}
+    surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
+    return without_keys(reds, set(surplus))
+
+
+def _with_reads(turn: Turn | None, reads: tuple[str, ...]) -> Turn | None:
+    if turn is None or not reads:
+        return turn
+    return replace(turn, reads=tuple(dict.fromkeys((*turn.reads, *reads))))
+
+
+def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
+    known = w.claims.get(event.test_id)
+    if known is not None:
+        targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
+        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
+    red = w.reds.get(event.test_id)
+    native = event.test_id if red is None else red.native_id
+    claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
+    return claim if red is None else replace(claim, place=red.place, duration_ms=red.duration_ms)
+
+
+def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
+    strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
+    turn = None if w.turn is None else replace(w.turn, judged=event.tree)
+    return replace(w, turn=turn, strikes=strikes)
+
+
+def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
+    """The last claim that is accepted closes the turn: the edited tree is the new ground."""
+    gone = {event.test_id}
+    w = replace(
+        w,
+        ground=event.after,
+        claims=without_keys(w.claims, gone),
+        reds=without_keys(w.reds, gone),
+        strikes=without_keys(w.strikes, gone),
+    )
+    return w if w.claims else replace(close_turn(w, _rest(w)), revised=())
+
+
+def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
+    """What was seen red with the edits in place says nothing without them."""
+    laid = w.aside.get(event.aside)
+    if w.phase is Phase.REFACTOR:
+        return replace(w, phase=Phase.RED, refactor=None)
+    if w.phase is not Phase.GREEN or laid is None:
+        return w
+    gone = set(laid.test_ids or w.claims)
+    w = replace(w, claims=without_keys(w.claims, gone), strikes=without_keys(w.strikes, gone), reds={})
+    return w if w.claims else close_turn(w, _rest(w))
+
+
+def _rest(w: WorktreeState) -> Phase:
+    """Between two turns; in a cycle the tests stay frozen then, too."""
+    return Phase.HELD if w.open_cycle is not None else Phase.RED
+
+
+def close_turn(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:
+    return replace(w, phase=phase or w.phase, turn=None, claims={}, violations=())
+
+
+def without_keys(mapping: Mapping[str, V], gone: set[str]) -> Mapping[str, V]:
+    return {k: v for k, v in mapping.items() if k not in gone}

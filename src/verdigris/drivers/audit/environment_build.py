@@ -1,0 +1,112 @@
+"""Builds the environment that a commit's own files ask for: once for all commits that ask the same.
+
+What a project says about itself is code where it is installed, so tools run in a room that shows the commit,
+with the machine's network, and write nothing but the environment and their own cache.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import UserError
+from verdigris.core.value import field, replace, value
+from verdigris.execution.process import Command, run
+from verdigris.execution.rooms import RoomEquipment, room
+from verdigris.storage.lock import hold_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from verdigris.core.settings import Stack
+    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.drivers.audit.units import Unit
+    from verdigris.storage.project import Project
+
+SECONDS = 900.0
+_READY = "ready"
+_HANDED = (
+    "UV_",
+    "SSL_CERT",
+    "NPM_CONFIG_",
+    "NODE_EXTRA_CA_CERTS",
+    "YARN_",
+    "PNPM_",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+)
+"""How the user reaches a registry: beginnings of names, in capitals."""
+
+
+@value
+class BuildRequest:
+    """What is asked for one stack of a commit."""
+
+    project: Project
+    """It shows the commit."""
+    folder: AuditFolder
+    unit: Unit
+    stack: Stack
+
+    @property
+    def home(self) -> str:
+        """The stack's folder from the root, with a `/` at its end; empty at the root."""
+        root = self.stack.root
+        return "" if root in {"", "."} else f"{root.rstrip('/')}/"
+
+    def upwards(self) -> Iterator[str]:
+        """The stack's folder and those above it, as `home` is written."""
+        folder = self.home
+        while folder:
+            yield folder
+            above, _, _ = folder.rstrip("/").rpartition("/")
+            folder = f"{above}/" if above else ""
+        yield ""
+
+
+@value
+class InstallCall:
+    """A tool that installs something, in a room where the commit's files lie."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    writable: tuple[Path, ...] = ()
+    placed: tuple[tuple[str, str], ...] = ()
+
+
+def build_once(folder: AuditFolder, key: str, fill: Callable[[Path], str | None]) -> Path:
+    """The folder of that key, filled where it is not yet; `fill` says what failed."""
+    place = folder.path / "environments" / key
+    with hold_lock(folder.path / f"environment-{key[:12]}.lock", wait=SECONDS):
+        if not (place / _READY).is_file():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            if failed := fill(place):
+                shutil.rmtree(place, ignore_errors=True)
+                raise UserError(
+                    f"its environment cannot be built: {failed}",
+                    hint="`--env` left out takes the present one",
+                )
+            (place / _READY).touch()
+    return place
+
+
+def call_tool(project: Project, call: InstallCall) -> str | None:
+    """None where it went well, else all that it said."""
+    for folder in call.writable:
+        folder.mkdir(parents=True, exist_ok=True)
+    networked = replace(project, settings=replace(project.settings, room_network="host"))
+    equipment = RoomEquipment(
+        needed=(str(Path(call.argv[0]).parent),), writable=tuple(map(str, call.writable)), placed=call.placed
+    )
+    with room(networked, call.argv, equip=equipment.of) as made:
+        own = {name: text for name, text in os.environ.items() if name.upper().startswith(_HANDED)}
+        command = Command(call.argv, call.cwd, {**made.env, **own, **call.env}, confine=made.confine)
+        done = run(command, timeout=SECONDS)
+    if done.timed_out:
+        return f"{Path(call.argv[0]).name} did not end within {SECONDS:.0f} s"
+    said = done.output.decode("utf-8", "replace").strip()
+    return None if done.exit_code == 0 else said or f"{Path(call.argv[0]).name} said nothing"

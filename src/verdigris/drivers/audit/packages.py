@@ -1,0 +1,348 @@
+"""Installs the packages that a commit's own files ask for, with the tool whose files they are.
+
+For Python that is uv: from a lock, or as of the commit's month. For Node it is the tool whose lock there is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
+from verdigris.drivers.audit.environment_build import InstallCall, build_once, call_tool
+from verdigris.drivers.audit.folder import key_of
+from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.process import Command, run
+from verdigris.execution.tools.lookup import NODE, program
+from verdigris.storage.project import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.drivers.audit.environment_build import BuildRequest
+
+
+_UV = "uv"
+_ASKING = re.compile(
+    r"(?:pyproject\.toml|setup\.(?:py|cfg)|[\w.-]*requirements[\w./-]*\.(?:txt|in)|requirements/[\w.-]+\.txt)"
+)
+_UV_LOCK, _PYLOCK, _OTHER_LOCKS = "uv.lock", "pylock.toml", ("poetry.lock", "pdm.lock")
+_PYTHON_LOCKS = (_UV_LOCK, _PYLOCK, *_OTHER_LOCKS)
+_FOR_TESTS = re.compile(r"tests?|testing|dev|develop(?:ment)?")
+_LOCKED = "locked.txt"
+
+
+@value
+class Wishes:
+    """What the files of a commit ask for."""
+
+    texts: Mapping[str, str]
+    """By path from the stack's folder; a lock has its name alone, wherever above it lies."""
+    date: str = ""
+    """Nothing newer than this day is taken; empty where a lock says what is taken."""
+
+    @property
+    def lock(self) -> str:
+        """The lock that decides; empty where there is none."""
+        return next((name for name in _PYTHON_LOCKS if name in self.texts), "")
+
+
+def find_uv() -> str:
+    found = shutil.which(_UV) or shutil.which(_UV, path=str(Path(sys.executable).parent))
+    if found is None:
+        raise ToolMissing(
+            "Python environments are built with uv, and there is none here",
+            hint="`pip install uv`, or leave `--env` out: then the tests run in your present environment",
+        )
+    return found
+
+
+def install_python(asked: BuildRequest) -> tuple[str, str]:
+    """The key of the environment, and its interpreter."""
+    uv = find_uv()
+    project = asked.project
+    wishes = _read_wishes(asked)
+    base = find_interpreter(
+        project.root / asked.stack.root,
+        project.root,
+        None,
+        os.environ,
+        project.repo.private / "interpreters.json",
+    )
+    version = base.places.cache_tag if base.places else ""
+    key = key_of(wishes.texts, wishes.date, version)
+    place = build_once(
+        asked.folder, key, lambda place: _fill_python(_Uv(asked, uv, place), wishes, str(base.path))
+    )
+    return key, str(place / "bin" / "python")
+
+
+def _read_wishes(asked: BuildRequest) -> Wishes:
+    project, tree, home = asked.project, asked.unit.after, asked.home
+    paths = {entry.path for entry in project.workspace.files(tree)}
+    asking = [path for path in paths if path.startswith(home) and _ASKING.fullmatch(path.removeprefix(home))]
+    texts = {path.removeprefix(home): text for path, text in texts_at(project, tree, sorted(asking)).items()}
+    locks = (f"{folder}{name}" for folder in asked.upwards() for name in _PYTHON_LOCKS)
+    lock = next((path for path in locks if path in paths), None)
+    if lock is not None:
+        texts |= {lock.rpartition("/")[2]: text for text in texts_at(project, tree, [lock]).values()}
+        return Wishes(texts)
+    # The end of its month: commits of some days share what they ask alike.
+    date = asked.unit.commit.date
+    return Wishes(texts, f"{date[:7]}-28" if date else "")
+
+
+class _Uv:
+    """Runs uv where the commit's files lie."""
+
+    def __init__(self, asked: BuildRequest, uv: str, place: Path) -> None:
+        self.asked = asked
+        self.uv = uv
+        self.place = place
+
+    def call(self, *words: str) -> str | None:
+        """None where it went well, else the last line of what it said."""
+        cache = self.asked.folder.path / "uv-cache"
+        env = {
+            "UV_CACHE_DIR": str(cache),
+            "UV_PROJECT_ENVIRONMENT": str(self.place),
+            "VIRTUAL_ENV": str(self.place),
+            "SETUPTOOLS_SCM_PRETEND_VERSION": "0.0.0",
+        }
+        cwd = self.asked.project.root / self.asked.stack.root
+        said = call_tool(
+            self.asked.project, InstallCall((self.uv, *words), cwd, env, writable=(self.place, cache))
+        )
+        return None if said is None else said.splitlines()[-1].strip()
+
+
+def _fill_python(uv: _Uv, wishes: Wishes, python: str) -> str | None:
+    install = ("pip", "install", "--quiet", "--python", str(uv.place / "bin" / "python"))
+    until = ("--exclude-newer", wishes.date) if wishes.date else ()
+    failed = uv.call("venv", "--quiet", "--allow-existing", "--python", python, str(uv.place))
+    if wishes.lock == _UV_LOCK:
+        words = ("sync", "--frozen", "--quiet", "--no-install-project", "--python", python)
+        failed = failed or uv.call(*words, *_words_for_tests(wishes))
+    elif wishes.lock:
+        listed = uv.place / _LOCKED
+        listed.write_text("".join(f"{line}\n" for line in list_locked(wishes.texts[wishes.lock])), "utf-8")
+        failed = failed or uv.call(*install, "--no-deps", "-r", str(listed))
+    # A project that does not name pytest may still be tested by it.
+    failed = failed or uv.call(*install, *until, *(() if wishes.lock else list_words(wishes)), "pytest")
+    if not failed and {"pyproject.toml", "setup.py"} & wishes.texts.keys():
+        # For what it tells about itself; its modules come from the commit, so a failure does not matter.
+        uv.call(*install, *until, "--no-deps", ".")
+    return failed
+
+
+def list_words(wishes: Wishes) -> list[str]:
+    """Requirements of the project and of its tests, as uv is told them."""
+    words: list[str] = []
+    if isinstance(_read_toml(wishes.texts.get("pyproject.toml", "")).get("project"), dict):
+        words += ["-r", "pyproject.toml"]
+    elif "setup.py" in wishes.texts:
+        words += ["-r", "setup.py"]
+    words += _words_for_tests(wishes)
+    for path in wishes.texts:
+        stem = re.split(r"[/._-]", path)
+        if path.endswith(".txt") and (path == "requirements.txt" or any(map(_FOR_TESTS.fullmatch, stem))):
+            words += ["-r", path]
+    return words
+
+
+def _words_for_tests(wishes: Wishes) -> list[str]:
+    """Extras and groups that a project keeps for its tests."""
+    document = _read_toml(wishes.texts.get("pyproject.toml", ""))
+    table = document.get("project")
+    extras = table.get("optional-dependencies") if isinstance(table, dict) else None
+    groups = document.get("dependency-groups")
+    words = [w for name in extras or () if _FOR_TESTS.fullmatch(name) for w in ("--extra", name)]
+    return words + [w for name in groups or () if _FOR_TESTS.fullmatch(name) for w in ("--group", name)]
+
+
+def list_locked(text: str) -> list[str]:
+    """Each package of a lock of Poetry, of PDM or of PEP 751 as a requirement: uv does not read them itself.
+
+    What an extra alone asks for, and what lies in a folder of the project, is left out.
+    """
+    document = _read_toml(text)
+    packages = document.get("package") or document.get("packages") or ()
+    found = (_require(one) for one in packages if isinstance(one, dict) and not one.get("optional"))
+    return list(dict.fromkeys(line for line in found if line))
+
+
+def _require(package: Mapping[str, Any]) -> str:
+    name, version = package.get("name"), package.get("version")
+    marker = package.get("marker") or package.get("markers")
+    under = f" ; {marker}" if isinstance(marker, str) else ""
+    match _origin(package):
+        case {"path": _} | {"type": "directory" | "file"}:
+            return ""
+        case {"url": str(url), **rest} if rest.get("type") == "git" or "revision" in rest:
+            return f"{name} @ git+{url}@{rest.get('revision') or rest.get('resolved_reference')}{under}"
+        case {"url": str(url), "type": "url"}:
+            return f"{name} @ {url}{under}"
+        case _:
+            return f"{name}=={version}{under}" if name and version else ""
+
+
+def _origin(package: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Where it comes from, unless that is a registry."""
+    if "git" in package:
+        return {"url": package["git"], "revision": package.get("revision", "HEAD")}
+    if isinstance(package.get("vcs"), dict):
+        return {"url": package["vcs"].get("url"), "revision": package["vcs"].get("commit-id", "HEAD")}
+    told = package.get("source") or package.get("directory") or package
+    return told if isinstance(told, dict) else {}
+
+
+def _read_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+_MANIFEST, _FOLDER = "package.json", "node_modules"
+_TELLING = frozenset({_MANIFEST, "pnpm-workspace.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml"})
+_CLASSIC = "# yarn lockfile v1"
+_NODE_LOCKS = (
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+)
+_SCRIPTLESS = "--ignore-scripts"
+"""What a project runs after its own installation may need all of its files, and changes with each of them."""
+_CODE = re.compile(r"^(?:npm )?(?:error|ERR!) ?(?:code [A-Z0-9]+)?$|complete log of this run")
+_ERROR = re.compile(r"(?:npm )?(?:error|ERR!)|ERR_|\berror\b", re.IGNORECASE)
+_PROMPT = 10.0
+
+
+@value
+class Installer:
+    """The tool of a lock file."""
+
+    tool: str
+    install: tuple[str, ...]
+    rebuild: tuple[str, ...] = ()
+    """Runs what packages do when they are installed, and nothing of the project's own."""
+
+
+def choose_installer(lock: str, text: str, date: str) -> Installer:
+    """`text`: of the lock. Without any lock, what was there at that date is taken."""
+    npm = ("--no-audit", "--no-fund", _SCRIPTLESS)
+    match lock:
+        case "pnpm-lock.yaml":
+            return Installer("pnpm", ("install", "--frozen-lockfile", _SCRIPTLESS), ("rebuild",))
+        case "yarn.lock" if _CLASSIC in text:
+            return Installer("yarn", ("install", "--frozen-lockfile", "--non-interactive", _SCRIPTLESS))
+        case "yarn.lock":
+            return Installer("yarn", ("install", "--immutable", "--mode=skip-build"), ("rebuild",))
+        case "bun.lock" | "bun.lockb":
+            return Installer("bun", ("install", "--frozen-lockfile", _SCRIPTLESS))
+        case "":
+            before = ("--before", date) if date else ()
+            return Installer("npm", ("install", "--no-package-lock", *before, *npm), ("rebuild",))
+        case _:
+            return Installer("npm", ("ci", *npm), ("rebuild",))
+
+
+def install_node(asked: BuildRequest) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The key of the environment, and pairs of its folders with the paths where a run is to find them."""
+    node = program("node", os.environ, NODE)
+    project, tree = asked.project, asked.unit.after
+    paths = sorted(entry.path for entry in project.workspace.files(tree))
+    home, lock = find_lock(asked, paths)
+    telling = [path for path in paths if path.startswith(home) and path.rpartition("/")[2] in _TELLING]
+    texts = texts_at(project, tree, [*telling, *([f"{home}{lock}"] if lock else [])])
+    date = asked.unit.commit.date
+    installer = choose_installer(lock, texts.get(f"{home}{lock}", ""), "" if lock else f"{date[:7]}-28")
+    key = key_of(home, texts, installer.install, _version(node, project.root))
+    members = list_members(home, telling, texts)
+    place = build_once(asked.folder, key, lambda place: _fill_node(asked, installer, home, members, place))
+    made = ((str(place / member / _FOLDER), f"{member}{_FOLDER}") for member in members)
+    return key, tuple((folder, path) for folder, path in made if any(Path(folder).iterdir()))
+
+
+def find_lock(asked: BuildRequest, paths: Iterable[str]) -> tuple[str, str]:
+    """The folder and the name of the nearest lock file; without one, the nearest folder with a manifest."""
+    known = frozenset(paths)
+    for folder in asked.upwards():
+        for name in _NODE_LOCKS:
+            if f"{folder}{name}" in known:
+                return folder, name
+    return next((folder for folder in asked.upwards() if f"{folder}{_MANIFEST}" in known), asked.home), ""
+
+
+def list_members(home: str, telling: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Folders that may get packages of their own: the lock's, and those of its workspace."""
+    try:
+        shared = "workspaces" in json.loads(texts.get(f"{home}{_MANIFEST}", "{}"))
+    except ValueError:
+        shared = False
+    if not shared and f"{home}pnpm-workspace.yaml" not in texts:
+        return (home,)
+    manifests = (path for path in telling if path.rpartition("/")[2] == _MANIFEST)
+    return tuple(dict.fromkeys((home, *(path.removesuffix(_MANIFEST) for path in manifests))))
+
+
+def _fill_node(
+    asked: BuildRequest, installer: Installer, home: str, members: tuple[str, ...], place: Path
+) -> str | None:
+    tool = shutil.which(installer.tool)
+    if tool is None:
+        raise ToolMissing(
+            f"its environment cannot be built: its lock file is one of {installer.tool}, which is not here",
+            hint=f"install {installer.tool}, or leave `--env` out: then the worktree has the packages",
+        )
+    root = asked.project.root
+    for member in members:
+        (place / member / _FOLDER).mkdir(parents=True)
+    placed = tuple((str(place / member / _FOLDER), str(root / member / _FOLDER)) for member in members)
+    cache = asked.folder.path / "node-cache"
+    env = {
+        "npm_config_cache": str(cache / "npm"),
+        "npm_config_store_dir": str(cache / "pnpm"),
+        "YARN_CACHE_FOLDER": str(cache / "yarn"),
+        "YARN_GLOBAL_FOLDER": str(cache / "berry"),
+        "YARN_ENABLE_GLOBAL_CACHE": "false",
+        "YARN_NODE_LINKER": "node-modules",
+        "BUN_INSTALL_CACHE_DIR": str(cache / "bun"),
+        "CI": "true",
+    }
+    call = InstallCall((tool, *installer.install), root / home, env | _user_configuration(), (cache,), placed)
+    said = call_tool(asked.project, call)
+    if said is None and installer.rebuild:
+        # Without the user's configuration: scripts of packages are not to find the keys to a registry.
+        call = InstallCall((tool, *installer.rebuild), root / home, env, (cache,), placed)
+        said = call_tool(asked.project, call)
+    return None if said is None else tell_failure(installer.tool, said)
+
+
+def _user_configuration() -> dict[str, str]:
+    """HOME is another one in a room."""
+    file = Path(os.environ.get("HOME", ""), ".npmrc")
+    return {"npm_config_userconfig": str(file)} if file.is_file() else {}
+
+
+def tell_failure(tool: str, said: str) -> str:
+    """What went wrong in one line; npm ends with where its log is, and begins with a code."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [line for line in lines if _ERROR.search(line) and not _CODE.search(line)]
+    line = (telling or lines)[0]
+    return line if tool in line else f"{tool}: {line}"
+
+
+def _version(node: str, root: Path) -> str:
+    done = run(Command((node, "--version"), root, dict(os.environ)), timeout=_PROMPT)
+    return done.output.decode("utf-8", "replace").strip()

@@ -1,0 +1,103 @@
+"""Proves what was carried from tree to tree by whole runs: a result that was carried hurries, never decides.
+
+Answers that rest on carried results are kept for later audits only once a whole run has agreed with these.
+Where it does not, the changes since the last whole run are judged again, by whole runs alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from verdigris.core.value import replace, value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from verdigris.drivers.audit.report import UnitReport
+    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.units import Unit
+
+LONGEST = 25
+"""Changes in a row that rest on carried results, before a whole run is made."""
+_SHOWN = 3
+
+
+@value
+class Judgement:
+    """A unit's answer with the runs that it rests on."""
+
+    unit: Unit
+    shown: Unit
+    """The same with the trees that were run."""
+    report: UnitReport
+    runs: TestRuns | None
+    """None where there was none."""
+
+    @property
+    def is_carried(self) -> bool:
+        return self.runs is not None and self.runs.carried
+
+    @property
+    def is_proof(self) -> bool:
+        """It ran its suite whole, and that gave no reason to doubt what was carried so far."""
+        return self.runs is not None and self.runs.compared and not self.runs.doubtful
+
+    def list_wrong(self) -> tuple[str, ...]:
+        """Tests that a whole run contradicts: of the tree before, where that one is in doubt."""
+        if self.runs is None:
+            return ()
+        return self.runs.list_wrong(self.shown.before if self.runs.doubtful else self.shown.after)
+
+
+class UnitJudge(Protocol):
+    def judge(self, unit: Unit, *, whole: bool = False) -> Judgement: ...
+
+    def keep(self, unit: Unit, judged: UnitReport) -> None: ...
+
+
+def judge_in_turn(auditor: UnitJudge, units: Sequence[Unit]) -> Iterator[tuple[Unit, UnitReport]]:
+    """A unit comes twice where it is judged again."""
+    unproven: list[Judgement] = []
+    for unit in units:
+        one = auditor.judge(unit)
+        yield unit, one.report
+        if not one.is_carried and not one.is_proof:
+            auditor.keep(unit, one.report)
+            if one.runs is None or not one.runs.doubtful:
+                continue
+        else:
+            unproven.append(one)
+        if one.is_proof:
+            _keep_all(auditor, unproven)
+            unproven = []
+        elif len(unproven) >= LONGEST or (one.runs is not None and one.runs.doubtful):
+            yield from _prove(auditor, unproven, one.list_wrong())
+            unproven = []
+    if unproven:
+        yield from _prove(auditor, unproven, unproven[-1].list_wrong())
+
+
+def _prove(
+    auditor: UnitJudge, unproven: Sequence[Judgement], wrong: Sequence[str]
+) -> Iterator[tuple[Unit, UnitReport]]:
+    if not wrong:
+        _keep_all(auditor, unproven)
+        return
+    for one in unproven:
+        again = auditor.judge(one.unit, whole=True).report
+        noted = replace(again, notes=(*again.notes, _tell_wrong(wrong)))
+        auditor.keep(one.unit, noted)
+        yield one.unit, noted
+
+
+def _keep_all(auditor: UnitJudge, proven: Collection[Judgement]) -> None:
+    for one in proven:
+        auditor.keep(one.unit, one.report)
+
+
+def _tell_wrong(wrong: Sequence[str]) -> str:
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    return (
+        f"judged by whole runs, since one contradicted results carried over from earlier commits:"
+        f" {', '.join(wrong[:_SHOWN])}{more}"
+    )

@@ -1,0 +1,213 @@
+"""Carries results from one tree to the next, where the record of a run shows that they cannot differ.
+
+The decision is `core.reuse`'s; here trees are compared, and records are kept beside the suites.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verdigris.checks.observation import difference
+from verdigris.core.paths import LINK, PathClass
+from verdigris.core.report import Status, TestUse
+from verdigris.core.reuse import ModuleDelta, ModuleWords, Rerun, RunRecord, TreeChange, plan_rerun
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import replace
+from verdigris.languages.registry import reader_of
+from verdigris.storage.project import texts_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.paths import Change
+    from verdigris.core.report import RunUses, TestReport
+    from verdigris.storage.project import Project
+
+_KEPT = frozenset({Status.PASS, Status.SKIP})
+_BUILT = (".c", ".h", ".cc", ".cpp", ".pyx", ".pxd", ".rs", ".so", ".pyd", ".f90")
+_TEST_NAMES = ("test_", "_test.py")
+_MORE = ModuleDelta(more=True)
+
+
+class Doubt(Exception):
+    """Why all tests of a tree are run."""
+
+
+def make_record(project: Project, tree: str, report: TestReport) -> RunRecord | None:
+    """Records uses by names of functions; None where the run says too little."""
+    uses = report.uses
+    if uses is None or uses.problem:
+        return None
+    texts = texts_at(project, tree, uses.files)
+    named = _name_places(uses, texts)
+    if named is None:
+        return None
+    explained = {*uses.read, *uses.known}
+    unexplained = {path for path in report.opened if path not in explained and "__pycache__" not in path}
+    return RunRecord(
+        named,
+        uses.sets,
+        uses.tests,
+        uses.common,
+        frozenset(uses.files),
+        frozenset(uses.read) | unexplained - frozenset(uses.files),
+        frozenset(uses.listed),
+    )
+
+
+def _name_places(uses: RunUses, texts: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:
+    lines: dict[str, set[int]] = {}
+    for path, line in uses.places:
+        lines.setdefault(path, set()).add(line)
+    named: dict[str, dict[int, str]] = {}
+    for path, wanted in lines.items():
+        found = reader_of(path).name_lines(texts[path], wanted) if path in texts else None
+        if found is None:
+            return None  # the run made the file, or it is of another language
+        named[path] = found
+    return tuple((path, named[path][line]) for path, line in uses.places)
+
+
+def join_records(base: RunRecord, dropped: Iterable[str], new: RunRecord) -> RunRecord:
+    """What is known of a tree of which a part was run."""
+    functions = dict.fromkeys((*base.functions, *new.functions))
+    number = {one: at for at, one in enumerate(functions)}
+    sets: dict[tuple[int, ...], int] = {}
+
+    def take(record: RunRecord, at: int) -> int:
+        found = tuple(sorted({number[record.functions[i]] for i in record.sets[at]}))
+        return sets.setdefault(found, len(sets))
+
+    def move(record: RunRecord, use: TestUse) -> TestUse:
+        hits, fills = (tuple(number[record.functions[at]] for at in part) for part in (use.hits, use.fills))
+        return TestUse(take(record, use.functions), hits, fills, use.unsure)
+
+    gone = frozenset(dropped)
+    tests = {i: move(base, use) for i, use in base.tests.items() if i not in gone}
+    tests |= {i: move(new, use) for i, use in new.tests.items()}
+    common: dict[str, int] = {}
+    for path in {*base.common, *new.common}:
+        parts = [r.functions[i] for r in (base, new) if path in r.common for i in r.sets[r.common[path]]]
+        found = tuple(sorted({number[one] for one in parts}))
+        common[path] = sets.setdefault(found, len(sets))
+    return RunRecord(
+        tuple(functions),
+        tuple(sets),
+        tests,
+        common,
+        base.files | new.files,
+        base.read | new.read,
+        base.listed | new.listed,
+    )
+
+
+def plan(project: Project, record: RunRecord, report: TestReport, before: str, after: str) -> Rerun:
+    """What of the tests of `after` is to be run, given record and report of `before`."""
+    try:
+        change = _describe(project, record, before, after)
+        paths = {*record.files, *change.modules, *change.fresh}
+        words = {path: _say(path, text) for path, text in texts_at(project, after, paths).items()}
+    except Doubt as doubt:
+        return Rerun(whole=str(doubt))
+    kept = {r.native_id for r in report.results if r.status in _KEPT}
+    rerun = plan_rerun(record, change, words, kept)
+    return rerun if rerun.whole else _with_loaders(record, change, rerun)
+
+
+def _with_loaders(record: RunRecord, change: TreeChange, rerun: Rerun) -> Rerun:
+    """Adds one test for each changed module that no other test loads, so that all of them are loaded."""
+    ids = set(rerun.ids)
+    for path in change.modules:
+        inside = {at for at, (file, _) in enumerate(record.functions) if file == path}
+        sets = {at for at, one in enumerate(record.sets) if not inside.isdisjoint(one)}
+        users = [i for i, use in record.tests.items() if use.functions in sets]
+        if not any(i in ids for i in users):
+            ids |= {min(i for i in users if i not in rerun.dropped)} if set(users) - rerun.dropped else set()
+    return replace(rerun, ids=frozenset(ids), dropped=rerun.dropped | ids)
+
+
+def _say(path: str, text: str) -> ModuleWords:
+    found = reader_of(path).module_words(text)
+    if found is None:
+        raise Doubt(f"{path} cannot be parsed")
+    return found
+
+
+def _describe(project: Project, record: RunRecord, before: str, after: str) -> TreeChange:
+    changes = project.workspace.changes(before, after)
+    drifted = frozenset(difference(project, before, after).oracle)
+    tests = {split_id(i).path for i in record.tests} | {p for p in record.files if _is_test(project, p)}
+    modules: dict[str, ModuleDelta] = {}
+    others: set[str] = set()
+    unlisted: set[str] = set()
+    fresh: set[str] = set()
+    for change in changes:
+        path = change.path
+        if change.old_mode != change.new_mode and LINK in {change.old_mode, change.new_mode}:
+            raise Doubt(f"{path} is a link")
+        if path.endswith(".py") and not (change.deleted or change.old is None) and path in record.files:
+            modules[path] = _compare(project, change)
+        elif path.endswith(".py") and change.old is None and _is_test(project, path):
+            fresh.add(path)
+        else:
+            _refuse_doubtful(project, change, record, drifted)
+            others.add(path)
+            unlisted |= {path} if change.deleted or change.old is None else set()
+    return TreeChange(
+        modules, frozenset(others), frozenset(unlisted), frozenset(tests | fresh), frozenset(fresh)
+    )
+
+
+def _compare(project: Project, change: Change) -> ModuleDelta:
+    old, new = project.workspace.blobs((change.old or "", change.new or ""))
+    if old is None or new is None:
+        return _MORE
+    texts = (data.decode("utf-8", "replace") for data in (old, new))
+    return reader_of(change.path).compare_modules(*texts) or _MORE
+
+
+def _is_test(project: Project, path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return project.classify(path) is PathClass.TEST and (
+        name.startswith(_TEST_NAMES[0]) or name.endswith(_TEST_NAMES[1])
+    )
+
+
+def _refuse_doubtful(project: Project, change: Change, record: RunRecord, drifted: frozenset[str]) -> None:
+    path, kind = change.path, project.classify(change.path)
+    listed = change.deleted or change.old is None
+    if path in record.files:
+        raise Doubt(f"{path} is gone")
+    if path.endswith(_BUILT):
+        raise Doubt(f"{path} is built before it runs")
+    if path in drifted and (kind is not PathClass.TEST or path.endswith(".py")):
+        raise Doubt(f"{path} says how tests run")
+    if listed and (kind in {PathClass.SOURCE, PathClass.TEST} or path.endswith(".py")):
+        raise Doubt(f"{path} is new or gone")
+
+
+def to_plain(record: RunRecord) -> dict[str, Any]:
+    """Makes plain values for JSON: there are thousands of tests, so no names of fields."""
+    tests = [[i, u.functions, u.hits, u.fills, int(u.unsure)] for i, u in record.tests.items()]
+    return {
+        "functions": record.functions,
+        "sets": record.sets,
+        "tests": tests,
+        "common": record.common,
+        "files": sorted(record.files),
+        "read": sorted(record.read),
+        "listed": sorted(record.listed),
+    }
+
+
+def from_plain(data: Any) -> RunRecord | None:
+    try:
+        return RunRecord(
+            tuple((path, name) for path, name in data["functions"]),
+            tuple(map(tuple, data["sets"])),
+            {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
+            data["common"],
+            *(frozenset(data[name]) for name in ("files", "read", "listed")),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,283 @@
+"""An editor's connection: JSON-RPC messages over standard input and output, a line each.
+
+It is read in a thread of its own. The worker carries out in the main thread what it asks for, one call after
+another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import queue
+import signal
+import threading
+import time
+from collections import Counter
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from verdigris.core.value import value
+from verdigris.drivers.code.session import OutOfTime
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+
+LONGEST = 64 * 1024 * 1024
+"""Bytes of a line; a longer one is skipped."""
+PATIENCE = 30.0
+"""Seconds in which what was asked is answered, after the client has gone."""
+PARSE_ERROR, INVALID_REQUEST = -32700, -32600
+_OPTIONAL = "$/"
+"""Notifications that begin so may be left alone, as `$/cancel_request`: `session/cancel` is heard."""
+
+
+@value
+class NoMessage:
+    """A line that is none."""
+
+    code: int
+    why: str
+    id: Any = None
+    """Of the request, where it can be read."""
+
+    def document(self) -> dict[str, Any]:
+        error = {"code": self.code, "message": self.why}
+        return {"jsonrpc": "2.0", "id": self.id, "error": error}
+
+
+def read_message(line: bytes) -> dict[str, Any] | NoMessage:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return NoMessage(PARSE_ERROR, "This line is no JSON: a message is one JSON object on one line.")
+    if not isinstance(found, dict):
+        return NoMessage(
+            INVALID_REQUEST, "A message is one JSON object; there are no batches in this protocol."
+        )
+    name = found.get("id")
+    if isinstance(name, bool) or not isinstance(name, str | int | None):
+        return NoMessage(INVALID_REQUEST, "The id of a message is a number or a text.")
+    if "method" in found:
+        if not isinstance(found["method"], str):
+            return NoMessage(INVALID_REQUEST, "The method of a message is a text.", name)
+        if isinstance(found.get("params"), dict):
+            found["params"].pop("_meta", None)  # the SDK would take its keys for parameters
+        return found
+    if "id" not in found or not {"result", "error"} & set(found):
+        return NoMessage(INVALID_REQUEST, "A message has a method, or an id with a result or an error.", name)
+    if "error" in found and not isinstance(found["error"], dict):
+        found["error"] = {"message": str(found["error"])}
+    return found
+
+
+def take_over_stdio() -> tuple[int, int]:
+    """Descriptors of our own for the protocol; who prints all the same does so on standard error."""
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return source, sink
+
+
+class StdioTransport:
+    """The SDK's `Transport`; at the end of the input it calls `leave`, and waits until all is answered."""
+
+    def __init__(self, source: int, sink: int, leave: Callable[[], Awaitable[None]]) -> None:
+        self._source, self._sink, self._leave = source, sink, leave
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[bytes | NoMessage | None] = asyncio.Queue()
+        self._owed: Counter[Any] = Counter()
+        self._all_answered = asyncio.Event()
+        self._broken = False
+        threading.Thread(target=self._read_lines, name="acp-input", daemon=True).start()
+
+    def end_input(self) -> None:
+        """Ends the input as if the client had gone; any thread may call it."""
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+    def _read_lines(self) -> None:
+        """Runs in a thread of its own: a client that writes is read from, whatever we are at."""
+        try:
+            with open(self._source, "rb", closefd=False) as source:
+                while line := source.readline(LONGEST):
+                    found: bytes | NoMessage = line
+                    while not line.endswith(b"\n") and (line := source.readline(LONGEST)):
+                        found = NoMessage(PARSE_ERROR, f"This line is longer than {LONGEST} bytes.")
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, found)
+            self.end_input()
+        except (OSError, RuntimeError):  # the latter: the loop is closed
+            self._broken = True
+
+    async def receive(self) -> dict[str, Any] | None:
+        while (line := await self._lines.get()) is not None:
+            if isinstance(line, bytes) and not line.strip():
+                continue
+            message = line if isinstance(line, NoMessage) else read_message(line)
+            if isinstance(message, NoMessage):
+                await self.send(message.document())
+                continue
+            if message.get("method", "").startswith(_OPTIONAL) and "id" not in message:
+                continue
+            if "method" in message and "id" in message:
+                self._owed[message["id"]] += 1
+            return message
+        await self._leave()
+        self._all_answered.clear()
+        with suppress(TimeoutError):
+            if self._owed:
+                await asyncio.wait_for(self._all_answered.wait(), PATIENCE)
+        return None
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Written before anything else happens, so what is sent later arrives later."""
+        self._write((json.dumps(message, separators=(",", ":"), default=str) + "\n").encode())
+        if "method" not in message:
+            self._owed -= Counter([message["id"]])
+            if not self._owed:
+                self._all_answered.set()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            while data and not self._broken:
+                data = data[os.write(self._sink, data) :]
+        except OSError:  # nobody reads any more
+            self._broken = True
+            self.end_input()
+
+    async def close(self) -> None:
+        """What is left of the input is not read."""
+
+
+T = TypeVar("T")
+CANCEL = signal.SIGUSR1
+"""To our own main thread, by us."""
+KNOCKS = 0.3
+"""Seconds between signals, until one is heard: what comes right before a wait begins does not end it."""
+GRACE = 3.0
+"""Seconds that whoever is interrupted has for its end."""
+
+
+@dataclass(eq=False)
+class WorkItem(Generic[T]):
+    work: Callable[[], T]
+    session: str = ""
+    """Of a prompt: whose."""
+    future: Future[T] = field(default_factory=Future)
+    cancelled: bool = False
+    """By the client."""
+    interrupted: float = -math.inf
+    """When it was last: what a session does about it is not interrupted at once again."""
+
+
+class Worker:
+    def __init__(self) -> None:
+        self.current: WorkItem[Any] | None = None
+        self.prompt: WorkItem[Any] | None = None
+        """Under way, or waiting for the item before it; there is one at a time."""
+        self.ends = False
+        """A signal from outside has ended the process."""
+        self._items: queue.SimpleQueue[WorkItem[Any] | None] = queue.SimpleQueue()
+        self._thread = threading.main_thread().ident
+
+    # -- from the connection's thread ---------------------------------------------------------
+
+    def submit(self, item: WorkItem[T]) -> Future[T]:
+        if self.ends:
+            item.future.set_exception(Interrupted())
+            return item.future
+        if item.session:
+            self.prompt = item
+        self._items.put(item)
+        return item.future
+
+    async def cancel_prompt(self, session: str = "") -> None:
+        """The prompt of this session, or of any; when this returns, it has ended."""
+        item = self.prompt
+        if item is None or session not in {"", item.session} or self._thread is None:
+            return
+        item.cancelled = True
+        while not item.future.done():
+            signal.pthread_kill(self._thread, CANCEL)
+            await asyncio.sleep(KNOCKS)
+
+    def stop(self) -> None:
+        """After what was submitted so far."""
+        self._items.put(None)
+
+    # -- in the main thread -------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Works until it is stopped, or a signal ends it."""
+        with self._signals(), suppress(KeyboardInterrupt):
+            while not self.ends and (item := self._items.get()) is not None:
+                self._carry_out(item)
+        while not self._items.empty():
+            if (item := self._items.get()) is not None:
+                item.future.set_exception(Interrupted())
+
+    def _carry_out(self, item: WorkItem[Any]) -> None:
+        item.future.set_running_or_notify_cancel()
+        failure: BaseException | None = None
+        result = None
+        try:
+            self.current = item
+            try:
+                result = item.work()
+            finally:
+                self.current = None
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - told to whoever waits for it
+            failure = error
+        if self.prompt is item:
+            self.prompt = None
+        if failure is None:
+            item.future.set_result(result)
+        else:
+            item.future.set_exception(Interrupted() if isinstance(failure, KeyboardInterrupt) else failure)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        handlers = {
+            CANCEL: self._on_cancel,
+            signal.SIGINT: self._on_end,
+            signal.SIGTERM: self._on_end,
+            signal.SIGALRM: self._on_time,
+        }
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_cancel(self, *_: object) -> None:
+        """Late or early, it meets another item than it was meant for: that one is not cancelled."""
+        if self.current is not None and self.current.cancelled and _takes_interrupt(self.current):
+            raise KeyboardInterrupt
+
+    def _on_end(self, *_: object) -> None:
+        self.ends = True
+        if self.current is None or _takes_interrupt(self.current):
+            raise KeyboardInterrupt
+
+    def _on_time(self, *_: object) -> None:
+        if self.current is not None and _takes_interrupt(self.current):
+            raise OutOfTime
+
+
+def _takes_interrupt(item: WorkItem[Any]) -> bool:
+    now = time.monotonic()
+    if now - item.interrupted < GRACE:
+        return False
+    item.interrupted = now
+    return True
+
+
+class Interrupted(Exception):
+    """What was asked for was ended before its end."""

@@ -1,0 +1,235 @@
+"""Opens rooms for a project: its caches, report folders and frozen files."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+from verdigris.core.errors import HarnessError
+from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
+from verdigris.core.paths import PathClass, compile_glob
+from verdigris.core.value import field, replace, value
+from verdigris.execution.room import LEAN, Room, Terms
+from verdigris.sandbox import child
+from verdigris.sandbox.entry import temporary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from verdigris.core.paths import Entry
+    from verdigris.execution.room import Layer
+    from verdigris.sandbox.child import Availability
+    from verdigris.sandbox.confinement import Confinement
+    from verdigris.sandbox.folders import Folders
+    from verdigris.storage.project import Project
+
+    Equip = Callable[[Confinement, Folders], Confinement]
+
+
+@value
+class RoomEquipment:
+    env: Mapping[str, str] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
+    """Folders that are read, though they may lie in a temporary one."""
+    writable: tuple[str, ...] = ()
+    placed: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path): found at the path, and written for real."""
+    shadowed: tuple[tuple[str, str], ...] = ()
+    """The same, and nothing of what is written stays."""
+
+    def of(self, confinement: Confinement, folders: Folders) -> Confinement:
+        return confinement.but(
+            needed=(*confinement.needed, *self.needed),
+            writable=(*confinement.writable, *self.writable),
+            placed=self.placed,
+            shadows=tuple((folder, path, *folders.shadow()) for folder, path in self.shadowed),
+        )
+
+
+T = TypeVar("T")
+
+_MAGIC = frozenset("*?[")
+
+TRIES = 2
+"""To confine a run: how it is done is remembered, and may have to be found out anew."""
+GIT_SEEN = "`room: {git: true}`: the run could read the repository's history, and answers in it"
+HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
+
+
+def possible(project: Project) -> Availability:
+    """How a run can be confined here, as remembered in the worktree's private folder."""
+    return child.recall_availability(_note(project))
+
+
+def terms_of(project: Project) -> Terms:
+    settings = project.settings
+    found = possible(project)
+    given = settings.room_env if settings.room_plugins is None else (*settings.room_env, LEAN)
+    return Terms(
+        root=str(project.root),
+        control=str(project.repo.control),
+        sandbox=(found.way, found.place if found.ok else temporary()),
+        network=settings.room_network if found.network else "host",
+        given=given,
+        git="" if settings.room_git else str(project.repo.common_dir),
+    )
+
+
+def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
+    """What the room could not give, or gives by a person's word, for a verdict to tell."""
+    if terms.way is None:
+        return ()
+    network = () if terms.network == project.settings.room_network else (HOST_INSTEAD,)
+    return network if terms.git else (*network, GIT_SEEN)
+
+
+@contextmanager
+def room(
+    project: Project,
+    argv: Sequence[str] = (),
+    *,
+    layer: Layer | None = None,
+    equip: Equip | None = None,
+) -> Iterator[Room]:
+    """Opens a room for a run of `argv`, on the tree of `layer` where one is given, else on the worktree's."""
+    terms = terms_of(project)
+    layer = hide_held_out(project, on_view(project, layer))
+    if layer is not None and terms.way is None:
+        raise HarnessError("another tree can be shown in a sandbox only")
+    made = Room(
+        terms, argv, None if layer is None else _furnish_by(project, layer), _with_lent(project, equip)
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def on_view(project: Project, layer: Layer | None) -> Layer | None:
+    """A project that shows a tree shows it to every run; what is laid is told from what really lies there."""
+    if project.view is None:
+        return layer
+    from verdigris.execution.room import Layer
+
+    if layer is None:
+        return Layer(project.view.tree, project.view.worktree)
+    return replace(layer, worktree=project.view.worktree)
+
+
+def _with_lent(project: Project, equip: Equip | None) -> Equip | None:
+    """The same equipment, and the packages that the view lends."""
+    lent = project.view.lent if project.view is not None else ()
+    if not lent:
+        return equip
+    more = RoomEquipment(shadowed=tuple((folder, str(project.root / path)) for folder, path in lent))
+
+    def equip_with_packages(confinement: Confinement, folders: Folders) -> Confinement:
+        made = confinement if equip is None else equip(confinement, folders)
+        return made.but(shadows=(*made.shadows, *more.of(made, folders).shadows))
+
+    return equip_with_packages
+
+
+def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
+    """The same without the inputs that a program holds back; a layer is made where there was none."""
+    bounds = project.settings.bounds
+    if bounds is None or not bounds.held_out or not possible(project).ok:
+        return layer
+    from verdigris.execution.room import Layer
+
+    if layer is None:
+        tree = project.workspace.snapshot()
+        layer = Layer(tree, tree)
+    held = _find_held_out(project, layer.wanted, bounds.held_out)
+    return replace(layer, hidden=tuple(dict.fromkeys((*layer.hidden, *held))))
+
+
+def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iterator[str]:
+    """Finds them by tree and by name: what git ignores is in no tree."""
+    regexes = [re.compile(compile_glob(pattern)) for pattern in patterns]
+    for pattern in patterns:
+        if not _MAGIC & set(pattern) and (project.root / pattern).exists():
+            yield pattern.strip("/")
+    for entry in project.workspace.files(tree):
+        if any(regex.fullmatch(entry.path) for regex in regexes):
+            yield entry.path
+
+
+def _furnish_by(project: Project, layer: Layer) -> Callable[[Folders], tuple[str, ...]]:
+    from verdigris.execution.room import furnish
+
+    return partial(furnish, project, layer)
+
+
+def insist(project: Project, attempt: Callable[[], T | str]) -> T:
+    """What an attempt in a room gives; one that says why it could not be confined is made once more."""
+    why = ""
+    for _ in range(TRIES):
+        done = attempt()
+        if not isinstance(done, str):
+            return done
+        why = done
+        forget(project)
+    raise HarnessError(f"the run could not be confined, so it was not made: {why}", hint="`tdd doctor`")
+
+
+def forget(project: Project) -> None:
+    """How to confine is found out anew: what was remembered did not work."""
+    child.available.cache_clear()
+    child.forget(_note(project))
+
+
+def _note(project: Project) -> str:
+    return str(project.repo.private / "sandbox")
+
+
+FILES = 200
+LARGE = 1 << 20
+"""What is more than this is left where it lies, and compared before and after: each file costs time."""
+_RUNNER = manifest_names() | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
+
+
+def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
+    """Makes a layer of the worktree's own tree; files of `claimed` come first. None without a sandbox."""
+    if not possible(project).ok:
+        return None
+    entries = project.workspace.files(tree)
+    first = frozenset(claimed)
+    oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
+    oracle.sort(key=lambda entry: _rank(entry.path, first))
+    python = (entry.path for entry in entries if entry.path.endswith(".py"))
+    folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
+    firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
+    from verdigris.execution.room import Layer
+
+    return Layer(tree, tree, firm, tuple(folders))
+
+
+def layer_beside(layer: Layer | None, held: Layer | None) -> Layer | None:
+    """Another tree's layer, where there is one, with what a verdict's room holds."""
+    if layer is None or held is None:
+        return held
+    return replace(layer, firm=held.firm, cacheless=held.cacheless)
+
+
+def _decides(project: Project, path: str) -> bool:
+    return (
+        project.classify(path) in {PathClass.TEST, PathClass.SPEC}
+        or facts_of_manifest(path.rpartition("/")[2]) is not None
+    )
+
+
+def _rank(path: str, first: frozenset[str]) -> tuple[bool, bool, bool]:
+    """The sooner, the more depends on it: what configures a runner, then tests, then data."""
+    name = path.rpartition("/")[2]
+    return path not in first, name not in _RUNNER and ".config." not in name, language_of(path) is None
+
+
+def _size(project: Project, entry: Entry) -> int:
+    try:
+        return os.lstat(project.root / entry.path).st_size
+    except OSError:
+        return 0

@@ -1,0 +1,186 @@
+"""Compares two texts of a module: which functions have another body, which names mean something else, or
+whether more changed than that.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from verdigris.core.reuse import ModuleDelta, ModuleWords
+from verdigris.core.value import replace
+from verdigris.languages.python.outline import outline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.languages.python.outline import BoundName, Outline
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_PROTOCOL = re.compile(
+    r"__\w+__|pytest\w*|set_?[uU]p\w*|tear_?[dD]own\w*|load_tests|async(SetUp|TearDown)|_\w+_"
+)
+"""Names that others look for though no text of the project says them."""
+_USUAL = frozenset(name for kind in (dict, list, set, str, bytes, int, type(open)) for name in dir(kind)) | {
+    *("read", "readline", "readlines", "write", "writelines", "flush", "close", "seek", "tell", "fileno"),
+    *("name", "mode", "closed", "encoding", "isatty", "run", "start", "stop", "send", "throw", "next"),
+}
+"""Names that the library looks for on objects of any class."""
+
+MORE = ModuleDelta(more=True)
+
+
+def compare_modules(before: str, after: str) -> ModuleDelta | None:
+    old, new = outline(before), outline(after)
+    return None if old is None or new is None else compare_outlines(old, new)
+
+
+def module_words(text: str) -> ModuleWords | None:
+    found = outline(text)
+    if found is None:
+        return None
+    said = {name: one.words for name, one in found.functions.items()}
+    bare = {name: one.bare for name, one in found.functions.items()} | {"": found.bare}
+    return ModuleWords(said, found.words, found.imports, bare, found.library)
+
+
+def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
+    if before.shells[""] != after.shells[""]:
+        return MORE
+    parts = [
+        _compare_classes(before, after),
+        _compare_functions(before, after),
+        _compare_names(before, after),
+    ]
+    if any(part.more for part in parts):
+        return MORE
+    joined = ModuleDelta(
+        bodies=parts[1].bodies,
+        names=parts[1].names | parts[2].names,
+        added=parts[1].added,
+        gone=parts[1].gone,
+        classes=parts[0].classes | parts[1].classes | parts[2].classes,
+        noted=parts[1].noted or parts[2].noted,
+    )
+    joined = replace(joined, variables=_variables_in(before, after, joined.names))
+    changed = tuple(f"{name}." for name in joined.classes)
+    methods = {name for name in (*before.functions, *after.functions) if name.startswith(changed)}
+    outer = {name.partition(".")[0] for name in joined.classes}
+    return replace(joined, bodies=joined.bodies | methods, names=joined.names | outer) if changed else joined
+
+
+def _variables_in(before: Outline, after: Outline, names: frozenset[str]) -> frozenset[str]:
+    """Those that are nothing but variables of the module: no class and no method of it is called so."""
+    inner = {name for side in (before, after) for name in (*side.functions, *side.names) if "." in name}
+    classes = {name for side in (before, after) for name in side.shells}
+    owned = {_last(name) for name in inner | classes}
+    return frozenset(name for name in names if name not in owned and not _PROTOCOL.fullmatch(name))
+
+
+def _compare_classes(before: Outline, after: Outline) -> ModuleDelta:
+    """To reach a class one must say its name: what else differs in it is a difference of that name."""
+    found: set[str] = set()
+    for owner in {*before.shells, *after.shells} - {""}:
+        old, new = before.shells.get(owner), after.shells.get(owner)
+        if old == new:
+            continue
+        if old is not None and new is not None and old[0] != new[0]:
+            return MORE
+        if (old is None or new is None) and owner not in (before if new is None else after).classes:
+            return MORE
+        found.add(owner)
+    return ModuleDelta(classes=frozenset(found))
+
+
+def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
+    bodies: set[str] = set()
+    names: set[str] = set()
+    added: set[str] = set()
+    gone: set[str] = set()
+    classes: set[str] = set()
+    noted = False
+    for name in {*before.functions, *after.functions}:
+        old, new = before.functions.get(name), after.functions.get(name)
+        if old is None or new is None or old.head != new.head:
+            sound = all(one is None or one.plain for one in (old, new)) and _may_come(name, before, after)
+            if not sound and "." not in name:
+                return MORE
+            if not sound:
+                classes.add(name.rpartition(".")[0])
+            names.add(_last(name))
+            added |= {name} if new is not None else set()
+            gone |= {name} if old is not None else set()
+        if old is not None and (new is None or (old.body, old.head) != (new.body, new.head)):
+            bodies.add(name)
+        noted |= old is not None and new is not None and old.note != new.note
+    return ModuleDelta(
+        frozenset(bodies),
+        frozenset(names),
+        frozenset(added),
+        frozenset(gone),
+        frozenset(classes),
+        noted=noted,
+    )
+
+
+def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
+    loaded = {one.module for one in before.names.values()}
+    names: set[str] = set()
+    classes: set[str] = set()
+    noted = False
+    for name in {*before.names, *after.names}:
+        old, new = before.names.get(name), after.names.get(name)
+        if old == new:
+            continue
+        if new is not None and new.module and new.module not in loaded:
+            return MORE
+        if _last(name) == "__doc__":
+            noted = True
+        elif name in _TOLD or _may_come(name, before, after):
+            names |= _names_meant(name, old, new)
+        elif "." in name:
+            classes.add(name.rpartition(".")[0])
+        else:
+            return MORE
+    return ModuleDelta(names=frozenset(names), classes=frozenset(classes), noted=noted)
+
+
+_TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})
+
+
+def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
+    if name != "__all__":
+        return {_last(name)}
+    told = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
+    return {name, *(told[0] ^ told[1])}
+
+
+def _may_come(name: str, before: Outline, after: Outline) -> bool:
+    """Whether a name may be bound anew, or no longer, and nobody notices who does not say it."""
+    owner, _, last = name.rpartition(".")
+    if _PROTOCOL.fullmatch(last):
+        return False
+    sides = [side for side in (before, after) if owner in side.shells]
+    if not owner or len(sides) == 1:
+        return True
+    return all(owner in side.classes for side in sides) and last not in _USUAL
+
+
+def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:
+    """The function that each line belongs to; empty for a line outside of all."""
+    found = outline(text)
+    if found is None:
+        return None
+    spans = sorted((*span, name) for name, one in found.functions.items() for span in one.spans)
+    named = {}
+    for line in lines:
+        at = bisect_right(spans, (line, sys.maxsize, ""))
+        first, last, name = spans[at - 1] if at else (0, 0, "")
+        named[line] = name if first <= line <= last else ""
+    return named
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]

@@ -1,0 +1,346 @@
+"""Tells what each test ran of the project's functions, and what the run looked at besides modules.
+
+A function is told by its file and first line. What runs outside of every test, and in a fixture that several
+tests share, is told apart. A test that does what is not seen here (a child process, a thread, another tracer,
+inputs by chance) is told as unsure.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from functools import _lru_cache_wrapper
+from typing import TYPE_CHECKING, Any
+
+from .code_loading import INSTALLED  # noqa: TID252 - the package has another name when injected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+_UNSEEN = frozenset(
+    (
+        "subprocess.Popen",
+        "os.fork",
+        "os.forkpty",
+        "os.posix_spawn",
+        "os.spawn",
+        "os.system",
+        "os.exec",
+        "sys.monitoring.register_callback",
+    )
+)
+_DISTURBING = frozenset(("_thread.start_new_thread", "sys.settrace", "sys.setprofile"))
+"""What only a function that hears of calls one thread at a time cannot follow."""
+_LISTS = frozenset(("os.listdir", "os.scandir"))
+_OWN = (f"{os.sep}_pytest{os.sep}", f"{os.sep}verdigris_reporter{os.sep}", "<frozen importlib", "doctest.py")
+"""Who looks at files only to find and load modules and tests; examples in texts are unsure tests."""
+_SHUFFLERS = ("randomly", "random_order", "random-order", "xdist", "dsession", "pytest_parallel")
+_PORTION = 200
+SHARED = ""
+"""Where what no single test did is noted; also by the path of a file whose tests share it."""
+
+
+class Uses:
+    """`start` it before code of the project is loaded; `window` is open while one test runs."""
+
+    def __init__(self, worktree: str) -> None:
+        self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
+        self._places: list[tuple[str, int]] = []
+        self._known: dict[Any, int] = {}
+        self._alive: list[Any] = []
+        self._common: dict[str, set[int]] = {SHARED: set()}
+        self._seen = self._common[SHARED]
+        self._at = SHARED
+        self._unsure: set[str] = set()
+        self._files: set[str] = set()
+        self._read: set[str] = set()
+        self._loaded: set[str] = set()
+        self._listed: set[str] = set()
+        self._wrappers: list[tuple[Any, int]] = []
+        self._counts: list[tuple[int, int]] = []
+        self._threads = 0
+        self._sets: dict[frozenset[int], int] = {}
+        self._tests: dict[str, tuple[int, list[int], list[int]]] = {}
+        self._watch: _Watch = _Watch(self)
+        self.problem = ""
+
+    def start(self) -> None:
+        self._watch = (_Monitor if hasattr(sys, "monitoring") else _Profile)(self)
+        self._watch.start()
+
+        def heard(event: str, args: Any) -> None:
+            if event == "exec":
+                self._mark(args[0])
+            elif event == "open":
+                self._on_open(args[0])
+            elif event in _LISTS:
+                self._on_list(args[0])
+            elif event in self._watch.unseen and not self._watch.busy:
+                self._unsure.add(self._at)
+
+        sys.addaudithook(heard)
+
+    def ran(self, code: Any) -> None:
+        number = self._known.get(id(code))
+        if number is not None:
+            self._seen.add(number)
+
+    def knows(self, code: Any) -> bool:
+        return id(code) in self._known
+
+    def begin_tests(self, config: Any = None) -> None:
+        """Once all is collected; `config` is pytest's."""
+        if config is not None and any(config.pluginmanager.hasplugin(name) for name in _SHUFFLERS):
+            self.problem = "tests run in an order of their own"
+        wrappers = (one for one in gc.get_objects() if type(one) is _lru_cache_wrapper)
+        known = ((one, self._known.get(id(getattr(one.__wrapped__, "__code__", None)))) for one in wrappers)
+        self._wrappers = [(one, number) for one, number in known if number is not None]
+
+    def begin_test(self, test: str, function: Any) -> None:
+        self._counts, self._threads = self._count(), len(sys._current_frames())  # noqa: SLF001 - without a module
+        self._watch.gather()
+        self._seen, self._at = set(), test
+        if function is None or getattr(function, "is_hypothesis_test", False):
+            self._unsure.add(test)
+        self._watch.renew()
+
+    def end_test(self) -> None:
+        self._watch.gather()
+        test, found = self._at, frozenset(self._seen)
+        self._seen, self._at = self._common[SHARED], SHARED
+        if not self._watch.whole() or len(sys._current_frames()) > self._threads:  # noqa: SLF001 - same
+            self._unsure.add(test)
+        self._watch.renew()
+        after = self._count()
+        pairs = [(pair[1], old, new) for pair, old, new in zip(self._wrappers, self._counts, after)]  # noqa: B905
+        hits = [n for n, old, new in pairs if new[0] != old[0]]
+        fills = [n for n, old, new in pairs if new[1] != old[1]]
+        self._tests[test] = (self._sets.setdefault(found, len(self._sets)), hits, fills)
+
+    def shared_window(self, path: str) -> Generator[None, Any, None]:
+        """While a fixture is made that the tests of a file, or of all files, share."""
+        seen, at = self._seen, self._at
+        self._watch.gather()
+        self._seen, self._at = self._common.setdefault(path, set()), path
+        self._watch.renew()
+        try:
+            yield
+        finally:
+            self._watch.gather()
+            self._seen, self._at = seen, at
+            self._watch.renew()
+
+    def tell(self, send: Callable[..., None]) -> None:
+        self._watch.stop()
+        common = {
+            path: self._sets.setdefault(frozenset(s), len(self._sets)) for path, s in self._common.items()
+        }
+        sets = [sorted(one) for one in self._sets]
+        for first in range(0, len(self._places), _PORTION):
+            send("use-places", places=self._places[first : first + _PORTION])
+        for first in range(0, len(sets), _PORTION):
+            send("use-sets", sets=sets[first : first + _PORTION])
+        tests = [
+            [test, number, hits, fills, not self._unsure.isdisjoint((test, test.partition("::")[0]))]
+            for test, (number, hits, fills) in self._tests.items()
+        ]
+        for first in range(0, len(tests), _PORTION):
+            send("use-tests", tests=tests[first : first + _PORTION])
+        problem = self.problem or ("unseen work outside of tests" if SHARED in self._unsure else "")
+        send(
+            "use-files",
+            files=sorted(self._files),
+            read=sorted(self._read),
+            known=sorted(self._loaded),
+            listed=sorted(self._listed),
+            common=common,
+            problem=problem,
+        )
+
+    def _count(self) -> list[tuple[int, int]]:
+        return [one.cache_info()[:2] for one, _ in self._wrappers]
+
+    def _mark(self, code: Any) -> None:
+        """All functions of a module that is about to run."""
+        name = getattr(code, "co_filename", "")
+        path = self._relative(name) if isinstance(name, str) else ""
+        if not path:
+            return
+        self._files.add(path)
+        self._alive.append(code)
+        left = [one for one in code.co_consts if hasattr(one, "co_consts")]
+        if code.co_name != "<module>":
+            left.append(code)
+        while left:
+            one = left.pop()
+            left += [inner for inner in one.co_consts if hasattr(inner, "co_consts")]
+            self._known[id(one)] = len(self._places)
+            self._places.append((path, one.co_firstlineno))
+            self._watch.add(one)
+
+    def _on_open(self, name: Any) -> None:
+        if not isinstance(name, (str, bytes)) or not (path := self._relative(_absolute(name))):
+            return
+        code = path.endswith((".py", ".pyc"))
+        loads = (code or self._at == SHARED) and _is_for_loading(sys._getframe(2))  # noqa: SLF001 - as `inspect`
+        (self._loaded if loads else self._read).add(path)
+
+    def _on_list(self, name: Any) -> None:
+        path = _absolute("." if name is None else name) if not isinstance(name, int) else ""
+        if self._is_own(path + "/") and not _is_for_loading(sys._getframe(2)):  # noqa: SLF001 - same
+            self._listed.add(self._relative(path + "/") or ".")
+
+    def _is_own(self, path: str) -> bool:
+        return path.startswith(self._roots) and not path.startswith(INSTALLED)
+
+    def _relative(self, path: str) -> str:
+        if not self._is_own(path):
+            return ""
+        return next(path[len(root) :] for root in self._roots if path.startswith(root))
+
+
+RECORDER: Uses | None = None
+"""Of this process, where its uses are asked for."""
+
+
+def begin(settings: dict[str, Any]) -> None:
+    global RECORDER  # noqa: PLW0603 - the plugin that tells of tests is loaded by pytest
+    if settings.get("uses"):
+        RECORDER = Uses(settings["worktree"])
+        RECORDER.start()
+
+
+def tell(send: Callable[..., None]) -> None:
+    if RECORDER is not None:
+        RECORDER.tell(send)
+
+
+class _Watch:
+    """How calls are heard of."""
+
+    busy = False
+    unseen = _UNSEEN | _DISTURBING
+
+    def __init__(self, uses: Uses) -> None:
+        self._uses = uses
+
+    def start(self) -> None:
+        pass
+
+    def add(self, code: Any) -> None:
+        pass
+
+    def renew(self) -> None:
+        """Hear of each function again."""
+
+    def gather(self) -> None:
+        """Tell what ran so far, before it is noted elsewhere."""
+
+    def whole(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        pass
+
+
+class _Monitor(_Watch):
+    """Python 3.12 and newer: only code of the project pays, and every thread is heard of."""
+
+    unseen = _UNSEEN
+
+    def start(self) -> None:
+        self._api: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # typed for 3.11
+        self._tool = next(number for number in (4, 3, 0, 2) if self._api.get_tool(number) is None)
+        self.busy = True
+        self._api.use_tool_id(self._tool, "verdigris-uses")
+        events = self._api.events
+        self._events = events.PY_START | events.PY_RESUME
+        ran, enough = self._uses.ran, self._api.DISABLE
+
+        def heard(code: Any, _offset: int) -> Any:
+            ran(code)
+            return enough
+
+        for event in (events.PY_START, events.PY_RESUME):
+            self._api.register_callback(self._tool, event, heard)
+        self.busy = False
+
+    def add(self, code: Any) -> None:
+        self._api.set_local_events(self._tool, code, self._events)
+
+    def renew(self) -> None:
+        self._api.restart_events()
+
+    def whole(self) -> bool:
+        return bool(self._api.get_tool(self._tool) == "verdigris-uses")
+
+    def stop(self) -> None:
+        self._api.free_tool_id(self._tool)
+
+
+class _Profile(_Watch):
+    """Before: the profiler of the library, which counts calls without running any Python; threads, which it
+    does not follow, call a function of ours for every call.
+    """
+
+    def start(self) -> None:
+        import threading
+        from _lsprof import Profiler
+
+        ran = self._uses.ran
+
+        def heard(frame: Any, event: str, _argument: Any) -> None:
+            if event == "call":
+                ran(frame.f_code)
+
+        threading.setprofile(heard)
+        self._profiler: Any = Profiler(subcalls=False, builtins=False)
+        self._listen()
+
+    def renew(self) -> None:
+        if not self.whole():
+            self._listen()
+
+    def gather(self) -> None:
+        ours = self.whole()
+        if ours:
+            self._be_quiet()  # which counts the calls that have not returned yet
+        for entry in self._profiler.getstats():
+            self._uses.ran(entry[0])
+        self._profiler.clear()
+        if ours:
+            self._listen()
+
+    def whole(self) -> bool:
+        return sys.getprofile() is self._profiler
+
+    def stop(self) -> None:
+        self.gather()
+        self._be_quiet()
+
+    def _listen(self) -> None:
+        self.busy = True
+        self._profiler.enable()
+        self.busy = False
+
+    def _be_quiet(self) -> None:
+        self.busy = True
+        self._profiler.disable()
+        self.busy = False
+
+
+def _is_for_loading(frame: Any) -> bool:
+    """Whether the first who is neither the library nor installed is the import system, pytest or we."""
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if any(part in name for part in _OWN):
+            return True
+        if not name.startswith(INSTALLED) and not name.startswith("<"):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _absolute(name: Any) -> str:
+    return os.path.abspath(os.fsdecode(name))  # noqa: PTH100 - start-up time

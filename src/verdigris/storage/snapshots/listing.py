@@ -1,0 +1,215 @@
+"""Makes the tree of a small worktree without asking git, from what the last snapshot saw and made.
+
+Every file is looked at. What a snapshot holds depends on what is listed here alone, so that equal listings
+mean equal trees. Where only files that a rule names have changed, come or gone, the next tree is the last one
+with those edits. Of other files that came, git is asked which are ignored. Wherever more is in doubt (a
+`.gitignore` that changed, a link, a folder that becomes a file) git is asked for all. What is known is kept
+beside the private index, and is trusted as that is.
+"""
+
+# Plain calls, and names stay `str`:
+# ruff: noqa: PTH123
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from verdigris import __version__
+from verdigris.core.paths import CACHES, EXECUTABLE, FILE, PathClass, class_of_folder
+from verdigris.core.value import value
+from verdigris.storage.snapshots.index import SECOND, let_the_clock_tick
+from verdigris.storage.snapshots.objects import LARGE, Elsewhere, Objects
+from verdigris.storage.snapshots.scan import LARGE_OTHER, NAMES, Installed, find_ignored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from verdigris.storage.git import Git
+
+LIMIT = 1000
+"""Entries. From about two thousand on, git is faster."""
+COARSE_STAMP = 1_000_000
+"""Nanoseconds. A file system that stamps by the second may give two contents one stamp."""
+_FILE = "listing.json"
+_FORMAT = [2, __version__]
+"""Rules of what a snapshot holds are ours: another version of us begins anew."""
+_NAMES, _CACHES = frozenset(NAMES), frozenset(CACHES)
+
+Listing = dict[str, str]
+"""By path: the class of a file or link and how it looked, in one text, which is quick to keep and to compare.
+Of a folder only whether all in it is left out."""
+_FOLDER, _LEFT_OUT = "folder", "left-out"
+
+
+def list_worktree(root: str, keep: Callable[[str], PathClass], now: int) -> Listing | None:
+    """Every entry of the worktree, by path; None where it has too many, or where a look is not enough.
+
+    `now`: nanoseconds since the epoch, of a moment before the call.
+    """
+    installed = Installed(root, keep)
+    found: Listing = {}
+    waiting = [""]
+    young = now // SECOND - 1
+    try:
+        while waiting:
+            folder = waiting.pop()
+            for entry in _entries(f"{root}/{folder}", top=not folder):
+                name = entry.name
+                path = f"{folder}{name}"
+                if len(found) == LIMIT or name.lower() == ".git":
+                    return None
+                if entry.is_dir(follow_symlinks=False):
+                    left_out = installed.leaves_out(path)
+                    found[path] = _LEFT_OUT if left_out else _FOLDER
+                    if not left_out:
+                        waiting.append(f"{path}/")
+                    continue
+                state = entry.stat(follow_symlinks=False)
+                if name in _NAMES or _may_share_stamp(state.st_ctime_ns, young):
+                    return None
+                found[path] = f"{_class(path, state, keep)} {_text_of(state)}"
+    except OSError:
+        return None
+    return found
+
+
+def _text_of(state: os.stat_result) -> str:
+    return f"{state.st_ctime_ns} {state.st_mtime_ns} {state.st_size} {state.st_ino} {state.st_mode}"
+
+
+def _entries(folder: str, *, top: bool) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return [entry for entry in entries if not top or entry.name != ".git"]
+
+
+def _may_share_stamp(ctime: int, young: int) -> bool:
+    """Whether the next write may get the same; `young`: the second from which on stamps are of now."""
+    return ctime % COARSE_STAMP == 0 and ctime // SECOND >= young
+
+
+def _class(path: str, state: os.stat_result, keep: Callable[[str], PathClass]) -> PathClass:
+    own = keep(path)
+    if own == PathClass.OTHER and stat.S_ISLNK(state.st_mode):
+        return class_of_folder(path, keep)
+    return own
+
+
+@value
+class Known:
+    """A listing, and the tree of the snapshot before which it was made: what changed since is seen."""
+
+    listing: Listing
+    tree: str
+
+
+def load(private: Path) -> Known | None:
+    try:
+        found = json.loads((private / _FILE).read_bytes())
+        if found["format"] != _FORMAT:
+            return None
+        entries = {str(path): str(seen) for path, seen in found["entries"].items()}
+        return Known(entries, str(found["tree"]))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def save(private: Path, known: Known) -> None:
+    """It only saves time, so a disk that refuses it is no matter."""
+    draft = private / f"{_FILE}.new"
+    whole = {"format": _FORMAT, "tree": known.tree, "entries": known.listing}
+    try:
+        draft.write_text(json.dumps(whole), "ascii")
+        draft.replace(private / _FILE)
+    except OSError:
+        return
+
+
+def next_tree(git: Git, known: Known, listing: Listing) -> str | None:
+    """The tree of the worktree that is listed so, made from a known one; None where git has to make it."""
+    root, objects = os.fspath(git.root), Objects(git.git_dir)
+    try:
+        base = objects.tree_of(known.tree)
+        if listing == known.listing:
+            return base
+        edits: dict[str, str | None] = {}
+        undecided: dict[str, str] = {}
+        for path in _find_differing(known.listing, listing):
+            seen = listing.get(path)
+            cls = (seen or known.listing[path]).partition(" ")[0]
+            within = objects.entry_at(base, path) is not None
+            if not _is_edited(path, cls, seen, within=within):
+                continue
+            if cls == PathClass.OTHER and seen is not None and not within:
+                undecided[path] = seen
+            else:
+                edits[path] = seen
+        ignored = find_ignored(git, undecided)
+        edits |= {path: seen for path, seen in undecided.items() if path not in ignored}
+        return objects.write_tree(
+            base,
+            {
+                path: None if seen is None else _store_file(objects, f"{root}/{path}", seen)
+                for path, seen in edits.items()
+            },
+        )
+    except (Elsewhere, OSError):
+        return None
+
+
+def _find_differing(old: Listing, new: Listing) -> list[str]:
+    """The files that differ, came or went; Elsewhere where it is anything but a file of one class."""
+    found = [path for path, seen in new.items() if old.get(path) != seen]
+    found += [path for path in old if path not in new]
+    files = []
+    for path in found:
+        sides = [side[path].split(" ") for side in (old, new) if path in side]
+        if len({side[0] for side in sides}) > 1:
+            raise Elsewhere
+        if len(sides[0]) > 1:
+            if not all(stat.S_ISREG(int(side[-1])) for side in sides):
+                raise Elsewhere
+            files.append(path)
+    return files
+
+
+def _is_edited(path: str, cls: str, seen: str | None, *, within: bool) -> bool:
+    """Whether the next tree has it otherwise than the last one, unless it is ignored; Elsewhere where git has
+    to tell.
+
+    `seen`: how it looks now. `within`: the last tree has it.
+    """
+    parts = path.split("/")
+    if cls == PathClass.OTHER and not within and not _CACHES.isdisjoint(parts):
+        return False
+    if ".git" in path.lower() or not _NAMES.isdisjoint(parts):
+        raise Elsewhere
+    if seen is None:
+        return within
+    if cls == PathClass.OTHER and _size(seen) > LARGE_OTHER:
+        raise Elsewhere
+    return True
+
+
+def _size(seen: str) -> int:
+    return int(seen.split(" ")[3])
+
+
+def _store_file(objects: Objects, path: str, seen: str) -> tuple[str, str]:
+    """Elsewhere where it does not look as it did, before it is read or after."""
+    _, _, look = seen.partition(" ")
+    ctime, mtime, size, _, mode = map(int, look.split(" "))
+    if size > LARGE:
+        raise Elsewhere
+    let_the_clock_tick(max(ctime, mtime))
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(file, "rb") as opened:
+        if _text_of(os.fstat(file)) != look:
+            raise Elsewhere
+        data = opened.read()
+    if _text_of(os.lstat(path)) != look:
+        raise Elsewhere
+    return EXECUTABLE if mode & stat.S_IXUSR else FILE, objects.write_blob(data)

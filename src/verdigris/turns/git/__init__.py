@@ -1,3 +1,0 @@
-"""What moves HEAD by the user's own git: `tdd sync`, and the commit of a judged tree."""
-
-from __future__ import annotations

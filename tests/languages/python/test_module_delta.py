@@ -1,0 +1,185 @@
+"""How two texts of a module differ, as far as tests could notice."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from verdigris.core.reuse import ModuleDelta
+from verdigris.languages.python.module_delta import compare_modules, module_words, name_lines
+
+BASE = '''
+import re
+from lib import thing
+
+LIMIT = 3
+
+
+def plain(a, b=1):
+    """Adds."""
+    return a + b
+
+
+class Counter:
+    size = 1
+
+    def count(self):
+        return self.size
+
+
+@register
+def registered():
+    return 1
+'''
+
+
+def compare(before: str, after: str) -> ModuleDelta:
+    found = compare_modules(dedent(before), dedent(after))
+    assert found is not None
+    return found
+
+
+def edit(old: str, new: str) -> ModuleDelta:
+    assert old in BASE
+    return compare(BASE, BASE.replace(old, new))
+
+
+def test_lines_that_move_and_comments_are_no_difference() -> None:
+    assert compare(BASE, "# a comment\n\n\n" + BASE) == ModuleDelta()
+
+
+def test_another_body_is_a_difference_of_that_function_alone() -> None:
+    assert edit("return a + b", "return b + a") == ModuleDelta(bodies=frozenset({"plain"}))
+    assert edit("return self.size", "return 2") == ModuleDelta(bodies=frozenset({"Counter.count"}))
+
+
+def test_documentation_is_told_apart() -> None:
+    assert edit("Adds.", "Sums.") == ModuleDelta(noted=True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("b=1", "b=2", "plain"),
+        ("LIMIT = 3", "LIMIT = 4", "LIMIT"),
+        ("import re\n", "import re\nimport json\n", "json"),
+        ("from lib import thing", "from lib import thing, other", "other"),
+        ("\nclass Counter", "\ndef fresh():\n    return 1\n\n\nclass Counter", "fresh"),
+        ("\nclass Counter", "\nclass Fresh:\n    pass\n\n\nclass Counter", "Fresh"),
+        ("    size = 1\n", "    size = 1\n\n    def fresh(self):\n        return 1\n", "fresh"),
+    ],
+)
+def test_a_name_that_means_something_else_is_told(old: str, new: str, name: str) -> None:
+    delta = edit(old, new)
+    assert (delta.more, name in delta.names) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("    size = 1\n", "    size = 1\n\n    def __eq__(self, other):\n        return True\n"),
+        ("    size = 1\n", "    size = compute()\n"),
+        ("    size = 1\n", "    size = 1\n\n    def keys(self):\n        return []\n"),
+    ],
+)
+def test_what_others_look_for_in_a_class_is_a_difference_of_the_class(old: str, new: str) -> None:
+    delta = edit(old, new)
+    assert delta.classes == {"Counter"}
+    assert "Counter" in delta.names
+    assert "Counter.count" in delta.bodies
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = compute()"),
+        ("LIMIT = 3", "LIMIT = 3\nprint(LIMIT)"),
+        ("@register\n", ""),
+        ("from lib import thing", "from other import thing"),
+        ("class Counter:", "class Counter(Base):"),
+        ("\nclass Counter", "\ndef __getattr__(name):\n    return 1\n\n\nclass Counter"),
+        ("\nclass Counter", "\n@register\ndef fresh():\n    return 1\n\n\nclass Counter"),
+        ("def registered():", "def registered(a):"),
+    ],
+)
+def test_what_may_do_something_else_when_it_is_loaded_is_more(old: str, new: str) -> None:
+    assert edit(old, new).more
+
+
+MADE = """
+import re
+from typing import Union
+
+NAME = VALUE
+
+
+def use():
+    return NAME
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("re.compile('a')", "re.compile('b', re.X | re.I)"),
+        ("frozenset({1, 2})", "frozenset({1, 3})"),
+        ("{'a': re.compile('x')}", "{'a': re.compile('y'), 'b': re.compile(OTHER)}"),
+        ("Union[int, str]", "Union[int, list[str], None]"),
+        ("('a' + 'b', tuple([1]))", "set()"),
+    ],
+)
+def test_a_value_that_is_made_otherwise_is_a_difference_of_its_name(old: str, new: str) -> None:
+    found = compare(MADE.replace("VALUE", old), MADE.replace("VALUE", new))
+    assert found == ModuleDelta(names=frozenset({"NAME"}), variables=frozenset({"NAME"}))
+
+
+@pytest.mark.parametrize(
+    ("new", "more"),
+    [
+        ("make('b')", ""),
+        ("re.sub('a', 'b', 'c')", ""),
+        ("re.compile(make())", ""),
+        ("frozenset(OTHER)", ""),
+        ("(*OTHER,)", ""),
+        ("{**OTHER}", ""),
+        ("OTHER[1]", ""),
+        ("OTHER | 1", ""),
+        ("re.compile('b')", "import lib as re"),
+        ("re.compile('b')", "from lib import *"),
+        ("re.compile('b')", "re.compile = note"),
+        ("frozenset({2})", "def frozenset(items): register(items)"),
+        ("Union[int]", "class Union: pass"),
+    ],
+)
+def test_a_value_whose_making_may_do_something_is_more(new: str, more: str) -> None:
+    old = MADE.replace("\n\nNAME", f"\n{more}\n\nNAME")
+    assert compare(old.replace("VALUE", "1"), old.replace("VALUE", new)).more
+
+
+def test_what_a_value_is_made_of_is_said_where_the_module_is_loaded() -> None:
+    said = module_words(MADE.replace("VALUE", "re.compile(OTHER)"))
+    assert said is not None
+    assert "OTHER" in said.outside
+
+
+def test_a_function_that_becomes_a_generator_is_defined_otherwise() -> None:
+    delta = edit("return a + b", "yield a + b")
+    assert (delta.bodies, delta.names) == (frozenset({"plain"}), frozenset({"plain"}))
+
+
+def test_a_name_that_is_defined_twice_is_one_function() -> None:
+    text = "if x:\n    def f():\n        return 1\nelse:\n    def f():\n        return 2\n"
+    assert compare(text, text.replace("2", "3")).bodies == {"f"}
+
+
+def test_a_line_belongs_to_the_outermost_function_that_holds_it() -> None:
+    text = "X = lambda: 1\n\n@deco\ndef f():\n    def g():\n        return 1\n    return g\n"
+    assert name_lines(text, [1, 3, 5, 7, 9]) == {1: "", 3: "f", 5: "f", 7: "f", 9: ""}
+
+
+def test_nothing_is_told_of_what_cannot_be_parsed() -> None:
+    broken = "def f(:\n"
+    assert (module_words(broken), name_lines(broken, [1])) == (None, None)
+    assert compare_modules(broken, "x = 1\n") is None
+    assert compare_modules("x = 1\n", broken) is None

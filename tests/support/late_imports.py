@@ -1,0 +1,23 @@
+"""What takes long to load is loaded for the first test that needs it: each worker collects every file."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+
+def needs(package: str, reason: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(find_spec(package) is None, reason=reason)
+
+
+class LateModule:
+    """A module that is loaded when something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)

@@ -1,0 +1,117 @@
+"""Runs of Go, cargo and vitest that were made once and are kept in a file, by all that they depend on.
+
+What is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything, and writes the file anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from verdigris.core.records import from_json, to_json
+from verdigris.core.report import RunEnd, TestReport
+from verdigris.core.value import replace
+from verdigris.execution.tools import call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+RECORD = "VERDIGRIS_RECORD_RUNS"
+_ROOT = "@ROOT@"
+
+
+@contextmanager
+def recorded_runs(file: Path) -> Iterator[None]:
+    """The tools are not started for what the file has."""
+    known = {} if os.environ.get(RECORD) else _read(file)
+    runs = _Runs(known, call.call_tool)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(call, "call_tool", runs.answer)
+        yield
+    if os.environ.get(RECORD):
+        rows = (f"{json.dumps(key)}: {json.dumps(one, sort_keys=True)}" for key, one in known.items())
+        file.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+
+
+@contextmanager
+def compared_runs(file: Path) -> Iterator[list[str]]:
+    """The tools are started; yields the commands of those runs that end as the file says."""
+    runs = _Runs(_read(file), call.call_tool)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(call, "call_tool", runs.compare)
+        yield runs.same
+
+
+class _Runs:
+    def __init__(self, known: dict[str, Any], run: Callable[[Any], TestReport]) -> None:
+        self.known, self.run = known, run
+        self.same: list[str] = []
+
+    def answer(self, asked: Any) -> TestReport:
+        key, root = _key(asked), str(asked.project.root)
+        if key in self.known:
+            return _parse(self.known[key], root)
+        report = self.run(asked)
+        self.known[key] = json.loads(json.dumps(to_json(_slim(report))).replace(root, _ROOT))
+        return report
+
+    def compare(self, asked: Any) -> TestReport:
+        report, recorded = self.run(asked), self.known.get(_key(asked))
+        assert recorded is not None, f"`{report.command}` is not recorded: {RECORD}=1 records it"
+        assert _ends(_parse(recorded, str(asked.project.root))) == _ends(report), f"`{report.command}`"
+        self.same.append(report.command)
+        return report
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """What an answer rests on; other versions of a tool use other words."""
+
+    ended: str
+    results: Mapping[str, tuple[str, str, bool]]
+    errors: frozenset[str]
+
+
+def _ends(report: TestReport) -> _Ends:
+    results = {
+        one.native_id: (one.status, one.phase, bool(one.failure and one.failure.assertion))
+        for one in report.results
+    }
+    return _Ends(report.ended, results, frozenset(error.path for error in report.errors))
+
+
+def _key(asked: Any) -> str:
+    """Fields that hold their default are left out: a new one makes no other key."""
+    layer, workspace = asked.layer, asked.project.workspace
+    tree = workspace.snapshot() if layer is None else layer.wanted
+    facts = [
+        to_json(asked.stack),
+        to_json(replace(asked.request, timeout=None)),
+        [(one.path, one.mode, one.blob) for one in workspace.files(tree)],
+        [] if layer is None else [to_json(layer.firm), sorted(layer.hidden)],
+    ]
+    text = json.dumps(facts, sort_keys=True).replace(str(asked.project.root), _ROOT)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _slim(report: TestReport) -> TestReport:
+    """Without what tests printed, and when: no answer of an audit rests on it."""
+    results = tuple(replace(one, output="", duration_ms=0) for one in report.results)
+    tail = "" if report.ended is RunEnd.FINISHED else report.tail
+    return replace(report, results=results, tail=tail, duration_ms=0)
+
+
+def _parse(data: Any, root: str) -> TestReport:
+    return from_json(TestReport, json.loads(json.dumps(data).replace(_ROOT, root)))
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    return found
