@@ -30,8 +30,10 @@ demo: $(STAMP) ## an agent meets the law, one cheats, a machine builds a kata, a
 quick: $(TOOLS) ## the decisions and one whole turn of each kind: an answer in under a minute
 	$(BIN)/python -m pytest -n auto --dist worksteal -m quick
 
-test: $(TOOLS) ## the whole suite, the slow end-to-end part included
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(TOOLS) ## the whole suite, the slow end-to-end part included; what fails beside others runs once more, alone
+	@$(BIN)/python -m pytest -n auto --dist worksteal || { code=$$?; [ $$code -eq 1 ] || exit $$code; \
+	  echo "These tests failed while others ran beside them. They count as failed only if they fail alone too:"; \
+	  $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none; }
 
 fleet: $(TOOLS) ## the tests of fleets with Ray, which is 240 MB and therefore installed by this target alone
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fleet]'
