@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
+_LONGEST_LINE = 160
 _VALUE = r"(?i)(?:left|right|expected|received|actual)\b[\w ]*: "
 
 
@@ -207,14 +208,14 @@ def reason_for(after: TestReport, native: str, shown: str) -> str:
     return f"{shown}: {result.failure.kind}{at}: {first_line(result.failure.message)}"
 
 
-def first_line(message: str, limit: int = 160) -> str:
+def first_line(message: str) -> str:
     """Adds the values that failed, where the line ends before it comes to them."""
     line, *rest = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     if line.endswith(":"):
         line = " ".join([line, *rest[:1]])
     else:
         line = ", ".join([line, *takewhile(partial(re.match, _VALUE), rest)])
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 @value

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from verdigris.storage.config.file import Places
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-
 
 @value
 class LoopSettings(DriverSettings):

@@ -173,21 +173,6 @@ def not_allowed(reason: str) -> str:
     return _join_parts(f"The edits were not accepted: {reason}", _TAKEN_BACK)
 
 
-def describe_reds(
-    tests: Sequence[TestRun], report: TestReport | None, *, withheld: AbstractSet[str] = frozenset()
-) -> tuple[str, ...]:
-    """The valid reds as the implementor is told them (Task.reds)."""
-    reds = [run for run in tests if run.red == VALID and _is_open(run.native_id, withheld)]
-    found = []
-    for run in reds:
-        result = report.result(run.native_id) if report is not None else None
-        place = f" at {run.place}" if run.place else ""
-        found.append(
-            _result(result) if result is not None else f"{run.test_id}{place}: {_plain(run.failure)}"
-        )
-    return tuple(found)
-
-
 def once_each(reasons: Iterable[str]) -> list[str]:
     """One line a cause: what many tests say alike is told once, with their number."""
     causes: dict[str, list[str]] = {}

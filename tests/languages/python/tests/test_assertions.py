@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.verdict import LostAssertion
-from verdigris.languages.python.tests.assertions import assertions, find_losses
+from verdigris.languages.python.tests import read
+from verdigris.languages.python.tests.assertions import find_losses
 
 PATH = "tests/test_calc.py"
 OLD = """\
@@ -43,7 +44,7 @@ def changed(old: str, new: str) -> tuple[LostAssertion, ...]:
 
 
 def test_every_kind_of_assertion_is_seen() -> None:
-    kinds = [found.what for found in assertions(OLD)]
+    kinds = [found.what for found in read(OLD).assertions]
     assert kinds == [
         "parametrize (1, 2)",
         "parametrize (3, 4)",
@@ -54,7 +55,7 @@ def test_every_kind_of_assertion_is_seen() -> None:
         "self.assertEqual(money.cents, 100)",
         "mock.assert_called_once_with(money)",
     ]
-    assert [found.line for found in assertions(OLD)] == [5, 5, 7, 12, 13, 17, 24, 25]
+    assert [found.line for found in read(OLD).assertions] == [5, 5, 7, 12, 13, 17, 24, 25]
 
 
 def test_nothing_changed() -> None:

@@ -32,7 +32,7 @@ MOST_STRINGS = 2_000
 CAP = 8
 
 
-def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False) -> HookCall:
+def parse(raw: bytes, environment: Mapping[str, str]) -> HookCall:
     try:
         payload = json.loads(raw.decode())
     except (ValueError, RecursionError) as error:
@@ -51,7 +51,6 @@ def parse(raw: bytes, environment: Mapping[str, str], *, confined: bool = False)
         session=_text(payload, "session_id"),
         cwd=_text(payload, "cwd"),
         attended=_is_attended(payload, environment),
-        confined=confined,
         subagent=bool(_text(payload, "agent_id")),
         again=payload.get("stop_hook_active") is True,
         most_refusals=_cap(environment),

@@ -25,11 +25,6 @@ class _TestShapes:
     shapes: Counter[str]
 
 
-def assertions(text: str) -> tuple[Assertion, ...]:
-    """Every assertion of a test file in order; SyntaxError when it is no Python."""
-    return read(text).assertions
-
-
 def find_losses(
     before: Mapping[str, str], after: Mapping[str, str], reader: Reader | None = None
 ) -> tuple[LostAssertion, ...]:

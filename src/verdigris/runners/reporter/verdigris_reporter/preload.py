@@ -28,12 +28,12 @@ def compare_environment(before: dict[str, str]) -> None:
     _CHANGED.append(dict(os.environ) != before)
 
 
-def shareable(known: frozenset[str] = frozenset()) -> list[str]:
+def shareable() -> list[str]:
     """Which modules later runs may share: none where the project set variables before it imported them."""
-    return [] if any(_CHANGED) or not _CHANGED else installed(known)
+    return [] if any(_CHANGED) or not _CHANGED else installed(frozenset())
 
 
-def installed(known: frozenset[str] = frozenset()) -> list[str]:
+def installed(known: frozenset[str]) -> list[str]:
     """Names of loaded modules that are the environment's, in the order they were loaded."""
     loaded = list(sys.modules.items())
     return [name for name, module in loaded if name not in known and _is_installed(name, module)]

@@ -86,9 +86,6 @@ class Uses:
         if number is not None:
             self._seen.add(number)
 
-    def knows(self, code: Any) -> bool:
-        return id(code) in self._known
-
     def begin_tests(self, config: Any = None) -> None:
         """Once all is collected; `config` is pytest's."""
         if config is not None and any(config.pluginmanager.hasplugin(name) for name in _SHUFFLERS):

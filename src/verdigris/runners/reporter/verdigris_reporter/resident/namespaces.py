@@ -69,8 +69,8 @@ def remove_queue(control: str, number: int) -> None:
     _call(control, *words)
 
 
-def _prctl(option: int, first: int, second: int = 0) -> None:
-    _call("prctl", option, _Word(first), _Word(second), _Word(0), _Word(0))
+def _prctl(option: int, first: int) -> None:
+    _call("prctl", option, _Word(first), _Word(0), _Word(0), _Word(0))
 
 
 def _numbers(*numbers: int) -> bytes:
