@@ -22,11 +22,11 @@ from timing import Row, ToolTime, against, interleaved, own_rows
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import IterationBegan
-from verdigris.drivers.loop.metric.evaluation import measure
-from verdigris.drivers.loop.metric.measurement import Measurement
+from verdigris.drivers.loop.discovery import FoundProgram, bind_project, bounds_of
+from verdigris.drivers.loop.evaluation import measure
+from verdigris.drivers.loop.measurement import Measurement
 from verdigris.drivers.loop.open_program import open_program
-from verdigris.drivers.loop.programs.discovery import FoundProgram, bind_project, bounds_of
-from verdigris.drivers.loop.programs.program import read_program
+from verdigris.drivers.loop.program import read_program
 from verdigris.drivers.loop.run import LoopRun
 from verdigris.execution.rooms import possible
 from verdigris.setup.initialisation import initialise

@@ -13,7 +13,7 @@ from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status
 from verdigris.runners.cargo import CargoRunner
-from verdigris.runners.rustdoc_output import doc_ids
+from verdigris.runners.libtest_output import doc_ids
 
 if TYPE_CHECKING:
     from pathlib import Path

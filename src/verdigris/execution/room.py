@@ -16,8 +16,8 @@ from verdigris.languages.folders import make_folders
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
 from verdigris.sandbox.entry import RUN, TEMPORARY
+from verdigris.sandbox.file_access import LOST, Opens
 from verdigris.sandbox.folders import Folders
-from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -273,7 +273,7 @@ class Room:
 
     def wrote(self, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
         """Protected paths that the run wrote or deleted, without effect."""
-        from verdigris.sandbox.written_paths import report
+        from verdigris.sandbox.file_access import report
 
         return () if self.confine is None else report(self.confinement, classify)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, RunEnd, TestReport
 from verdigris.core.value import value
-from verdigris.runners.libtest_output import Binary, read_binary
+from verdigris.runners.libtest_output import Binary, doc_listed, doc_results, is_doc_id, read_binary
 from verdigris.runners.protocol import (
     TAIL,
     RunnerAnswer,
@@ -25,7 +25,6 @@ from verdigris.runners.protocol import (
     worst,
 )
 from verdigris.runners.reporter.libtest_wrapper import SETTINGS
-from verdigris.runners.rustdoc_output import doc_listed, doc_results, is_doc_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -19,8 +19,8 @@ from verdigris.core.records import Actor
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted, RunEnded
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.daemon import Daemon, DaemonClock, open_daemon
+from verdigris.drivers.loop.discovery import find_program
 from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant, occupy
-from verdigris.drivers.loop.programs.discovery import find_program
 from verdigris.drivers.loop.run import STOPPED
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_keeper import StateKeeper

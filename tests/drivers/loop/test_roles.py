@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from verdigris.drivers.loop.programs.discovery import FoundProgram
-from verdigris.drivers.loop.programs.program import read_program
+from verdigris.drivers.loop.discovery import FoundProgram
+from verdigris.drivers.loop.program import read_program
 
 TEXT = """\
 ---

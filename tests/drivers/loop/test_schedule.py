@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from verdigris.drivers.loop.programs.discovery import FoundProgram
-from verdigris.drivers.loop.programs.program import read_program
+from verdigris.drivers.loop.discovery import FoundProgram
+from verdigris.drivers.loop.program import read_program
 from verdigris.drivers.loop.survey import WaitingProgram, choose_due, due_document
 
 NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)

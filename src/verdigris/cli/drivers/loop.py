@@ -23,7 +23,7 @@ from verdigris.views.lines import Line, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.drivers.loop.programs.discovery import FoundProgram, ProgramFault
+    from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.survey import WaitingProgram
 
 NOTHING_DUE = 1
@@ -56,7 +56,7 @@ def command() -> None:
 @persons_command("loop new")
 def new(name: str, strategy: str) -> int:
     """Write a program to fill in, below .autoloop/programs/NAME (a person's command)."""
-    from verdigris.drivers.loop.programs.discovery import new_program
+    from verdigris.drivers.loop.discovery import new_program
 
     written = new_program(_root(), name, strategy)
     show([Line(f"wrote {path}") for path in written])
@@ -69,7 +69,7 @@ def new(name: str, strategy: str) -> int:
 @json_option
 def lint(name: str, *, as_json: bool) -> int:
     """Say what keeps programs from running. Exit code: 1 where something does."""
-    from verdigris.drivers.loop.programs.discovery import lint_program
+    from verdigris.drivers.loop.discovery import lint_program
 
     root = _root()
     found = [(one, lint_program(one, root)) for one in _programs(root, name)]
@@ -302,7 +302,7 @@ def _root() -> Path:
 
 
 def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
-    from verdigris.drivers.loop.programs.discovery import find_program, find_programs
+    from verdigris.drivers.loop.discovery import find_program, find_programs
 
     return (find_program(root, name),) if name else find_programs(root)
 

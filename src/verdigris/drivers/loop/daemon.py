@@ -12,6 +12,7 @@ from verdigris.core.errors import VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Spent, reached_limit
 from verdigris.drivers.happenings import DaemonEnded, DaemonRests, Noted
+from verdigris.drivers.loop.discovery import find_programs
 from verdigris.drivers.loop.history import LoopOutcome
 from verdigris.drivers.loop.open_program import (
     DAEMON,
@@ -21,7 +22,6 @@ from verdigris.drivers.loop.open_program import (
     occupy,
     open_program,
 )
-from verdigris.drivers.loop.programs.discovery import find_programs
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.run import ITERATION, STOPPED, LoopRun
 from verdigris.drivers.loop.settings import load_loop
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.budget import Limits
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.survey import WaitingProgram
 
     Play = Callable[[str, Limits], RunEnded]

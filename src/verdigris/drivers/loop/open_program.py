@@ -16,14 +16,14 @@ from verdigris.drivers.edits import gather_material, read_files
 from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop.branches.remote import GitRemote
 from verdigris.drivers.loop.branches.work import BranchBlocked, find_base, prepare_branch
-from verdigris.drivers.loop.history import read_history
-from verdigris.drivers.loop.programs.discovery import (
+from verdigris.drivers.loop.discovery import (
     bind_project,
     bounds_of,
     find_program,
     lint_program,
     withheld_paths,
 )
+from verdigris.drivers.loop.history import read_history
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.happenings import Watcher
     from verdigris.drivers.loop.branches.work import WorkBranch
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.history import ProgramState
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Material

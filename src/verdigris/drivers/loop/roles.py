@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.state import Red
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.models.roles import Tree
     from verdigris.models.roles.answer import RoleEdit
 

@@ -12,11 +12,11 @@ from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, Run
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
+from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import LoopEnd, LoopOutcome, accepted_metrics, end_of_pause, pause_reason
 from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured, best_of
 from verdigris.drivers.loop.iteration.iteration import Iteration
-from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.metric.measurement import EvaluationFailed, must_measure_again
+from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_asked_to_stop
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.happenings import Watcher
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.drivers.loop.state_file.person_edits import PersonEdits
     from verdigris.storage.project import Project

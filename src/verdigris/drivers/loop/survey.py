@@ -11,10 +11,10 @@ from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
+from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
 from verdigris.drivers.loop.history import accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
 from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant
-from verdigris.drivers.loop.programs.discovery import find_program, find_programs, lint_program
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.loop.state_file.person_edits import MANUAL
 from verdigris.drivers.loop.state_file.text import MOST_BYTES, is_yes, read_machine_state
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.drivers.happenings import Happening
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.drivers.loop.events import IterationEnded
     from verdigris.drivers.loop.history import ProgramState
     from verdigris.drivers.loop.open_program import Occupant
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
     from verdigris.drivers.loop.settings import LoopSettings
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository

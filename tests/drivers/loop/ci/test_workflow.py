@@ -15,7 +15,7 @@ from verdigris.drivers.loop.ci.workflow import (
     render_workflow,
     write_workflow,
 )
-from verdigris.drivers.loop.programs.program import Schedule
+from verdigris.drivers.loop.program import Schedule
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.history import Behaviour, ProgramState
-from verdigris.drivers.loop.programs.program import read_program
+from verdigris.drivers.loop.program import read_program
 from verdigris.drivers.loop.state_file.harness import read_harness
 from verdigris.drivers.loop.state_file.person_edits import PersonEdits, read_edits
 from verdigris.drivers.loop.state_file.text import (

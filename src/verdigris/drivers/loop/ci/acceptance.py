@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import Unreachable
 from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
-from verdigris.drivers.loop.metric.evaluation import find_python
+from verdigris.drivers.loop.evaluation import find_python
 from verdigris.execution.process import Command, run
 from verdigris.execution.rooms import room
 from verdigris.execution.test_run import run_shell_in

@@ -16,7 +16,7 @@ from verdigris.models.providers import endpoint_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from verdigris.drivers.loop.programs.program import Schedule
+    from verdigris.drivers.loop.program import Schedule
 
 FOLDER = ".github/workflows"
 TOKEN = "AUTOLOOP_TOKEN"  # noqa: S105 - the name of a secret

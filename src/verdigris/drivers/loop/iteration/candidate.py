@@ -13,10 +13,10 @@ from verdigris.core.events import Committing
 from verdigris.core.report import Status
 from verdigris.drivers.edits import write_changes
 from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.discovery import find_crossings
+from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
-from verdigris.drivers.loop.metric.evaluation import hash_oracle, measure
-from verdigris.drivers.loop.metric.measurement import Best, EvaluationFailed, Measurement, judge_metric
-from verdigris.drivers.loop.programs.discovery import find_crossings
+from verdigris.drivers.loop.measurement import Best, EvaluationFailed, Measurement, judge_metric
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import durable_files
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.metric.measurement import MetricJudgement
+    from verdigris.drivers.loop.measurement import MetricJudgement
     from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72

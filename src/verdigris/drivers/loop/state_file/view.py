@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.drivers.loop.programs.program import Program
+    from verdigris.drivers.loop.program import Program
 
 PRIORITIES, LESSONS = "current priorities", "lessons learned"
 FORECLOSED, DIRECTIONS, HISTORY = "foreclosed avenues", "future directions", "iteration history"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import UserError
-from verdigris.drivers.loop.programs.discovery import (
+from verdigris.drivers.loop.discovery import (
     STRATEGIES,
     find_program,
     find_programs,

@@ -13,7 +13,7 @@ from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.policy import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
-from verdigris.drivers.loop.metric.measurement import (
+from verdigris.drivers.loop.measurement import (
     EvaluationFailed,
     Measurement,
     combine_samples,
@@ -29,7 +29,7 @@ from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from verdigris.core.paths import Change
-    from verdigris.drivers.loop.programs.program import Program
+    from verdigris.drivers.loop.program import Program
     from verdigris.storage.project import Project
 
 _NAME = "evaluation"

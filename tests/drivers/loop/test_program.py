@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.drivers.loop.programs.program import Schedule, hide_held_out, read_program
+from verdigris.drivers.loop.program import Schedule, hide_held_out, read_program
 
 PROGRAM = """\
 <!-- a note for people -->

@@ -12,7 +12,7 @@ from verdigris.core.confinement.protection import is_writable
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import is_measuring, is_within
 from verdigris.core.state import Phase
-from verdigris.drivers.loop.programs.discovery import (
+from verdigris.drivers.loop.discovery import (
     FoundProgram,
     bind_project,
     bounds_of,
@@ -22,7 +22,7 @@ from verdigris.drivers.loop.programs.discovery import (
     named_files,
     withheld_paths,
 )
-from verdigris.drivers.loop.programs.program import read_program
+from verdigris.drivers.loop.program import read_program
 from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_tool
 from verdigris.gates.agent_shell.protection import regions

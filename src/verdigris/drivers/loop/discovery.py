@@ -13,7 +13,7 @@ from verdigris.core.paths import compile_glob
 from verdigris.core.policy import bound_classes, deny_beyond
 from verdigris.core.settings import Bounds
 from verdigris.core.value import value
-from verdigris.drivers.loop.programs.program import Program, hide_held_out, read_program
+from verdigris.drivers.loop.program import Program, hide_held_out, read_program
 from verdigris.languages.folders import literal_glob
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _PLACEHOLDER = re.compile(r"\b(?:TODO|REPLACE)\b")
 _DOMAIN = re.compile(r"^##\s+Domain knowledge\s*$(.*?)(?=^##\s|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 _SYNCED = ("write-test.md", "make-green.md", "refactor.md")
 """Prompts that tell the same domain knowledge."""
-_STRATEGIES = Path(__file__).parents[1] / "strategies"
+_STRATEGIES = Path(__file__).parent / "strategies"
 STRATEGIES = ("test-driven", "ratchet")
 _STAYS = "CUSTOMIZE.md"
 

@@ -13,20 +13,20 @@ import pytest
 
 from support.sorting import BENCH, BETTER, CACHES, HELD, KNOWN, PROGRAM, SORT
 from support.turns import World, make_world
-from verdigris.drivers.loop.metric.evaluation import evaluated_tree, hash_oracle, measure
-from verdigris.drivers.loop.metric.measurement import (
+from verdigris.drivers.loop.discovery import bind_project, bounds_of, find_program
+from verdigris.drivers.loop.evaluation import evaluated_tree, hash_oracle, measure
+from verdigris.drivers.loop.measurement import (
     Best,
     EvaluationFailed,
     Measurement,
     MetricJudgement,
     judge_metric,
 )
-from verdigris.drivers.loop.programs.discovery import bind_project, bounds_of, find_program
 from verdigris.execution.rooms import possible
 from verdigris.sandbox.child import Ability, Availability
 
 if TYPE_CHECKING:
-    from verdigris.drivers.loop.programs.discovery import FoundProgram
+    from verdigris.drivers.loop.discovery import FoundProgram
     from verdigris.storage.project import Project
 
 
@@ -299,7 +299,7 @@ def test_without_a_sandbox_nothing_is_measured_and_nothing_is_held_against_the_c
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     none = Availability(None, "", (Ability("namespaces", ok=False, why="not here"),))
-    monkeypatch.setattr("verdigris.drivers.loop.metric.evaluation.possible", lambda _: none)
+    monkeypatch.setattr("verdigris.drivers.loop.evaluation.possible", lambda _: none)
     found = bench.measure()
     assert isinstance(found, EvaluationFailed)
     assert (found.kind, "not here" in found.why) == ("infrastructure", True)

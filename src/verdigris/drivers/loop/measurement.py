@@ -14,7 +14,7 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from verdigris.drivers.loop.programs.program import Direction, Program
+    from verdigris.drivers.loop.program import Direction, Program
 
 Trouble = Literal["rejected", "failed", "timeout", "unreadable", "tampered", "infrastructure"]
 """The evaluator refuses the candidate; it ended badly; took too long; gave no number; was interfered with;

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from verdigris.drivers.loop.metric.measurement import (
+from verdigris.drivers.loop.measurement import (
     Best,
     EvaluationFailed,
     Measurement,
@@ -15,7 +15,7 @@ from verdigris.drivers.loop.metric.measurement import (
     must_measure_again,
     read_measurement,
 )
-from verdigris.drivers.loop.programs.program import EvaluationRules, Margin, Program, read_program
+from verdigris.drivers.loop.program import EvaluationRules, Margin, Program, read_program
 
 
 def program(direction: str = "higher", margin: Margin = Margin(), target: float | None = None) -> Program:  # noqa: B008 - a value
