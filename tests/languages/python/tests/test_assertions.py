@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verdigris.core.verdict import LostAssertion
@@ -228,6 +228,7 @@ def test_any_bijection_and_any_order_is_kept(
     assert find_losses({PATH: text_of(checks)}, {PATH: renamed}) == ()
 
 
+@settings(deadline=None)
 @given(CHECKS, st.data())
 def test_leaving_any_one_out_is_found(checks: list[tuple[str, int, str]], data: st.DataObject) -> None:
     out = data.draw(st.integers(0, len(checks) - 1))
