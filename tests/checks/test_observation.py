@@ -18,7 +18,7 @@ from verdigris.core.state import LaidAside, Phase
 from verdigris.storage.project import open_project
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_unclaimed_aside, restore
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.operation import operation
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.settle import settle

@@ -9,7 +9,7 @@ import pytest
 from support.turns import CONFIG, World, make_world
 from verdigris.core.events import OracleFrozen
 from verdigris.core.verdict import Kind
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.settle import settle
 

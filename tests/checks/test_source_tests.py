@@ -18,7 +18,7 @@ from verdigris.gates.quick.fallback import refresh
 from verdigris.gates.quick.quick import _is_allowed
 from verdigris.storage import card
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test_bug import report_bug
 from verdigris.turns.tripwire.calls import after_call, before_call

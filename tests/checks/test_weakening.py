@@ -11,7 +11,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Revised
 from verdigris.languages.findings import Weakening
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import revise
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 
 from verdigris.cli import turn
 from verdigris.core.state import Phase, WorktreeState
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 
 pytestmark = pytest.mark.quick
 

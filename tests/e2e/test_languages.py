@@ -14,7 +14,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.state import LaidAside
 from verdigris.core.verdict import Kind
 from verdigris.turns.aside import lay_unclaimed_aside
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import revise
 from verdigris.turns.refactor import Begun, RefactorResult, begin, end
 from verdigris.turns.test_bug import report_bug

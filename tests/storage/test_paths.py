@@ -20,7 +20,7 @@ from verdigris.languages.registry import usual
 from verdigris.storage import paths
 from verdigris.storage.paths import CanonicalPath, Disk, FileIdentity, canonical, class_of, links_out
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.tripwire.calls import after_call, before_call
 from verdigris.turns.write import decide_writes
 

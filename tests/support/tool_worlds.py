@@ -19,7 +19,7 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.tools.compilers import CACHE
 from verdigris.execution.tools.runs import cache_folder
 from verdigris.setup.initialisation import initialise
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

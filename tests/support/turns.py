@@ -15,7 +15,8 @@ from verdigris.core.report import Status
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
-from verdigris.turns.claim import Claimed, claim
+from verdigris.turns.claim import claim
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test import Tested, run_tests
 

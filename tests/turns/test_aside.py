@@ -15,7 +15,7 @@ from verdigris.core.state import LaidAside, Phase
 from verdigris.core.turn_events import next_aside
 from verdigris.turns import aside
 from verdigris.turns.aside import lay_unclaimed_aside, restore
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 

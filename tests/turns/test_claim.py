@@ -10,7 +10,8 @@ from verdigris.core.events import Denied, EditClaim, OracleFrozen, TestRun, Turn
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.turns.aside import lay_unclaimed_aside
-from verdigris.turns.claim import Claimed, claim, split_words
+from verdigris.turns.claim import claim, split_words
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from support.node_tools import installed, present
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
 from verdigris.core.verdict import Kind
 from verdigris.languages.registry import beyond_stubs
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
 
 if TYPE_CHECKING:

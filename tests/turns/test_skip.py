@@ -13,7 +13,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import replace
 from verdigris.turns.aside import lay_back
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.refactor import begin, end
 from verdigris.turns.skip import SkippedTests, skip_blocked
 from verdigris.turns.test_bug import report_bug

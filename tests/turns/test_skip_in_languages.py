@@ -28,7 +28,7 @@ from support.tools import why_not
 from verdigris.core.actions import Deny
 from verdigris.core.report import Status
 from verdigris.core.verdict import Kind
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.skip import SkippedTests, skip_blocked
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted
 from verdigris.core.state import Phase
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.test_bug import Reported, close_bug, report_bug
 
 if TYPE_CHECKING:

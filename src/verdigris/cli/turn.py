@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from verdigris.core.verdict import Verdict
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
-    from verdigris.turns.claim import Claimed
+    from verdigris.turns.claim_check import Claimed
     from verdigris.turns.refactor import Aborted, Begun, RefactorResult
     from verdigris.turns.settle import Settlement
 

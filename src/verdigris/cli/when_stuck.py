@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 def aside_command(*, as_json: bool) -> int:
     """Set aside source edits that were made before a red; the next claim brings them back."""
     from verdigris.turns.aside import lay_unclaimed_aside
-    from verdigris.turns.claim import following_move
+    from verdigris.turns.claim_check import following_move
 
     opened = project()
     answer = lay_unclaimed_aside(opened)

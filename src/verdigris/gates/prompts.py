@@ -12,7 +12,7 @@ from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
-    from verdigris.turns.claim import following_move
+    from verdigris.turns.claim_check import following_move
 
     state = project.state()
     return f"{done}; phase {state.phase}; next: {following_move(project, state)}"

@@ -16,7 +16,7 @@ from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire import recall

@@ -24,7 +24,7 @@ from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,7 +51,7 @@ from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
-from verdigris.turns.claim import following_move as next_here
+from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

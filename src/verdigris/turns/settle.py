@@ -23,7 +23,7 @@ from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.storage.repository import in_progress
 from verdigris.turns import aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
-from verdigris.turns.claim import following_move as next_here
+from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, put_back
 

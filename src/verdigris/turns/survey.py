@@ -18,7 +18,7 @@ from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:

@@ -98,7 +98,7 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
-            from verdigris.turns.claim import claim_within
+            from verdigris.turns.claim_check import claim_within
 
             ids = [red.test_id for red in claims]
             claimed = claim_within(project, state, ids, targets, implied=True)

@@ -18,7 +18,7 @@ from support.tool_worlds import (
     play,
 )
 from verdigris.core.verdict import Kind
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from verdigris.languages.folders import make_folders
 from verdigris.sandbox.folders import clear
 from verdigris.storage import stat_cache
 from verdigris.storage.project import open_project
-from verdigris.turns.claim import Claimed
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
 from verdigris.turns.tripwire import calls, has_changed

@@ -41,7 +41,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
-from verdigris.turns.claim import following_move
+from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -43,7 +43,7 @@ from verdigris.setup.initialisation import has_tests
 from verdigris.storage.durable_files import prepare_folder
 from verdigris.storage.log.log import now_ms
 from verdigris.turns import aside
-from verdigris.turns.claim import ALL_SOURCE, claim_within
+from verdigris.turns.claim_check import ALL_SOURCE, claim_within
 from verdigris.turns.operation import operation
 from verdigris.turns.test import run_tests
 

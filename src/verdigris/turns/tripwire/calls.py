@@ -26,7 +26,7 @@ from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim import claim_within
+from verdigris.turns.claim_check import claim_within
 from verdigris.turns.rollback import GitPosition, place, put_back
 from verdigris.turns.tripwire import (
     Tripped,
