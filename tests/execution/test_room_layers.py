@@ -10,7 +10,7 @@ import pytest
 from support.turns import CALC, SUB, World
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import possible, room
-from verdigris.sandbox.file_access import report
+from verdigris.sandbox.written_paths import report
 
 if TYPE_CHECKING:
     from verdigris.execution.room import Room

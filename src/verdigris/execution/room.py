@@ -16,7 +16,7 @@ from verdigris.languages.folders import make_folders
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
 from verdigris.sandbox.entry import RUN, TEMPORARY
-from verdigris.sandbox.file_access import LOST, Opens
+from verdigris.sandbox.opens import LOST, Opens
 from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class Room:
 
     def wrote(self, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
         """Protected paths that the run wrote or deleted, without effect."""
-        from verdigris.sandbox.file_access import report
+        from verdigris.sandbox.written_paths import report
 
         return () if self.confine is None else report(self.confinement, classify)
 

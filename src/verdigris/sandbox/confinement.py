@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Any, Literal, TypedDict, Unpack
 
-    from verdigris.sandbox.file_access import Opens
+    from verdigris.sandbox.opens import Opens
 
     Network = Literal["none", "loopback", "host"]
 
