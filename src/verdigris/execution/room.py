@@ -16,8 +16,8 @@ from verdigris.languages.folders import make_folders
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
 from verdigris.sandbox.entry import RUN, TEMPORARY
-from verdigris.sandbox.opens import LOST, Opens
 from verdigris.sandbox.folders import Folders
+from verdigris.sandbox.opens import LOST, Opens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
