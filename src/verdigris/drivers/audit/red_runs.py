@@ -21,12 +21,14 @@ from verdigris.turns.stub import UNDECLARED, missing_stubs
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from verdigris.core.report import CollectError, TestReport, TestResult
+    from verdigris.core.report import CollectError, Failure, TestReport, TestResult
     from verdigris.drivers.audit.suite import TestRuns
     from verdigris.storage.project import Project
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}
 """Why a test may be red only since source lacks a declaration."""
+_SHOWN_BY_GREEN = frozenset({"not-behaviour", "fixture", "teardown", "timeout", "crash"})
+"""Why a claim is refused: its test may be at fault. Here the same text passes after, so source was."""
 _REPEATED = 25
 """Reds that are run twice: one that repeats is enough to say that a change was test-driven."""
 _TURNS = 4
@@ -55,15 +57,16 @@ def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) 
 
 
 def find_reds(
-    runs: TestRuns, tree: str, sides: tuple[str, str], passing: Iterable[str], names: Sequence[str]
+    runs: TestRuns, tree: str, sides: tuple[str, str], passing: Iterable[str]
 ) -> dict[str, RedTest]:
     """Lists reds by native id. `passing`: native ids that pass after, of which reds are told. `tree`: see
     `lay_tests`; `sides`: the trees before and after.
     """
     before, after = sides
     wanted = sorted(set(passing))
-    if not wanted or not names:
+    if not wanted:
         return {}
+    names = sorted({split_id(native).path for native in wanted})
     reds = judge_reds(runs.at(tree), runs.run_like(tree, names, before), tree, wanted)
     unloaded = {native: red for native, red in reds.items() if red.why in _STUBBED}
     found = reds | repeat_reds(runs, tree, reds)
@@ -108,7 +111,9 @@ def _run_stubbed(runs: TestRuns, tree: str, before: str, wanted: Iterable[str]) 
 
 
 def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> dict[str, RedTest]:
-    """Those of the wanted tests that do not pass, by native id; a skip is no red."""
+    """Those of the wanted tests that do not pass, by native id; a skip is no red. They pass after, and
+    `tree` has their texts of after.
+    """
     results = {result.native_id: result for result in with_subjects(project, report.results)}
     held = _held(project, tree, wanted)
     found: dict[str, RedTest] = {}
@@ -118,7 +123,8 @@ def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence
             if (red := _uncollected(native, report.errors, results.values())) is not None:
                 found[native] = red
         elif (why := red_of(project, result, held)) is not None:
-            found[native] = _red(result, why)
+            shown = why in _SHOWN_BY_GREEN and project.settings.red == "behaviour"
+            found[native] = _red(result, VALID if shown else why)
     return found
 
 
@@ -142,19 +148,22 @@ def _held(project: Project, tree: str, ids: Iterable[str]) -> frozenset[str]:
 def _red(result: TestResult, why: str) -> RedTest:
     failure = result.failure
     place = None if failure is None else failure.own_place
-    kind = why
-    if why == VALID:
-        kind = "assertion" if failure is not None and failure.assertion else "exception"
-        if failure is not None and failure.kind == "Timeout" and not failure.bases:
-            kind = "timeout"
     return RedTest(
         id=result.id,
-        why=kind,
+        why=_kind(failure) if why == VALID else why,
         path="" if place is None else place.path,
         line=0 if place is None else place.line,
         message="" if failure is None else f"{failure.kind}: {first_line(failure.message)}",
         valid=why == VALID,
     )
+
+
+def _kind(failure: Failure | None) -> str:
+    if failure is None:
+        return "crash"
+    if failure.assertion:
+        return "assertion"
+    return failure.kind.lower() if failure.kind in {"Timeout", "Crash"} and not failure.bases else "exception"
 
 
 def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[TestResult]) -> RedTest | None:

@@ -301,20 +301,19 @@ def _reds(
     runs: TestRuns, change: _Change, before: Suite, after: Suite, unstable: Collection[str]
 ) -> tuple[RedTest, ...]:
     """Reds of the tests that the change brought, and of those that stood in the suite already."""
-    known = sorted((before.failed & after.passed) - frozenset(unstable))
-    found = judge_reds(runs.at(change.before), before.report, change.before, known)
-    found |= repeat_reds(runs, change.before, found)
-    if change.oracle and _may_turn(change):
-        sides = (change.before, change.after)
-        tree = lay_tests(runs.at(change.after), *sides, change.oracle)
-        own = [i for i in after.passed if split_id(i).path in change.oracle]
-        files = sorted({split_id(native).path for native in own})
-        found |= find_reds(runs, tree, sides, own, files)
-        shared = [path for path in change.oracle if path not in files]
-        if shared and not any(red.valid for red in found.values()):
-            rest = after.passed - frozenset(own)
-            files = sorted({split_id(native).path for native in rest})
-            found |= find_reds(runs, tree, sides, rest, files)
+    known = (before.failed & after.passed) - frozenset(unstable)
+    if not change.oracle:
+        found = judge_reds(runs.at(change.before), before.report, change.before, sorted(known))
+        return tuple((found | repeat_reds(runs, change.before, found)).values())
+    if not _may_turn(change):
+        return ()
+    sides = (change.before, change.after)
+    tree = lay_tests(runs.at(change.after), *sides, change.oracle)
+    brought = frozenset(i for i in after.passed if split_id(i).path in change.oracle)
+    found = find_reds(runs, tree, sides, brought | known)
+    shared = set(change.oracle).difference(split_id(native).path for native in brought)
+    if shared and not any(red.valid for red in found.values()):
+        found |= find_reds(runs, tree, sides, after.passed - brought - known)
     return tuple(found.values())
 
 
