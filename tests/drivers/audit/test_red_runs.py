@@ -25,7 +25,7 @@ COUNTED = "def counts(words):\n    return {word: words.count(word) for word in w
 BY_KEY = 'from words import counts\n\n\ndef test_counts():\n    assert counts(["a"])["a"] == 1\n'
 BY_LIBRARY = (
     "import json\n\nfrom words import counts\n\n\n"
-    'def test_counts():\n    assert json.loads(json.dumps(counts(["a"])) if counts(["a"]) else "") == {"a": 1}\n'
+    'def test_counts():\n    text = json.dumps(counts(["a"]))[6:-1]\n    assert json.loads(text) == 1\n'
 )
 IN_FIXTURE = (
     "import pytest\n\nfrom words import counts\n\n\n"
@@ -39,7 +39,7 @@ AT_END = (
 )
 BY_EXIT = (
     "import os\n\nfrom words import counts\n\n\n"
-    'def test_counts():\n    if not counts(["a"]):\n        os._exit(3)\n    assert counts(["a"]) == {"a": 1}\n'
+    'def test_counts():\n    found = counts(["a"])\n    found or os._exit(3)\n    assert found == {"a": 1}\n'
 )
 
 

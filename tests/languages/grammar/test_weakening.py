@@ -314,3 +314,79 @@ def test_a_refactor_keeps_every_assertion_up_to_names(path: str) -> None:
     assert first.path == path
     assert find_losses({path: text}, {}, TestReader((path,))) == ()
     assert "parse" in find_losses({path: text}, {path: "}"}, TestReader())[0].what
+
+
+NAMED_TABLES = {
+    "a loop over tests": (
+        "a.test.ts",
+        (
+            "const cases = [\n  { a: 1, sum: 2 },\n  { a: 2, sum: 3 },\n] as const;\n"
+            "for (const c of cases) {\n  test(`${c.a}`, () => { expect(add(c.a, 1)).toBe(c.sum); });\n}\n"
+        ),
+        "{ a: 2, sum: 3 }",
+    ),
+    "a loop within a test": (
+        "a.test.ts",
+        (
+            "test('adds', () => {\n  const cases = [{ a: 1, sum: 2 }, { a: 2, sum: 3 }];\n"
+            "  for (const c of cases) { expect(add(c.a, 1)).toBe(c.sum); }\n});\n"
+        ),
+        "{ a: 2, sum: 3 }",
+    ),
+    "the pairs of an object": (
+        "a.test.ts",
+        (
+            "const cases = { one: 2, two: 3 };\n"
+            "for (const [name, sum] of Object.entries(cases)) {\n"
+            "  test(name, () => { expect(add(name)).toBe(sum); });\n}\n"
+        ),
+        "two: 3",
+    ),
+    "test.each": (
+        "a.test.ts",
+        (
+            "const cases = [[1, 2], [2, 3]];\n"
+            "test.each(cases)('adds %i', (a, sum) => { expect(add(a, 1)).toBe(sum); });\n"
+        ),
+        "[2, 3]",
+    ),
+    "forEach": (
+        "a.test.ts",
+        (
+            "const cases = [[1, 2], [2, 3]];\n"
+            "cases.forEach(([a, sum]) => { test(`${a}`, () => { expect(add(a, 1)).toBe(sum); }); });\n"
+        ),
+        "[2, 3]",
+    ),
+    "an array in Rust": (
+        "tests/a.rs",
+        (
+            "#[test]\nfn adds() {\n    let cases = [(1, 2), (2, 3)];\n"
+            "    for (a, sum) in cases.iter() {\n        assert_eq!(add(a, 1), sum);\n    }\n}\n"
+        ),
+        "(2, 3)",
+    ),
+    "a constant in Rust": (
+        "tests/a.rs",
+        (
+            "const CASES: &[(i32, i32)] = &[(1, 2), (2, 3)];\n\n#[test]\nfn adds() {\n"
+            "    for (a, sum) in CASES {\n        assert_eq!(add(a, 1), sum);\n    }\n}\n"
+        ),
+        "(2, 3)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED_TABLES)
+def test_a_table_that_has_a_name_may_grow_and_loses_no_row_unseen(kind: str) -> None:
+    path, text, row = NAMED_TABLES[kind]
+    grown = text.replace(row, f"{row}, {row.replace('2', '7')}")
+    assert lost(path, text, grown) == set()
+    assert lost(path, text, text.replace(f", {row}", "").replace(f"\n  {row},", "")) == {"cases"}
+
+
+def test_a_table_may_be_declared_by_the_name_that_it_had() -> None:
+    text = (
+        "#[test]\nfn adds() {\n    let c = c.iter();\n    for a in c {\n        assert!(a);\n    }\n}\n"
+    )
+    assert lost("tests/a.rs", text, text) == set()

@@ -220,13 +220,20 @@ class GoSuite(GrammarSuite):
         elif other is not None:
             self.visit(other, at.under(f"else {on_one_line(condition)}"))
 
+    def list_declared(self, node: Node) -> Iterator[tuple[str, Node]]:
+        for one in parts(node) if node.type == "var_declaration" else [node]:
+            names = parts(part(one, "left")) or ([n] if (n := part(one, "name")) else [])
+            values = parts(part(one, "right")) or parts(part(one, "value"))
+            if len(names) == len(values) == 1:
+                yield text_of_node(names[0]), values[0]
+
     def _loop(self, node: Node, at: At) -> None:
         clause, body = first(parts(node), "range_clause", "for_clause"), part(node, "body")
         over = part(clause, "right")
         words = spell(over, at.names)
-        table = next(iter(_tables(over, node)), None)
-        if table is not None:
-            self.rows(table, at)
+        table = self.find_declared(over) if over is not None and over.type == "identifier" else over
+        if table is not None and table.type == "composite_literal":
+            self.rows(parts(part(table, "body")), at)
         elif clause is not None:
             at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
         for name in parts(part(clause, "left")):
@@ -291,28 +298,3 @@ def _is_failing(node: Node) -> bool:
 def _fails(block: Node) -> bool:
     statements = parts(first(parts(block), "statement_list"))
     return any(_is_failing(call) for s in statements if s.type == "expression_statement" for call in parts(s))
-
-
-def _tables(over: Node | None, loop: Node) -> Iterator[list[Node]]:
-    """The literal that a loop goes through: in place, or declared above it."""
-    if over is None:
-        return
-    found = over
-    if over.type == "identifier":
-        scope = loop
-        while scope.parent is not None and found is over:
-            scope = scope.parent
-            found = _find_declaration(scope, text_of_node(over)) or found
-    if found.type == "composite_literal":
-        yield parts(part(found, "body"))
-
-
-def _find_declaration(scope: Node, name: str) -> Node | None:
-    for node in scope.children:
-        inner = parts(node) if node.type == "var_declaration" else [node]
-        for one in inner:
-            names = parts(part(one, "left")) or ([n] if (n := part(one, "name")) else [])
-            values = parts(part(one, "right")) or parts(part(one, "value"))
-            if [text_of_node(n) for n in names] == [name] and len(values) == 1:
-                return values[0]
-    return None

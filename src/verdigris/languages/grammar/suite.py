@@ -100,6 +100,10 @@ class GrammarSuite:
     def bind_names(self, node: Node, at: At) -> At:
         """Adds the names that a statement binds."""
 
+    @abstractmethod
+    def list_declared(self, node: Node) -> Iterable[tuple[str, Node]]:
+        """The names that a statement declares with a value each."""
+
     leaves: frozenset[str] = frozenset()
     """Statements after which nothing of a block runs."""
     functions_of: frozenset[str] = frozenset()
@@ -192,6 +196,18 @@ class GrammarSuite:
             check = Check(ROW, 5, words)
             fact = PlainFact(self.path, line, ROW, at.scope, at.guards, check, match, loose, case=what)
             self.facts.append(fact)
+
+    def find_declared(self, name: Node) -> Node | None:
+        """The value of a name that a block around it declares: above it, or else below."""
+        scope = name.parent
+        while scope is not None:
+            above = [one for one in reversed(scope.children) if one.end_byte <= name.start_byte]
+            below = (one for one in scope.children if one.start_byte >= name.end_byte)
+            for values in map(dict, map(self.list_declared, (*above, *below))):
+                if text_of_node(name) in values:
+                    return values[text_of_node(name)]
+            scope = scope.parent
+        return None
 
     def helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
         """What a function asserts, in the words of the test that calls it."""

@@ -24,6 +24,8 @@ from verdigris.languages.node.test_ids import SEPARATOR, node_id
 from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tree_sitter import Node
 
     from verdigris.languages.grammar.suite import TestPlace
@@ -44,6 +46,7 @@ _FUNCTIONS = frozenset(
     }
 )
 _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+_PAIRS = frozenset({"Object.entries", "Object.keys", "Object.values"})
 _ASSERTS = frozenset({"assert", "t", "chai"})
 _NESTED = (["t", "test"], ["t", "it"])
 """How node:test declares a test within a test."""
@@ -78,6 +81,12 @@ class NodeSuite(GrammarSuite):
             fixed = node.children[0].type == "const" and value is not None and value.type not in _FUNCTIONS
             at = at.with_binding(text_of_node(name), spell(value, at.names) if fixed else None)
         return at
+
+    def list_declared(self, node: Node) -> Iterator[tuple[str, Node]]:
+        for one in parts(node) if node.type in {"lexical_declaration", "variable_declaration"} else ():
+            name, given = part(one, "name"), part(one, "value")
+            if name is not None and given is not None:
+                yield text_of_node(name), given
 
     def visit(self, node: Node, at: At) -> None:
         match node.type:
@@ -138,10 +147,22 @@ class NodeSuite(GrammarSuite):
         table = part(function, "object")
         if text_of_node(part(function, "property")) != "forEach" or table is None or not arguments:
             return False
-        if table.type == "array":
-            self.rows(parts(table), at)
+        self.rows(self._rows(table) or (), at)
         self.within(node, at)
         return True
+
+    def _rows(self, table: Node | None) -> list[Node] | None:
+        """Of a literal: in place, declared above, or the pairs of an object; None where it is none."""
+        match table.type if table is not None else "":
+            case "array" | "object":
+                return parts(table)
+            case "identifier" if table is not None:
+                return self._rows(self.find_declared(table))
+            case "as_expression" | "satisfies_expression" | "parenthesized_expression":
+                return self._rows(parts(table)[0])
+            case "call_expression" if text_of_node(part(table, "function")) in _PAIRS:
+                return self._rows(next(iter(parts(part(table, "arguments"))), None))
+        return None
 
     def _declare_test(self, node: Node, words: list[str], at: At) -> None:
         arguments = parts(part(node, "arguments"))
@@ -159,11 +180,20 @@ class NodeSuite(GrammarSuite):
         inner = replace(at, scope=scope, test=words[0] in _TESTS or at.test)
         if words[0] in _TESTS and not at.test:
             self.test(scope, node, body)
-        table = _table(part(node, "function"))
-        if table is not None:
-            self.rows(table, inner)
+        self.rows(self._table(part(node, "function")), inner)
         if body is not None:
             self._function(body, inner)
+
+    def _table(self, function: Node | None) -> list[Node]:
+        """The rows of `test.each(table)(…)`."""
+        if function is None or function.type != "call_expression":
+            return []
+        if text_of_node(part(part(function, "function"), "property")) not in {"each", "for"}:
+            return []
+        given = part(function, "arguments")
+        if given is not None and given.type == "template_string":
+            return [given]
+        return self._rows(next(iter(parts(given)), None)) or []
 
     def _function(self, node: Node, at: At) -> None:
         for parameter in self.parameters(node):
@@ -178,8 +208,8 @@ class NodeSuite(GrammarSuite):
 
     def _loop(self, node: Node, at: At) -> None:
         table = part(node, "right")
-        if table is not None and table.type == "array":
-            self.rows(parts(table), at)
+        if (rows := self._rows(table)) is not None:
+            self.rows(rows, at)
         else:
             over = spell(table, at.names) if table is not None else ()
             head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
@@ -231,19 +261,6 @@ def _name(node: Node) -> str:
     if node.type == "string" or (node.type == "template_string" and "${" not in text_of_node(node)):
         return text_of_node(node)[1:-1]
     return text_of_node(node)
-
-
-def _table(function: Node | None) -> list[Node] | None:
-    """The rows of `test.each(table)(…)`."""
-    if function is None or function.type != "call_expression":
-        return None
-    if text_of_node(part(part(function, "function"), "property")) not in {"each", "for"}:
-        return None
-    given = part(function, "arguments")
-    if given is not None and given.type == "template_string":
-        return [given]
-    table = first(parts(given), "array")
-    return None if table is None else parts(table)
 
 
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:

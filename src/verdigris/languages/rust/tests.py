@@ -35,6 +35,7 @@ _METHODS = {
     **dict.fromkeys(("contains", "starts_with", "ends_with", "contains_key", "is_match", "any"), 3.0),
     **dict.fromkeys(("all", "eq", "matches", "is_some_and", "is_ok_and", "is_none_or"), 4.0),
 }
+_ALL = frozenset({"iter", "into_iter"})
 _SPLITTING = frozenset({",", ";"})
 
 
@@ -113,18 +114,34 @@ class RustSuite(GrammarSuite):
         elif name in _ROWS and tree is not None:
             self.rows([tree], at)
 
+    def list_declared(self, node: Node) -> Iterator[tuple[str, Node]]:
+        name, given = part(node, "pattern") or part(node, "name"), part(node, "value")
+        if (
+            node.type in {"let_declaration", "const_item", "static_item"}
+            and name is not None
+            and given is not None
+        ):
+            yield text_of_node(name), given
+
+    def _rows(self, table: Node | None) -> list[Node] | None:
+        """Of a literal, in place or declared above; None where it is none."""
+        match table.type if table is not None else "":
+            case "array_expression":
+                return parts(table)
+            case "macro_invocation" if table is not None and text_of_node(part(table, "macro")) == "vec":
+                return [table]
+            case "identifier" if table is not None:
+                return self._rows(self.find_declared(table))
+            case "reference_expression":
+                return self._rows(part(table, "value"))
+            case "call_expression" if text_of_node(part(part(table, "function"), "field")) in _ALL:
+                return self._rows(part(part(table, "function"), "value"))
+        return None
+
     def _loop(self, node: Node, at: At) -> None:
         table = part(node, "value")
-        while table is not None and table.type == "reference_expression":
-            table = part(table, "value")
-        if table is not None and table.type == "array_expression":
-            self.rows(parts(table), at)
-        elif (
-            table is not None
-            and table.type == "macro_invocation"
-            and text_of_node(part(table, "macro")) == "vec"
-        ):
-            self.rows([table], at)
+        if (rows := self._rows(table)) is not None:
+            self.rows(rows, at)
         else:
             head = " ".join(word.text for word in spell(table or part(node, "condition"), at.names))
             at = at.under(f"for {head}")
