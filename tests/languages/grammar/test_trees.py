@@ -57,7 +57,26 @@ def test_a_line_break_that_ends_a_statement_is_no_layout() -> None:
         ("a.go", '// int f(void);\nimport "C"\n', '// int g(void);\nimport "C"\n'),
         ("a.tsx", "const a = 1\n", "/** @jsx h */\nconst a = 1\n"),
         ("a.rs", "fn f() {}\n", "/// ```\n/// f();\n/// ```\nfn f() {}\n"),
+        ("a.rs", "/// ```\n/// f(1);\n/// ```\nfn f() {}\n", "/// ```\n/// f(2);\n/// ```\nfn f() {}\n"),
+        ("a.rs", "/** ```\nf(1);\n``` */\nfn f() {}\n", "/** ```\nf(2);\n``` */\nfn f() {}\n"),
     ],
 )
 def test_a_comment_that_a_tool_carries_out_is_no_layout(path: str, before: str, after: str) -> None:
     assert not is_same_tree(path, before.encode(), after.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("a.ts", "const a = 1\n", "/**\n * ```js\n * a // 1\n * ```\n */\nconst a = 1\n"),
+        ("a.go", "package a\n", "// Package a has:\n//\n// ```\n// a\n// ```\npackage a\n"),
+        (
+            "a.rs",
+            "/// ```\n/// f(1);\n/// ```\nfn f() {}\n",
+            "/// F.\n///\n/// ```\n/// f(1);\n/// ```\nfn f() {}\n",
+        ),
+        ("a.rs", "// ```\n// f(1);\nfn f() {}\n", "// ```\n// f(2);\nfn f() {}\n"),
+    ],
+)
+def test_an_example_that_no_tool_carries_out_is_a_comment(path: str, before: str, after: str) -> None:
+    assert is_same_tree(path, before.encode(), after.encode())

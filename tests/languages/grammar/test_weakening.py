@@ -386,7 +386,5 @@ def test_a_table_that_has_a_name_may_grow_and_loses_no_row_unseen(kind: str) -> 
 
 
 def test_a_table_may_be_declared_by_the_name_that_it_had() -> None:
-    text = (
-        "#[test]\nfn adds() {\n    let c = c.iter();\n    for a in c {\n        assert!(a);\n    }\n}\n"
-    )
+    text = "#[test]\nfn adds() {\n    let c = c.iter();\n    for a in c {\n        assert!(a);\n    }\n}\n"
     assert lost("tests/a.rs", text, text) == set()

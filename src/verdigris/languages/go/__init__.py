@@ -135,9 +135,10 @@ Add no dependency."""
     def failing_forms(self) -> mutation.FailingForms:
         return mutation.FailingForms('if true { panic("not run by any test") };')
 
-    def has_code_in_comments(self, root: Node) -> bool:
-        """Cgo's."""
-        return any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
+    def code_in_comments(self, root: Node) -> list[str]:
+        """Cgo compiles any of them."""
+        is_cgo = any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
+        return trees.comments_of(root) if is_cgo else super().code_in_comments(root)
 
 
 LANGUAGE = GoLanguage(FACTS["go"])

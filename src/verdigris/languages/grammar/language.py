@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
-from verdigris.languages.grammar.trees import same_tree, tree_of
+from verdigris.languages.grammar.trees import directives, same_tree, tree_of
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.protocol import Language, lazy_modules
 
@@ -87,9 +87,9 @@ class GrammarLanguage(Language):
         """What marks a test as skipped; nothing where it is marked, None where its form cannot be."""
         return None
 
-    def has_code_in_comments(self, root: Node) -> bool:  # noqa: ARG002 - a default
-        """Whether a text with this root has comments that are compiled."""
-        return False
+    def code_in_comments(self, root: Node) -> list[str]:
+        """What a tool carries out of the comments in a text with this root."""
+        return directives(root)
 
     # -- what is made of it ----------------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class GrammarLanguage(Language):
         return stubs.declare_later(self.stub_forms(), path, before, after, old_work=old_work)
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        return self.has_grammar(path) and same_tree(path, before, after, self.has_code_in_comments)
+        return self.has_grammar(path) and same_tree(path, before, after, self.code_in_comments)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
         return text.read_imports(path, data) if self.has_grammar(path) else ()

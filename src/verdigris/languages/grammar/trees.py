@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _QUOTED = frozenset({"string"})
 """JavaScript's: a formatter chooses between `'` and `"`."""
 _DIRECTIVE = re.compile(
-    r"^//(go:|line |export |\s*\+build)|@(jsx|ts-|jest-|vitest-)|sourceMappingURL|^#!|```", re.MULTILINE
+    r"^//(go:|line |export |\s*\+build)|@(jsx|ts-|jest-|vitest-)|sourceMappingURL|^#!", re.MULTILINE
 )
 COMMENTS = frozenset({"comment", "line_comment", "block_comment", "html_comment", "hash_bang_line"})
 
@@ -137,15 +137,18 @@ def _is_layout(node: Node) -> bool:
     return node.type in {",", ";"} and (following is None or following.type in {")", "]", "}"})
 
 
-def same_tree(path: str, before: bytes, after: bytes, is_code: Callable[[Node], bool] | None = None) -> bool:
+def same_tree(
+    path: str, before: bytes, after: bytes, code_of: Callable[[Node], Sequence[str]] | None = None
+) -> bool:
     """Whether two texts differ by comments and layout alone; `path` must have a grammar.
 
     What formatters put in or take out is layout: commas before a closing bracket, semicolons at the end of a
     statement, the kind of quotes around a string. False where either text does not parse.
-    `is_code`: whether a text with this root has comments that are code.
+    `code_of`: the comments below a root that a tool carries out.
     """
     (old, fault), (new, found) = tree_of(path, before), tree_of(path, after)
-    if fault is not None or found is not None or _directives(old, is_code) != _directives(new, is_code):
+    code_of = code_of or directives
+    if fault is not None or found is not None or code_of(old) != code_of(new):
         return False
     try:
         return shape(old) == shape(new)
@@ -153,9 +156,10 @@ def same_tree(path: str, before: bytes, after: bytes, is_code: Callable[[Node], 
         return False
 
 
-def _directives(root: Node, is_code: Callable[[Node], bool] | None) -> list[str]:
-    """Comments that a tool carries out: build tags, pragmas, code for cgo, examples that are tests."""
-    comments = [text_of_node(node) for node in walk(root) if node.type in COMMENTS]
-    if is_code is not None and is_code(root):
-        return comments
-    return [comment for comment in comments if _DIRECTIVE.search(comment)]
+def comments_of(root: Node) -> list[str]:
+    return [text_of_node(node) for node in walk(root) if node.type in COMMENTS]
+
+
+def directives(root: Node) -> list[str]:
+    """Comments that a tool carries out: build tags, pragmas, settings of a test runner."""
+    return [comment for comment in comments_of(root) if _DIRECTIVE.search(comment)]

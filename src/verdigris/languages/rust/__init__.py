@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tree_sitter import Node
+
     from verdigris.core.paths import Detected
     from verdigris.core.report import Failure, TestResult
     from verdigris.languages import findings
@@ -139,6 +141,10 @@ dependency."""
 
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
         return forms.skip_edits(place, data, why)
+
+    def code_in_comments(self, root: Node) -> list[str]:
+        """Examples of the documentation are tests."""
+        return [*super().code_in_comments(root), *tests.doc_examples(root)]
 
     def concern_rules(self) -> Sequence[Rule]:
         return forms.RULES

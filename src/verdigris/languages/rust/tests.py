@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.assertions import Check, Word, Words
 from verdigris.languages.grammar.suite import At, GrammarNames, GrammarSuite, spell
-from verdigris.languages.grammar.trees import COMMENTS, first, on_one_line, part, parts, text_of_node, walk
+from verdigris.languages.grammar.trees import (
+    COMMENTS,
+    comments_of,
+    first,
+    on_one_line,
+    part,
+    parts,
+    text_of_node,
+    walk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,6 +45,8 @@ _METHODS = {
     **dict.fromkeys(("all", "eq", "matches", "is_some_and", "is_ok_and", "is_none_or"), 4.0),
 }
 _ALL = frozenset({"iter", "into_iter"})
+_DOCUMENTING = ("///", "//!", "/**", "/*!")
+_FENCE = "```"
 _SPLITTING = frozenset({",", ";"})
 
 
@@ -188,6 +199,17 @@ class RustSuite(GrammarSuite):
                     node,
                     next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),
                 )
+
+
+def doc_examples(root: Node) -> Iterator[str]:
+    """The lines of examples in documentation, with what stands around them on their fences."""
+    inside = False
+    for comment in comments_of(root):
+        for line in comment.splitlines() if comment.startswith(_DOCUMENTING) else ():
+            fence = _FENCE in line
+            if inside or fence:
+                yield line.lstrip("/!* ")
+            inside = inside != fence
 
 
 def attributes_of(node: Node) -> list[Node]:
