@@ -206,3 +206,17 @@ def test_a_commit_whose_environment_cannot_be_built_is_not_blamed(
     assert code.outcome is AuditOutcome.UNVERIFIED
     assert "its environment cannot be built: no version of gone==1 is known" in code.why
     assert prose.outcome is AuditOutcome.NO_CODE
+
+
+@pytest.mark.timeout(200)
+def test_what_a_machine_lacked_is_asked_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An answer that blames the environment is none for later: the network may be back, a tool installed."""
+    put_uv(tmp_path, FAILING, monkeypatch)
+    repo = begin(tmp_path / "repo")
+    add_commit(repo, "more", {"calc.py": ADD.replace("a + b", "sum((a, b))")})
+    asked = AuditRequest(Selection("HEAD"), env="uv")
+    (failed,) = audit(repo.root, asked).units
+    script = RECORDING.format(calls="/dev/null", python=sys.executable, place='"$VIRTUAL_ENV"')
+    (tmp_path / "bin" / "uv").write_text(script, "utf-8")
+    (again,) = audit(repo.root, asked).units
+    assert (failed.outcome, again.outcome) == (AuditOutcome.UNVERIFIED, AuditOutcome.REFACTOR), again.why

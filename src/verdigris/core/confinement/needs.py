@@ -283,7 +283,7 @@ def _provider(name: str) -> str | None:
     return None
 
 
-_ADVICE = (
+_DOWNLOADS = (
     (r"toolchain '?[^\s']+'? is not installed", "`rustup toolchain install`"),
     (
         r"offline mode \(--offline\)|--offline was specified|attempting to make an HTTP request",
@@ -291,8 +291,13 @@ _ADVICE = (
     ),
     (r"module lookup disabled by GOPROXY=off|disabled by GOPROXY", "`go mod download`"),
     (r"in offline mode and the artifact|Cannot access \S+ .*in offline mode", "`mvn dependency:go-offline`"),
-    (r"Cannot find (?:module|package) '", "install the packages"),
 )
+_ADVICE = (*_DOWNLOADS, (r"Cannot find (?:module|package) '", "install the packages"))
+
+
+def missing_download(output: str) -> str | None:
+    """The command that brings what a tool would have fetched; None where it lacked nothing of that kind."""
+    return next((move for pattern, move in _DOWNLOADS if re.search(pattern, output)), None)
 
 
 def fetching(output: str) -> str | None:

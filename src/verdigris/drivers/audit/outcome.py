@@ -18,11 +18,15 @@ class UnitFacts:
     source: bool = False
     """Source changed in what it does."""
     tests: bool = False
-    """Tests, their data or their configuration changed in what they ask."""
+    """Tests or their data changed in what they ask."""
+    configuration: bool = False
+    """How tests are run changed."""
     broken: str = ""
     """Why the machine gave no answer."""
     unknown: str = ""
     """Why the change cannot be judged, through no fault of its own."""
+    curable: bool = False
+    """It cannot be judged since this machine lacks something: another try may tell more."""
     reds: tuple[RedTest, ...] = ()
     """Right and wrong ones: red over the source of before, green after."""
     waiting: tuple[str, ...] = ()
@@ -41,7 +45,7 @@ def judge_unit(facts: UnitFacts) -> tuple[AuditOutcome, str]:
         return AuditOutcome.INFRASTRUCTURE, facts.broken
     if facts.unknown:
         return AuditOutcome.UNVERIFIED, facts.unknown
-    if not facts.source and not facts.tests:
+    if not (facts.source or facts.tests or facts.configuration):
         return AuditOutcome.NO_CODE, "neither source nor tests changed in what they do."
     if facts.regressed:
         first = facts.regressed[0]
@@ -71,6 +75,11 @@ def _judge_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
                 f"{facts.waiting[0]} is red, and no source came with it: the commit that makes it green is"
                 " judged, or the range as one change (`--squash`)."
             )
+        if not facts.tests:
+            return (
+                AuditOutcome.NO_CODE,
+                "only how the tests are run changed, and their results are the same.",
+            )
         return AuditOutcome.CHARACTERIZATION, "its tests pass without a change of source."
     flaky = next((red.id for red in facts.reds if red.why == FLAKY), "")
     if flaky:
@@ -78,11 +87,16 @@ def _judge_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
             AuditOutcome.UNVERIFIED,
             f"{flaky} is flaky: over the source of before it failed, and passed when it was run again.",
         )
-    if facts.tests:
-        wrong = next((f": {red.id} failed by {red.why}, not by behaviour" for red in facts.reds), "")
+    if facts.reds:
+        wrong = facts.reds[0]
         return (
             AuditOutcome.UNTESTED,
-            f"source and tests changed, and no test was red for the right reason before{wrong}.",
+            f"no test was red for the right reason: {wrong.id} failed by {wrong.why}, not by behaviour.",
+        )
+    if facts.tests:
+        return (
+            AuditOutcome.UNTESTED,
+            "source changed, and its tests pass without the change: none of them was red before.",
         )
     if facts.uncovered:
         one = facts.uncovered[0]

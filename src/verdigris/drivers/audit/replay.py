@@ -10,6 +10,7 @@ from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
 from verdigris.checks.weakening import RECORDED, describe_weakening, find_weakenings
+from verdigris.core.confinement.needs import missing_download
 from verdigris.core.languages import facts_of, facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
@@ -74,9 +75,12 @@ class _Change:
     oracle: tuple[str, ...]
     """Tests, their data and runner keys, changed by more than that."""
 
+    tests: bool
+    """Of these, some are tests or their data, not keys of a runner alone."""
+
     @property
     def paths(self) -> tuple[str, ...]:
-        return (*(one.path for one in self.source), *self.oracle)
+        return tuple(dict.fromkeys((*(one.path for one in self.source), *self.oracle)))
 
 
 def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
@@ -95,9 +99,16 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     after = runs.suite(unit.after, traced, base=unit.before)
     if after.report.ended in {RunEnd.DIED, RunEnd.EARLY_EXIT} and before.passed:
         after = runs.suite(unit.after)  # a crash that does not repeat blames nobody
-    facts = UnitFacts(source=bool(change.source), tests=bool(change.oracle), ran=bool(after.passed))
+    facts = UnitFacts(
+        source=bool(change.source),
+        tests=change.tests,
+        configuration=bool(change.oracle) and not change.tests,
+        ran=bool(after.passed),
+    )
     if unknown := _why_unknown(project, unit, before, after):
         return Replayed(replace(facts, unknown=unknown), paths=change.paths)
+    if missing := _missing_downloads(unit, before, after):
+        return Replayed(replace(facts, unknown=missing, curable=True), paths=change.paths)
     runs.tell("its tests over the source of before")
     weakened, noted = _find_lost_checks(project, unit, before, after)
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
@@ -109,6 +120,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     facts = replace(
         facts,
         reds=reds,
+        tests=change.tests and _ask_otherwise(project, unit, reds),
         waiting=tuple(sorted(after.failed - before.failed - unstable)) if not change.source else (),
         regressed=regressed,
         weakened=weakened,
@@ -139,13 +151,26 @@ def _try_assertions(
 def _look(project: Project, unit: Unit) -> _Change:
     edits = difference(project, unit.before, unit.after)
     changes = {c.path: c for c in project.workspace.changes(unit.before, unit.after)}
+    oracle = tuple(p for p in edits.oracle if _asks(project, p) and not is_layout(project, changes[p]))
     return _Change(
         unit.before,
         unit.after,
         edits,
         tuple(c for c in edits.source if not is_layout(project, c)),
-        tuple(p for p in edits.oracle if _asks(project, p) and not is_layout(project, changes[p])),
+        oracle,
+        any(_is_tested(project, path) for path in oracle),
     )
+
+
+def _is_tested(project: Project, path: str) -> bool:
+    cls = project.classify(path)
+    return cls is PathClass.TEST or holds_tests(path, cls)
+
+
+def _ask_otherwise(project: Project, unit: Unit, reds: Sequence[RedTest]) -> bool:
+    """Whether the tests ask for more or less than they did; where one was red, that is the answer."""
+    sides = (unit.before, unit.after), (unit.after, unit.before)
+    return bool(reds) or any(find_weakenings(project, *side, ()) for side in sides)
 
 
 def _find_idle(project: Project, reds: Sequence[RedTest]) -> Iterator[FoundPlace]:
@@ -174,11 +199,7 @@ def _asks(project: Project, path: str) -> bool:
 
 def _suite_before(runs: TestRuns, tree: str) -> Suite:
     project = runs.at(tree)
-    tested = any(
-        project.classify(entry.path) is PathClass.TEST
-        or holds_tests(entry.path, project.classify(entry.path))
-        for entry in project.workspace.files(tree)
-    )
+    tested = any(_is_tested(project, entry.path) for entry in project.workspace.files(tree))
     return runs.suite(tree) if tested else NOTHING
 
 
@@ -196,6 +217,20 @@ def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> s
     if not after.passed and not before.passed and (after.report.results or after.report.errors):
         said = _first_complaint(after)
         return f"no test passes before or after the change: {said}."
+    return ""
+
+
+def _missing_downloads(unit: Unit, before: Suite, after: Suite) -> str:
+    """Packages that a tool would have fetched for one of the commits, and how to bring them."""
+    parent = unit.commit.parents[0] if unit.commit.parents else ""
+    for commit, suite in ((parent, before), (unit.commit.id, after)):
+        told = suite.report.tail if suite.report.ended is RunEnd.NO_START else ""
+        if move := missing_download(told):
+            name = commit[:9]
+            return (
+                f"the packages of {name} are not on this machine, and a test run downloads nothing:"
+                f" `git worktree add --detach ../packages {name}`, there {move}, and audit again."
+            )
     return ""
 
 

@@ -156,6 +156,7 @@ class Auditor:
         self._suites = KnownSuites(folder)
         self._shown: dict[tuple[str, str], str] = {}
         self._asked = asked
+        self._curable: set[Unit] = set()
         # Before a commit's own settings are known: to read trees, classes do not matter.
         self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
 
@@ -210,8 +211,8 @@ class Auditor:
         return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
     def keep(self, unit: Unit, judged: UnitReport) -> None:
-        """Keeps an answer for later audits; what blames the machine is tried again."""
-        if judged.outcome is not AuditOutcome.INFRASTRUCTURE:
+        """Keeps an answer for later audits; what the machine failed at, or lacked, is tried again."""
+        if judged.outcome is not AuditOutcome.INFRASTRUCTURE and unit not in self._curable:
             self._folder.keep(_KIND, self._key(unit), render_unit(judged))
 
     def judge(self, unit: Unit, *, whole: bool = False) -> Judgement:
@@ -241,7 +242,9 @@ class Auditor:
             said = error.message if isinstance(error, VerdigrisError) else str(error)
             replayed = Replayed(UnitFacts(broken=f"the machine failed: {said}"))
         except VerdigrisError as error:
-            replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}"))
+            replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}.", curable=True))
+        if replayed.facts.curable:
+            self._curable.add(unit)
         outcome, why = judge_unit(replayed.facts)
         facts = replayed.facts
         judged = UnitReport(
