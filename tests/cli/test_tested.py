@@ -196,3 +196,12 @@ def test_details_show_the_projects_own_frames_the_whole_message_and_the_output()
 def test_a_failure_is_placed_at_the_projects_own_line() -> None:
     assert FAILED.failure is not None
     assert FAILED.failure.own_place == Place("src/a.py", 9)
+
+
+@pytest.mark.parametrize(
+    "installed", [".venv/lib/python3.11/site-packages/_pytest/x.py", "node_modules/x.js"]
+)
+def test_what_is_installed_below_the_project_is_not_its_own(installed: str) -> None:
+    frames = (Place("tests/test_a.py", 4), Place(installed, 162))
+    failure = Failure("Failed", assertion=True, message="", place=frames[-1], frames=frames)
+    assert failure.own_place == Place("tests/test_a.py", 4)

@@ -195,6 +195,31 @@ def test_a_test_that_does_what_is_not_seen_is_unsure(project: PyProject, work: s
     assert not uses.tests["test_it.py::test_plain"].unsure
 
 
+def test_a_test_that_puts_a_profiler_aside_and_back_passes(project: PyProject) -> None:
+    """As pytest-benchmark does around what it measures."""
+    project.write(
+        "test_it.py",
+        """\
+        import sys
+        from calc import add, sub
+
+        def test_apart():
+            there = sys.getprofile()
+            sys.setprofile(None)
+            add(1, 2)
+            sys.setprofile(there)
+            assert sub(3, 2) == 1
+
+        def test_after():
+            assert sub(3, 2) == 1
+        """,
+    )
+    _, report = project.execute(uses=True)
+    assert [result.status for result in report.results] == ["pass", "pass"]
+    assert report.uses is not None
+    assert ("calc.py", 5) in functions(report.uses, "test_after")
+
+
 def test_files_that_are_read_and_folders_that_are_listed_are_told(project: PyProject) -> None:
     project.write("data/one.txt", "1")
     uses = run(

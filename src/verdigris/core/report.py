@@ -56,6 +56,9 @@ class Place:
     line: int
 
 
+_INSTALLED = frozenset({"site-packages", "dist-packages", "node_modules"})
+
+
 @value
 class Failure:
     kind: str
@@ -74,8 +77,11 @@ class Failure:
 
     @property
     def own_place(self) -> Place | None:
-        """The deepest frame inside the project: a framework's own lines tell a reader nothing."""
-        own = [frame for frame in self.frames if not frame.path.startswith("/")]
+        """The deepest frame in the project's own files: a framework's lines tell a reader nothing, also where
+        it is installed below the project.
+        """
+        inside = [frame for frame in self.frames if not frame.path.startswith("/")]
+        own = [frame for frame in inside if _INSTALLED.isdisjoint(frame.path.split("/"))]
         return own[-1] if own else self.place
 
 

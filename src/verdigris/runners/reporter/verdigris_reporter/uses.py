@@ -291,8 +291,14 @@ class _Profile(_Watch):
             if event == "call":
                 ran(frame.f_code)
 
+        class RestorableProfiler(Profiler):
+            """One that a test may put aside by `sys.setprofile`, and back as a function that is called."""
+
+            def __call__(self, *_event: Any) -> None:
+                self.enable()
+
         threading.setprofile(heard)
-        self._profiler: Any = Profiler(subcalls=False, builtins=False)
+        self._profiler: Any = RestorableProfiler(subcalls=False, builtins=False)
         self._listen()
 
     def renew(self) -> None:
