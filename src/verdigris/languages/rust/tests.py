@@ -135,7 +135,7 @@ class RustSuite(GrammarSuite):
             yield text_of_node(name), given
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """Of a literal, in place or declared above; None where it is none."""
+        """The rows of a literal, in place or declared above; None where it is none."""
         match table.type if table is not None else "":
             case "array_expression":
                 return parts(table)
