@@ -152,7 +152,7 @@ class NodeSuite(GrammarSuite):
         return True
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """The rows of a literal in place, of one declared above, or the pairs of an object; None where it is none."""
+        """The rows of a literal, in place or declared above, or an object's pairs; None where it is none."""
         match table.type if table is not None else "":
             case "array" | "object":
                 return parts(table)
