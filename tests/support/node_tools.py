@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import pwd
@@ -195,7 +196,8 @@ def installed(package: str) -> Path:
 
 def _link_packages(folder: Path) -> Path:
     """A folder with the same packages, by links, where a run may write: tools keep caches among packages."""
-    lent = Path(tempfile.gettempdir()) / f"tdd-packages-{os.getuid()}" / folder.name
+    kept = hashlib.sha256(os.fsencode(folder.parent)).hexdigest()[:8]  # another home keeps its own packages
+    lent = Path(tempfile.gettempdir()) / f"tdd-packages-{os.getuid()}-{kept}" / folder.name
     if not lent.exists():
         fresh = lent.with_name(f"{lent.name}.{os.getpid()}")
         (fresh / "node_modules").mkdir(parents=True)

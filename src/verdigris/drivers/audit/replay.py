@@ -120,7 +120,7 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     facts = replace(
         facts,
         reds=reds,
-        tests=change.tests and _ask_otherwise(project, unit, reds),
+        tests=change.tests and (not change.source or _ask_otherwise(project, unit, reds)),
         waiting=tuple(sorted(after.failed - before.failed - unstable)) if not change.source else (),
         regressed=regressed,
         weakened=weakened,
