@@ -65,12 +65,12 @@ def test_a_commit_behind_the_tree_is_found_told_and_mended(world: World, name: s
     assert path in tripped.unproven
     assert "git commit --amend" in tripped.text
     assert path in violations(world)
-    assert any(f" {path} unlike every tree" in note for note in survey(world.project).notes)
+    assert any(f" {path} as it never was" in note for note in survey(world.project).notes)
     assert not call(world, "true")
     visible = f"rm -f .gitattributes; git update-index --no-assume-unchanged {path}"
     mending = f"{visible}; git add -A; git add --renormalize ."
     assert not call(world, f"{mending} && git commit -q --amend --no-edit --allow-empty")
-    assert not any("unlike every tree" in note for note in survey(world.project).notes)
+    assert not any("as it never was" in note for note in survey(world.project).notes)
 
 
 UNDONE = {
@@ -101,7 +101,7 @@ def test_in_green_a_commit_of_other_tests_is_undone(world: World) -> None:
     head = world.repo.head()
     tripped = call(world, f"{STAGED}tests/test_add.py && git commit -qm x")
     assert tripped.moved_back == ("tests/test_add.py",)
-    assert "Undone: a commit that held tests/test_add.py unlike every tree" in tripped.text
+    assert "Undone: a commit that held tests/test_add.py as it never was in this worktree" in tripped.text
     assert world.repo.head() == head
     assert violations(world) == ["tests/test_add.py"]
 

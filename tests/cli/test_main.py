@@ -169,7 +169,7 @@ def _failing(body: str) -> str:
 def test_an_unexpected_error_is_our_fault_and_says_how_to_see_more(bare_cli: Cli) -> None:
     done = _python(bare_cli, _failing("raise RuntimeError('oops')"))
     assert done.returncode == 70
-    assert "this is our fault: RuntimeError: oops" in done.stderr
+    assert "this is a bug in Verdigris: RuntimeError: oops" in done.stderr
     assert "TDD_DEBUG=1" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Traceback" in _python(bare_cli, _failing("raise RuntimeError('oops')"), TDD_DEBUG="1").stderr

@@ -156,7 +156,7 @@ def _is_stub(project: Project, state: WorktreeState, tree: str, path: str, blob:
 def describe(found: Mapping[str, str]) -> tuple[str, ...]:
     """A line for each path."""
     return tuple(
-        f"HEAD {'holds' if blob else 'lacks'} {path} unlike every tree of this worktree: "
+        f"HEAD {'holds' if blob else 'lacks'} {path} as it never was in this worktree: "
         "the commit was made without the files, and nothing proves it"
         for path, blob in found.items()
     )

@@ -7,7 +7,7 @@ GROUPS = {
         "status": "Show the phase, open reds and claims, and the next move.",
         "test": "Run tests, record the results, find reds.",
         "stub": "Write stubs for what a test needs and source lacks.",
-        "claim": "Say which red tests your edit advances; freezes the tests.",
+        "claim": "Claim red tests for your edit; freezes the tests.",
         "settle": "End the turn with a verdict.",
         "refactor": "Restructure under the same tests: begin, end, abort.",
         "sync": "Run git pull, switch, merge … between two turns.",

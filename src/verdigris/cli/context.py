@@ -188,7 +188,7 @@ def shard_option(command: F) -> F:
 def _read_shard(text: str) -> tuple[int, int]:
     part, _, parts = text.partition("/")
     if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
-        raise UserError(f"`--shard`: {text!r} is no part.", hint="`--shard 2/4` is the second of four")
+        raise UserError(f"`--shard {text}` names no part.", hint="`--shard 2/4` is the second of four")
     return int(part), int(parts)
 
 

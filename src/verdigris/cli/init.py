@@ -125,7 +125,7 @@ def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
     """The clients of the named agents; an unknown name is refused before anything is written."""
     if not agents:
         if plays:
-            raise click.UsageError("--cycle says what an agent is given: name it by --agent NAME")
+            raise click.UsageError("--cycle sets up an agent: name it with --agent NAME")
         return ()
     from verdigris.gates.clients.registry import find
 

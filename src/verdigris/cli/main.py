@@ -142,8 +142,8 @@ def _our_fault(error: Exception) -> int:
 
         traceback.print_exception(error)
     _say(
-        f"this is our fault: {type(error).__name__}: {error}",
-        "TDD_DEBUG=1 shows the traceback: please report it; `tdd doctor` checks what is around us",
+        f"this is a bug in Verdigris: {type(error).__name__}: {error}",
+        "run it again with TDD_DEBUG=1 and report the traceback; `tdd doctor` checks tools and log",
     )
     return OUR_FAULT
 

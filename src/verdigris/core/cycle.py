@@ -59,7 +59,7 @@ def deny_write(cycle: Cycle, name: str) -> Deny:
 def deny_spec(cycle: Cycle) -> Deny:
     return Deny(
         "cycle-spec",
-        f"{cycle.spec_path} is the spec of the open cycle {cycle.id}: it is not edited, it is superseded.",
+        f"{cycle.spec_path} is the spec of the open cycle {cycle.id}: it cannot be edited, only superseded.",
         supersede_steps(cycle),
     )
 

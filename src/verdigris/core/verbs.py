@@ -44,10 +44,10 @@ def persons(verb: str) -> Deny:
     from verdigris.core.actions import Deny
 
     line = "tdd off WHY" if verb == "off" else f"tdd {verb} …"
-    way = "they run it in a shell of their own"
+    way = "to run it in a shell of their own"
     if not verb.startswith(("spec ", "loop ")):
-        way = f"the first line of a prompt may be `{line}`; or {way}"
-    return Deny("persons-verb", f"`tdd {verb}` is a person's, not an agent's.", f"ask the person: {way}")
+        way = f"to write `{line}` as the first line of a prompt, or {way}"
+    return Deny("persons-verb", f"Only a person may run `tdd {verb}`.", f"ask the person {way}")
 
 
 def refusal(argv: Sequence[str]) -> Deny | None:

@@ -157,7 +157,7 @@ def _carried_out(job: _PythonCall, made: Room, started: Started | None = None) -
     if why is not None:
         return why
     if started is not None and started.lost:
-        return "nobody said how it ended"
+        return "no process said how it ended"
     declined = _last_message(lines, nonce, "declined") if started is not None else None
     if job.feedback:
         resident = started is not None and started.resident

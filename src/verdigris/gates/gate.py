@@ -165,7 +165,7 @@ def _foreign(project: Project, call: HookCall) -> Reply:
     if reply.kind == "deny" or known:
         return reply if reply.text else Reply(text=tripped.text)
     return Reply(
-        "ask", f"{call.source} is no tool that Verdigris knows; a yes is remembered for {call.source}."
+        "ask", f"{call.source} is a tool that Verdigris does not know; a yes is remembered for {call.source}."
     )
 
 
@@ -281,7 +281,7 @@ def answer(
     except VerdigrisError as error:
         return client.fault(call, error.message, error.hint or "`tdd doctor`")
     except Exception as error:  # noqa: BLE001 - the last line of defence: whatever else comes is our fault
-        what = f"our own fault, {type(error).__name__}: {error}"
+        what = f"a bug in Verdigris, {type(error).__name__}: {error}"
         return client.fault(call, what, "`tdd doctor`, and report it")
 
 

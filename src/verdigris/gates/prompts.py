@@ -195,7 +195,9 @@ def prompt(project: Project, call: HookCall) -> Reply:
     if words is None:
         return Reply(text=describe_standing(project))
     if call.nested:
-        return Reply("answered", "[tdd] not done: only a person says that, and an agent started this client.")
+        return Reply(
+            "answered", "[tdd] not done: only a person may say that, and an agent started this client."
+        )
     if not call.confinable and open_call(str(project.repo.private)) is not None:
         return Reply("answered", MAYBE_NOBODY)
     person = replace(project, actor=Actor("person", "prompt", call.actor.client))

@@ -241,7 +241,7 @@ def explain(link: LinkOut) -> str:
 def remedy(link: LinkOut) -> str:
     return (
         f"put the files themselves at {link.path}; a person may name it under `generated:` in tdd.yaml, and "
-        "what lies there is then nobody's to prove"
+        "no verdict covers what lies there then"
     )
 
 

@@ -79,7 +79,7 @@ def head(repo: Repository) -> Head:
     if content is None:
         raise NotARepository(
             f"{repo.git_dir} has no HEAD: git's own files are damaged or gone",
-            hint="bring them back (a clone has them); what Verdigris keeps in there holds until then",
+            hint="restore them, for example from a clone; Verdigris' own files in there are kept",
         )
     if not content.startswith("ref: "):
         return Head(None, content)

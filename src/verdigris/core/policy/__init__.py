@@ -137,7 +137,7 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
                 "spec-in-refactor",
-                f"{name} is specification: a refactor keeps it.",
+                f"{name} is a specification, and a refactor does not change it.",
                 "`tdd refactor end` first",
             )
         case PathClass.SOURCE, Phase.GREEN:
@@ -193,7 +193,7 @@ def _tests_among_source(name: str) -> Deny:
     return Deny(
         "frozen-oracle",
         f"the tests in {name} are frozen from claim to verdict; where they cannot be told"
-        " from the rest (a string without an end), all of it is.",
+        " from the rest (a string without an end), the whole file is.",
         f'edit the code around them; if a test is wrong: `tdd test-bug {name}:LINE "WHY"`; new tests come '
         "after the verdict",
     )
@@ -201,9 +201,6 @@ def _tests_among_source(name: str) -> Deny:
 
 def _source_in_red(file: FileWrite) -> str:
     return "ok" if file.after is not None and file.beyond_stubs == "" else "claim"
-
-
-# -- claims -----------------------------------------------------------------------------------
 
 
 # -- verbs ------------------------------------------------------------------------------------
@@ -246,7 +243,7 @@ def deny_beyond(bounds: Bounds, path: str, cls: PathClass) -> Deny | None:
         return None
     return Deny(
         "outside-program",
-        f"{path} is none of the targets of the program {bounds.program}.",
+        f"{path} is not among the targets of the program {bounds.program}.",
         "change the targets only; a person may add it to the list below `## Target` in its program.md",
     )
 

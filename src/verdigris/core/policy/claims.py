@@ -66,7 +66,7 @@ def _claim_targets(action: ClaimTest) -> Deny | None:
             found = min(target.classes, key=list(PathClass).index)
             return Deny(
                 "claim-target",
-                f"{target.path} is of class {found}, and a claim names source.",
+                f"{target.path} is of class {found}; a claim names source files.",
                 "name the source file to edit",
             )
     return None
@@ -112,7 +112,7 @@ def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | Non
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited before any red: {first.why}.",
-            f"`tdd aside` sets the edit of {first.path} aside, which was made before a red; "
+            f"`tdd aside` sets the edit of {first.path} aside, since it was made before a red; "
             "then `tdd test` and claim: the claim brings it back",
         )
     return None
@@ -150,7 +150,9 @@ def decide_block(state: WorktreeState, action: BlockTests) -> Decision:
     if state.phase is not Phase.RED or state.open_cycle is not None:
         where = f"phase {state.phase}" if state.open_cycle is None else f"cycle {state.open_cycle.id}"
         return Deny(
-            "not-in-phase", f"A test is given up in red, outside a cycle ({where}).", next_move(state)
+            "not-in-phase",
+            f"A test is given up only in the red phase, outside a cycle (now: {where}).",
+            next_move(state),
         )
     for test_id in action.test_ids:
         if test_id not in state.reds:

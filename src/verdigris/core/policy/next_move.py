@@ -114,7 +114,7 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
         case 0:
             return Deny(
                 RED_FIRST,
-                "No source edit without a test that is red now.",
+                "Source can be edited only for a test that is red, and no test is red now.",
                 "write one failing test, run `tdd test ID`, then `tdd claim ID`; "
                 "where behaviour stays as it is: `tdd refactor begin`",
             )
@@ -124,7 +124,7 @@ def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
             last = max(reds, key=lambda red: red.seq)
             return Deny(
                 "which-red",
-                f"{len(reds)} tests are red in {len(files)} files; the edit must say which it advances.",
+                f"{len(reds)} tests are red in {len(files)} files; say which of them this edit is for.",
                 f"`tdd claim {shell_words(last.test_id, edited or 'PATH')}`",
             )
 

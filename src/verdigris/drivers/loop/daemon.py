@@ -142,7 +142,7 @@ class Daemon:
             self._fall_back(one.name, str(error))
             return
         except Exception as error:  # noqa: BLE001 - a fault of ours in one program must not end the others
-            self._fall_back(one.name, f"this is our fault: {type(error).__name__}: {error}")
+            self._fall_back(one.name, f"this is a bug in Verdigris: {type(error).__name__}: {error}")
             return
         self._runs += 1
         if ended.steps:

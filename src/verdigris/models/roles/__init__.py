@@ -107,9 +107,7 @@ def find_team(driver: str) -> Team:
     for point in _points():
         if point.name == driver:
             return cast("Team", point.load())
-    raise HarnessError(
-        f"nobody here knows the driver {driver}", hint="install the package that it comes with"
-    )
+    raise HarnessError(f"there is no driver {driver} here", hint="install the package that it comes with")
 
 
 def drivers() -> tuple[str, ...]:

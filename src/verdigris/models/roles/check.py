@@ -115,7 +115,7 @@ def check(
 
 def _check_stop(answer: RoleAnswer, role: Role) -> RoleStop | RefusedAnswer:
     if answer.verdict not in role.stops:
-        return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
+        return RefusedAnswer((f"The {role} cannot give the verdict {answer.verdict}: {role.instead}.",))
     if answer.edits:
         return RefusedAnswer(
             (f"The verdict is {answer.verdict}, and there are edits: decide for one of them.",)
@@ -132,7 +132,7 @@ def _check_judgement(answer: RoleAnswer, role: Role, material: Material) -> Role
     if faults and answer.verdict is Say.EDIT:
         return RefusedAnswer(faults)
     if answer.verdict not in role.stops:
-        return RefusedAnswer((f"The verdict {answer.verdict} is not the {role}'s to give: {role.instead}.",))
+        return RefusedAnswer((f"The {role} cannot give the verdict {answer.verdict}: {role.instead}.",))
     faults += tuple(filter(None, (_finding_fault(finding, material) for finding in answer.findings)))
     if answer.verdict is Say.PASS and answer.findings:
         faults += ("The verdict is PASS, and there are findings: decide for one of them.",)

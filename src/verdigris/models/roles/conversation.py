@@ -143,7 +143,7 @@ def _wanted_files(answer: RoleAnswer, talk: Talk) -> tuple[dict[str, str], list[
     for path in map(plain, answer.read):
         text = tree.get(path)
         if path in talk.known:
-            missing.append(f"{path} is told above, whole.")
+            missing.append(f"{path} is shown whole above.")
         elif not text:
             missing.append(why_not_read(path, talk.material))
         elif len(text) > room:

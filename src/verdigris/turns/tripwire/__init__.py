@@ -81,7 +81,7 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     if cls is PathClass.SWITCH:
-        following = "it is a person's to change: go on"
+        following = "only a person may change it; go on with your task"
     elif phase is Phase.RED and cls is not PathClass.SPEC:
         following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
     elif phase in {Phase.PLAN, Phase.HELD, Phase.RED}:
@@ -111,7 +111,7 @@ def link_kept_text(path: str) -> str:
 
 def commit_undone_text(paths: Sequence[str]) -> str:
     return (
-        f"Undone: a commit that held {_names(paths)} unlike every tree of this worktree; nothing proves "
+        f"Undone: a commit that held {_names(paths)} as it never was in this worktree; nothing proves "
         "such a commit. HEAD and index are where they were, the files are as you left them; the commit is "
         "still an object of the repository (`git reflog`).\n"
         "next: `git add` what lies in the tree, then `git commit`"
@@ -138,7 +138,10 @@ def _why(path: str, cls: PathClass) -> tuple[str, str]:
         case PathClass.SWITCH:
             return "It turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
         case PathClass.SOURCE:
-            return "No source edit without a claim.", "write one failing test, run `tdd test ID`, then claim"
+            return (
+                "Source can be edited only under a claim, and no claim is open.",
+                "write one failing test, run `tdd test ID`, then claim",
+            )
         case PathClass.TEST | PathClass.SPEC:
             return (
                 "It decides the verdict, so it is frozen from claim to verdict.",
