@@ -21,9 +21,9 @@ from verdigris.core.turn_events import (
     OracleFacts,
     accepted_events,
     claim_events,
+    is_struck_out,
     next_aside,
     settled_event,
-    struck_out,
 )
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
 
@@ -142,7 +142,7 @@ class Laws(RuleBasedStateMachine):
         if verdict.kind is Kind.ACCEPTED:
             self.record(settled, *accepted_events(self.state, turn, tree, edits, green))
             self.proven = self.source_of(tree)
-        elif struck_out(self.state, settled, self.settings.strikes):
+        elif is_struck_out(self.state, settled, self.settings.strikes):
             self.record(settled)
             self.lay_aside(turn.tree, tree)
         else:

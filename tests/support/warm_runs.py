@@ -108,7 +108,7 @@ def _run(job: Any) -> TestReport:
         return _COLD(job)
     with room(job.project, job.argv, layer=job.call.layer) as made:
         started = _borrow(made, job.cwd)
-        report = "" if started is None else python_call._carried_out(job, made, started)
+        report = "" if started is None else python_call._carry_out(job, made, started)
     return _COLD(job) if isinstance(report, str) else report
 
 

@@ -270,7 +270,7 @@ def test_what_a_remote_has_an_agent_may_bring(forked: World, tmp_path: Path) -> 
 
 
 def test_commits_from_before_the_laws_are_no_agents(forked: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verdigris.storage.snapshots.head_moves.stored_at", lambda *_: 0.0)
+    monkeypatch.setattr("verdigris.storage.snapshots.head_moves.time_of_commit", lambda *_: 0.0)
     assert isinstance(agents(forked, "switch", "--quiet", "side"), Moved)
 
 
@@ -328,7 +328,7 @@ def test_nothing_that_git_started_outlives_an_agents_move(
     forked: World, monkeypatch: pytest.MonkeyPatch, confined: bool
 ) -> None:
     if not confined:
-        monkeypatch.setattr("verdigris.gates.agent_shell.agent_git.found_way", lambda _: None)
+        monkeypatch.setattr("verdigris.gates.agent_shell.agent_git.find_way", lambda _: None)
     forked.repo.git("update-ref", "refs/remotes/origin/side", "side")
     daemon = "setsid sh -c 'echo $$ >> pids; (setsid sleep 60 & echo $! >> pids); sleep 60' >&- 2>&- <&- &"
     (forked.root / "smudge.sh").write_text(f"#!/bin/sh\n{daemon}\nsleep 0.3; cat\n")

@@ -45,7 +45,7 @@ def held_out_pass(project: Project, state: WorktreeState, tree: str, room: Layer
     return runs.passing_tests(tree, ()) is None and runs.depend_on_expectations()
 
 
-def held_out_kept(
+def held_out_tests_hold(
     project: Project,
     state: WorktreeState,
     start: str,
@@ -231,7 +231,9 @@ def question_refactor(candidate: Candidate, state: WorktreeState, suite: TestRep
     if unfair := question_properties(candidate, suite, None):
         return Answers(VerdictChecks(blocking=unfair, noted=shared.noted))
     scrutiny = _with_shared(scrutinise(candidate, (), suite=suite), shared)
-    held_out = bool(scrutiny.blocking) or held_out_kept(project, state, start, tree, candidate.paths, room)
+    held_out = bool(scrutiny.blocking) or held_out_tests_hold(
+        project, state, start, tree, candidate.paths, room
+    )
     return Answers(scrutiny, held_out)
 
 

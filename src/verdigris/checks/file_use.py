@@ -66,7 +66,7 @@ def objections_of(
     project: Project, founded: int, tree: str, edits: TreeDifference, report: TestReport
 ) -> Objections:
     """What the verdict's run used that speaks against it; `founded`: when the foundation was frozen."""
-    from verdigris.checks.foundation import known_since
+    from verdigris.checks.foundation import is_known_since
 
     read = test_data(project, report, tree)
     changed = {change.path for change in (*edits.source, *edits.other)}
@@ -80,7 +80,7 @@ def objections_of(
             changed=changed,
             opened=report.opened,
             expected=without(read, project.settings.oracle_exclude),
-            known=[path for path in hidden if known_since(project, f"{project.root}/{path}", founded)],
+            known=[path for path in hidden if is_known_since(project, f"{project.root}/{path}", founded)],
         ),
     )
 

@@ -197,7 +197,7 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     return tuple(path.removeprefix(f"{project.root}/") for path in differing if path not in harmless)
 
 
-def known_since(project: Project, path: str, since: int) -> bool:
+def is_known_since(project: Project, path: str, since: int) -> bool:
     """Whether runs have loaded it before, and it did not change since."""
     return path in DigestMemory(project.repo.private).loaded and not came_after(path, since)
 

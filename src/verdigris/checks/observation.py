@@ -119,7 +119,7 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
     if move.kind != "moved":
         project.record(HeadSeen(commit=now.commit, on=now.branch))
         return project.state()
-    return take_ground(project, state, brought_by(project, state, move), now, why="HEAD moved")
+    return take_ground(project, state, find_brought(project, state, move), now, why="HEAD moved")
 
 
 def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
@@ -153,7 +153,7 @@ def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
     return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
 
 
-def brought_by(project: Project, state: WorktreeState, move: HeadMove) -> frozenset[str]:
+def find_brought(project: Project, state: WorktreeState, move: HeadMove) -> frozenset[str]:
     """What is new ground of a move: nothing that was committed here and never earned."""
     from verdigris.storage.snapshots import head_moves
 
@@ -163,7 +163,8 @@ def brought_by(project: Project, state: WorktreeState, move: HeadMove) -> frozen
     earned = {
         path
         for path, entry in move.mixed.items()
-        if project.workspace.read(ground, path) == (entry and head_moves.checked_out(project.repo, entry))
+        if project.workspace.read(ground, path)
+        == (entry and head_moves.read_as_checked_out(project.repo, entry))
     }
     paths = move.paths | earned
     return paths - _foreign_source(project, state, paths)
@@ -177,7 +178,7 @@ def _foreign_source(project: Project, state: WorktreeState, paths: frozenset[str
     current = project.workspace.snapshot()
     found: frozenset[str] = frozenset()
     for commit, grounds in _stations(project, state):
-        same = head_moves.held_alike(project.repo, commit, undecided) if undecided else frozenset()
+        same = head_moves.find_unmoved(project.repo, commit, undecided) if undecided else frozenset()
         undecided -= same
         for ground in grounds if same else ():
             same = same.intersection(c.path for c in project.workspace.changes(ground, current))
@@ -235,7 +236,7 @@ def _first_commit(project: Project) -> str | None:
 def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
     from verdigris.storage.snapshots import head_moves
 
-    return None if entry is None else (entry.mode, head_moves.checked_out(project.repo, entry))
+    return None if entry is None else (entry.mode, head_moves.read_as_checked_out(project.repo, entry))
 
 
 def take_ground(
@@ -243,19 +244,19 @@ def take_ground(
 ) -> WorktreeState:
     """What commits made elsewhere brought is nobody's edit here; an open turn is suspended by it."""
     current = project.workspace.snapshot()
-    ground, brought = _moved_along(project, state.ground or current, current, paths)
+    ground, brought = _graft_move(project, state.ground or current, current, paths)
     events: list[Event] = [
         Ground(tree=ground, commit=now.commit, on=now.branch, why=why, paths=brought),
     ]
     if state.turn is not None:
-        start, under = _moved_along(project, state.turn.tree, current, paths)
+        start, under = _graft_move(project, state.turn.tree, current, paths)
         if under:
             events.append(Suspended(turn=state.turn.id, tree=start, commit=now.commit, on=now.branch))
     if state.open_cycle is not None:
-        start, under = _moved_along(project, state.open_cycle.tree, current, paths)
+        start, under = _graft_move(project, state.open_cycle.tree, current, paths)
         events += [CycleMoved(cycle=state.open_cycle.id, tree=start)] if under else []
     if state.refactor is not None:
-        start, under = _moved_along(project, state.refactor.tree, current, paths)
+        start, under = _graft_move(project, state.refactor.tree, current, paths)
         if under:
             # Otherwise an abort would set aside what others committed.
             begun = state.refactor
@@ -273,7 +274,7 @@ def take_ground(
     return project.state()
 
 
-def _moved_along(
+def _graft_move(
     project: Project, start: str, current: str, paths: frozenset[str]
 ) -> tuple[str, tuple[str, ...]]:
     """`start` with what a move brought, and which paths those are."""

@@ -49,7 +49,7 @@ def find_unproven(
         return {}
     changes = head_moves.changes_between(git, since, now)
     changed = {c.path for c in changes if _matters(project, c.path)}
-    asked = sorted(made_here(project, since, changed)) if changed else []
+    asked = sorted(paths_committed_here(project, since, changed)) if changed else []
     if not asked:
         return {}
     held = trees.entries(git, now, asked)
@@ -183,7 +183,7 @@ def find_foreign_source(
     changed -= _once_ground(project, state, tree, changed)
     if not changed:
         return ()
-    suspect = changed - _checked_out(project, changed) | made_here(project, since, changed)
+    suspect = changed - _find_checked_out(project, changed) | paths_committed_here(project, since, changed)
     return tuple(sorted(suspect))
 
 
@@ -198,7 +198,7 @@ def _once_ground(project: Project, state: WorktreeState, tree: str, paths: Itera
     return found
 
 
-def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
+def _find_checked_out(project: Project, paths: Iterable[str]) -> set[str]:
     """The paths that lie there exactly as HEAD has them: a filter may be the agent's own."""
     commit = head(project.repo).commit
     if commit is None:
@@ -215,7 +215,7 @@ def _checked_out(project: Project, paths: Iterable[str]) -> set[str]:
     return found
 
 
-def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
+def paths_committed_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
     """The paths touched by a commit that no remote has and that is younger than the laws."""
     now = head(project.repo).commit
     if now is None:
@@ -237,4 +237,4 @@ def made_here(project: Project, since: str | None, paths: set[str]) -> set[str]:
 
 def _is_young(project: Project, commit: str) -> bool:
     (first,) = project.log.records(limit=1)
-    return head_moves.stored_at(project.repo, commit) > first.ts / 1000
+    return head_moves.time_of_commit(project.repo, commit) > first.ts / 1000

@@ -66,7 +66,7 @@ def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]
     tests = [path for path in changed if project.classify(path) is PathClass.TEST]
     among_source = [path for path in changed if holds_tests(path, project.classify(path))]
     read = [*filter(has_grammar, tests), *among_source]
-    found = _told_by_grammar(project, old, new, read, revised) if read else ()
+    found = _find_by_grammar(project, old, new, read, revised) if read else ()
     tests = [path for path in tests if path not in read]
     if not tests:
         return found
@@ -74,7 +74,7 @@ def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]
     return (*found, *weakenings(before, after, revised=revised, data_changed=True))
 
 
-def _told_by_grammar(
+def _find_by_grammar(
     project: Project, old: str, new: str, paths: Sequence[str], revised: Sequence[str]
 ) -> tuple[Weakening, ...]:
     before, after = (read_tests(test_texts(project, tree, paths)) for tree in (old, new))
@@ -134,7 +134,7 @@ class _TreeTexts(Mapping[str, str]):
         return len(self._read)
 
 
-def shared_by(project: Project, tree: str, claimed: Sequence[str] | None) -> tuple[Shared, ...]:
+def find_shared_oracle(project: Project, tree: str, claimed: Sequence[str] | None) -> tuple[Shared, ...]:
     """What the claimed tests, or all, take from source as assertion or expectation; `claimed`: native ids."""
     tests, sources = _sides(project, tree)
     if claimed is None:
@@ -152,7 +152,7 @@ def question_shared(
 ) -> SharedAnswers:
     """`claimed` is None where no test is claimed, in a refactoring: then those of every test are compared."""
     changed = [c.path for c in edits.source if c.path.endswith(".py")]
-    shared = shared_by(project, start, claimed) if edits.source or edits.other else ()
+    shared = find_shared_oracle(project, start, claimed) if edits.source or edits.other else ()
     if not shared:
         return SharedAnswers()
     paths = {*changed, *(one.path for one in shared)}

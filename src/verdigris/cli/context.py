@@ -81,7 +81,7 @@ def tests_and_paths(ctx: click.Context, param: click.Parameter, incomplete: str)
 
     reds = [red.test_id for red in _state().valid_reds]
     if "::" in incomplete:
-        ids = dict.fromkeys((*_written_in(incomplete.partition("::")[0]), *reds))
+        ids = dict.fromkeys((*_read_test_ids(incomplete.partition("::")[0]), *reds))
         return [CompletionItem(test_id) for test_id in ids if test_id.startswith(incomplete)]
     found = [CompletionItem(test_id) for test_id in reds if incomplete and test_id.startswith(incomplete)]
     return [CompletionItem(incomplete, type="file"), *found]
@@ -97,7 +97,7 @@ def edits_set_aside(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [aside for aside in _state().aside if aside.startswith(incomplete)]
 
 
-def _written_in(path: str) -> list[str]:
+def _read_test_ids(path: str) -> list[str]:
     """Reads the text of the file: a shell does not wait for a collection."""
     from verdigris.languages.tests import written_tests
 

@@ -147,7 +147,7 @@ def report_lines(
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
         found += _characterization_lines(tested.characterized)
-        found += _given_up(tested.given_up)
+        found += _ended_turn_lines(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
 
 
@@ -167,7 +167,7 @@ def _characterization_lines(tests: tuple[str, ...]) -> list[Line]:
     return [Line(f"  {said}")]
 
 
-def _given_up(aside: str) -> list[Line]:
+def _ended_turn_lines(aside: str) -> list[Line]:
     if not aside:
         return []
     return [

@@ -74,7 +74,7 @@ def command(*, force: bool) -> int:
 
     _remove_leftovers()
     played = _remove_cycle_files()
-    taken_out = _taken_out()
+    taken_out = _uninstall_clients()
     undone = undo(here())
     removed = uninitialise(here(), PERSON, force=force)
     show([*removed_lines(removed), *undone_lines(undone), *gate_removed_lines(taken_out)])
@@ -116,7 +116,7 @@ def _remove_cycle_files() -> tuple[str, ...]:
     return tuple(path for client in clients() for path in remove_cycle_files(here, client))
 
 
-def _taken_out() -> dict[str, tuple[str, ...]]:
+def _uninstall_clients() -> dict[str, tuple[str, ...]]:
     """The files from which each client's hooks were taken, by the name that people call it."""
     from verdigris.gates.clients.registry import clients
 

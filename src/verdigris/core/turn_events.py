@@ -111,7 +111,7 @@ def settled_event(state: WorktreeState, turn: Turn, verdict: Verdict, tree: str,
     )
 
 
-def struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
+def is_struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
     return any(state.strikes.get(test_id, 0) + 1 >= limit for test_id in settled.struck)
 
 

@@ -105,7 +105,7 @@ def _run_early(job: _PythonCall) -> TestReport | None:
         early.end()
         return None
     with closing(early.room):
-        report = _carried_out(job, early.room, early.started)
+        report = _carry_out(job, early.room, early.started)
     return None if isinstance(report, str) else report
 
 
@@ -120,14 +120,14 @@ def _warm(job: _PythonCall) -> TestReport | None:
         return None
     started, made = taken
     with closing(made):
-        report = _carried_out(job, made, started)
+        report = _carry_out(job, made, started)
     return None if isinstance(report, str) else report
 
 
 def _in_a_room(job: _PythonCall) -> TestReport:
     def attempt() -> TestReport | str:
         with room(job.project, job.argv, layer=job.call.layer) as made:
-            return _carried_out(job, made)
+            return _carry_out(job, made)
 
     return insist(job.project, attempt)
 
@@ -136,13 +136,13 @@ def _bare(job: _PythonCall) -> TestReport:
     made = Room(terms_of(job.project).unconfined_terms(), job.argv)
     with closing(made):
         made.env = dict(os.environ)
-        report = _carried_out(job, made)
+        report = _carry_out(job, made)
     if isinstance(report, str):
         raise HarnessError(report)
     return report
 
 
-def _carried_out(job: _PythonCall, made: Room, started: Started | None = None) -> TestReport | str:
+def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> TestReport | str:
     """The report; or why nothing of the project was run."""
     call = job.runner_call(made.folders, disposable=made.confine is not None)
     if call.channel is None:

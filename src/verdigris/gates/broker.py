@@ -181,11 +181,11 @@ def _start_tdd(
             stderr=streams[2],
         )
     except (OSError, ValueError) as error:
-        _refused_by_system(error, streams)
+        _tell_failed_start(error, streams)
         return None
 
 
-def _refused_by_system(error: Exception, streams: Sequence[int]) -> None:
+def _tell_failed_start(error: Exception, streams: Sequence[int]) -> None:
     try:
         os.write(streams[2], f"tdd: the broker could not run it: {error}\n".encode(errors="replace"))
     except OSError:

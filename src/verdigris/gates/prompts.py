@@ -161,7 +161,7 @@ def start(project: Project, call: HookCall) -> Reply:
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
-    left = _left_open(state)
+    left = _describe_open_turn(state)
     lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, describe_standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 
@@ -183,7 +183,7 @@ def describe_standing(project: Project, session: str = "") -> str:
     return f"[tdd] phase {state.phase}{reds}{claims}; next: {following_move(project, state, session=session)}"
 
 
-def _left_open(state: WorktreeState) -> list[str]:
+def _describe_open_turn(state: WorktreeState) -> list[str]:
     if state.turn is None:
         return []
     return [f"[tdd] a turn is open from before: {', '.join(state.claims)}. Its edits are still in the tree."]

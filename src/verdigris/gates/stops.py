@@ -53,7 +53,7 @@ def stop(project: Project, call: HookCall) -> Reply:
         case Phase.REFACTOR if _has_restructured(project, state):
             reply = _reply_to_verdict(project, call, end(project))
         case _:
-            reply = _left_open(project, call, state)
+            reply = _tell_unfinished(project, call, state)
     if reply.kind != "pass":
         return reply
     reports = () if state.phase is Phase.RED else _unproven(project)
@@ -101,10 +101,10 @@ def _reported_bug(project: Project, call: HookCall, state: WorktreeState) -> Rep
     try:
         reported = report_bug(project, [found["place"]], found["why"], cwd=project.root)
     except UserError as error:
-        return _sent_back(project, call, f"The TEST_BUG is not reported: {error.message} {error.hint or ''}")
+        return _send_back(project, call, f"The TEST_BUG is not reported: {error.message} {error.hint or ''}")
     if isinstance(reported, Deny):
-        return _sent_back(project, call, "\n".join(reported.lines()))
-    return _left_open(project, call, project.state())
+        return _send_back(project, call, "\n".join(reported.lines()))
+    return _tell_unfinished(project, call, project.state())
 
 
 def _has_restructured(project: Project, state: WorktreeState) -> bool:
@@ -116,7 +116,7 @@ def _has_restructured(project: Project, state: WorktreeState) -> bool:
     return bool(since.protected)
 
 
-def _left_open(project: Project, call: HookCall, state: WorktreeState) -> Reply:
+def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> Reply:
     """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
     what = tuple(describe_unfinished(project, state))
     if not what:
@@ -128,7 +128,7 @@ def _left_open(project: Project, call: HookCall, state: WorktreeState) -> Reply:
     project.record(LeftOpen(what=what))
     if state.phase is Phase.REFACTOR:
         return Reply(note=text)
-    return _sent_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
+    return _send_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
 
 
 def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
@@ -163,14 +163,14 @@ def _unproven(project: Project) -> tuple[str, ...]:
 def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | RefactorResult | Deny) -> Reply:
     match judged:
         case Deny() as no:
-            return _sent_back(project, call, "\n".join(no.lines()))
+            return _send_back(project, call, "\n".join(no.lines()))
         case done if done.verdict.accepted:
             return Reply(note=done.footer)
         case done if done.verdict.kind is Kind.BROKEN and call.again:
             # A suite that does not run may be beyond the agent.
             return Reply(note=done.footer)
         case done:
-            return _sent_back(project, call, _describe_verdict(done))
+            return _send_back(project, call, _describe_verdict(done))
 
 
 def _describe_verdict(judged: Settlement | RefactorResult) -> str:
@@ -181,7 +181,7 @@ def _describe_verdict(judged: Settlement | RefactorResult) -> str:
     return "\n".join(lines)
 
 
-def _sent_back(project: Project, call: HookCall, text: str) -> Reply:
+def _send_back(project: Project, call: HookCall, text: str) -> Reply:
     nth = project.state().sent_back + 1 if call.again else 1
     if nth >= call.most_refusals:
         return Reply(note=f"{text}\nThe agent was sent back {nth - 1} times; the turn stays open.")

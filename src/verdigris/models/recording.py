@@ -42,7 +42,7 @@ class Exchange:
     reply: ModelReply
 
 
-def asked_of(ask: Ask) -> AskDigest:
+def digest_ask(ask: Ask) -> AskDigest:
     wants = ask.schema_name if ask.schema is not None else ""
     return AskDigest(wants, tuple((message.role, _digest(message)) for message in ask.messages))
 
@@ -101,7 +101,7 @@ def read_recording(path: Path) -> Mapping[str, tuple[Exchange, ...]]:
 
 
 def _digest_ask(ask: Ask) -> dict[str, Any]:
-    asked = asked_of(ask)
+    asked = digest_ask(ask)
     return {"wants": asked.wants, "messages": asked.messages}
 
 
@@ -164,7 +164,7 @@ class Replay:
                 hint="replay fewer steps, or record again with `tdd run --record FILE`",
             )
         exchange, self._number = taken[self._number], self._number + 1
-        self._compare(exchange.asked, asked_of(ask))
+        self._compare(exchange.asked, digest_ask(ask))
         return exchange.reply
 
     def _compare(self, then: AskDigest, now: AskDigest) -> None:

@@ -17,7 +17,7 @@ from verdigris.runners.protocol import (
     RunnerAnswer,
     RunnerCall,
     TestRequest,
-    ended_by,
+    end_of_answer,
     is_asked,
     read_record,
     relative,
@@ -120,7 +120,7 @@ def _merge_doubles(results: list[TestResult]) -> tuple[TestResult, ...]:
 def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     build = read_build(answer.output, request.worktree, request.stack_root)
     binaries = list(_binaries(answer.reports))
-    ended = ended_by(answer, started=bool(binaries or build.errors))
+    ended = end_of_answer(answer, started=bool(binaries or build.errors))
     heard = [
         read_binary(b, request.worktree, RunEnd.EARLY_EXIT if ended is RunEnd.FINISHED else ended)
         for b in binaries
@@ -148,7 +148,7 @@ def _test_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
 def _doc_part(request: TestRequest, answer: RunnerAnswer) -> TestReport:
     text = answer.output.decode("utf-8", "replace")
     build = read_build(answer.output, request.worktree, request.stack_root)
-    ended = ended_by(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
+    ended = end_of_answer(answer, started=bool(build.errors) or "Doc-tests" in text or _NO_LIBRARY in text)
     where = {"worktree": request.worktree, "folder": request.stack_root}
     names = request.names
     listed = doc_listed(text, **where) if request.collect_only else []
@@ -240,12 +240,12 @@ def _error(told: Mapping[str, Any], package: str, worktree: str, stack_root: str
     spans = sorted(told.get("spans", ()), key=lambda span: not span["is_primary"])
     if not spans:
         return CollectError("", code, told["message"])
-    base = _compiled_in(spans[0]["file_name"], package, worktree, stack_root)
+    base = _compile_folder(spans[0]["file_name"], package, worktree, stack_root)
     path = relative(spans[0]["file_name"], worktree, base)
     return CollectError(path, code, f"{path}:{spans[0]['line_start']}: {told['message']}")
 
 
-def _compiled_in(file: str, package: str, worktree: str, stack_root: str) -> str:
+def _compile_folder(file: str, package: str, worktree: str, stack_root: str) -> str:
     """Cargo compiles in its workspace's root, which it does not tell: the uppermost that leads there."""
     folder = worktree
     steps = posixpath.relpath(package, worktree).split("/") if package.startswith(worktree) else []

@@ -28,7 +28,7 @@ from verdigris.runners.protocol import (
     RunnerAnswer,
     RunnerCall,
     TestRequest,
-    ended_by,
+    end_of_answer,
     is_asked,
     read_record,
     split_arguments,
@@ -91,7 +91,7 @@ class GoRunner:
         ]
         built = any(package.end and not package.unbuilt for package in events.packages.values())
         started = bool(records) or built or any(error.path for error in errors)
-        ended = ended_by(answer, started=started)
+        ended = end_of_answer(answer, started=started)
         if ended is RunEnd.FINISHED and not request.collect_only and not all(part.whole() for part in parts):
             ended = RunEnd.EARLY_EXIT
         results = [result for part in parts for result in part.results(ended)]

@@ -216,7 +216,7 @@ def read_record(data: bytes | str) -> Mapping[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def ended_by(answer: RunnerAnswer, *, started: bool) -> RunEnd:
+def end_of_answer(answer: RunnerAnswer, *, started: bool) -> RunEnd:
     """How a tool ended that builds first; `started`: whether a test binary was."""
     if answer.timed_out:
         return RunEnd.TIMEOUT

@@ -15,7 +15,7 @@ from verdigris.sandbox.entry import TEMPORARY, temporary
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def opened_anyway(name: str, parent: int | None = None) -> int:
+def open_anyway(name: str, parent: int | None = None) -> int:
     """The overlay leaves its own work folder with mode 0, and a test may do the same.
 
     By descriptor, since a process left over from the run may put a link where the folder was.
@@ -37,7 +37,7 @@ _ROUNDS = 20
 
 
 def clear(folder: str) -> None:
-    top = opened_anyway(folder)
+    top = open_anyway(folder)
     try:
         os.fchmod(top, 0o700)
         for _ in range(_ROUNDS):
@@ -59,7 +59,7 @@ def _remove(name: str, parent: int, top: int, depth: int) -> None:
         if depth == _DEEP:
             os.rename(name, os.urandom(16).hex(), src_dir_fd=parent, dst_dir_fd=top)
             return
-        folder = opened_anyway(name, parent)
+        folder = open_anyway(name, parent)
         try:
             os.fchmod(folder, 0o700)
             for inner in os.listdir(folder):

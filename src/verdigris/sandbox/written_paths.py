@@ -10,7 +10,7 @@ import stat
 
 from verdigris.core.paths import PathClass
 from verdigris.languages.folders import walk_tree
-from verdigris.sandbox.folders import opened_anyway
+from verdigris.sandbox.folders import open_anyway
 
 TYPE_CHECKING = False  # see confinement.py
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tu
         changed.difference_update(_missing_files(confinement, path))
     counting = {path for path in changed if _counts(path, classify)}
     for decoy, _ in confinement.decoys:
-        counting.update(_KERNELS_OWN + file for file in _written_below(decoy))
+        counting.update(_KERNELS_OWN + file for file in _list_files(decoy))
     return tuple(sorted(counting))
 
 
@@ -50,7 +50,7 @@ def _counts(path: str, classify: Callable[[str], PathClass]) -> bool:
     return not _CACHES.intersection(parts) and classify(path) is not PathClass.OTHER
 
 
-def _written_below(folder: str) -> Iterator[str]:
+def _list_files(folder: str) -> Iterator[str]:
     waiting = [""]
     while waiting:
         prefix = waiting.pop()
@@ -70,11 +70,11 @@ def _changed_paths(confinement: Confinement) -> Iterator[str]:
             path = prefix + name
             if _is_folder(f"{confinement.upper}/{path}"):
                 waiting.append(f"{path}/")
-            yield from _changed_at(confinement, path)
+            yield from _compare_path(confinement, path)
 
 
-def _changed_at(confinement: Confinement, path: str) -> Iterator[str]:
-    written, below = f"{confinement.upper}/{path}", _found_before(confinement, path)
+def _compare_path(confinement: Confinement, path: str) -> Iterator[str]:
+    written, below = f"{confinement.upper}/{path}", _place_before(confinement, path)
     if _is_folder(written):
         if _opaque(written) or not _is_folder(below):
             yield from _missing_files(confinement, path)
@@ -87,14 +87,14 @@ def _changed_at(confinement: Confinement, path: str) -> Iterator[str]:
 
 
 def _names(upper: str, prefix: str) -> list[str]:
-    folder = opened_anyway(f"{upper}/{prefix}")
+    folder = open_anyway(f"{upper}/{prefix}")
     try:
         return os.listdir(folder)
     finally:
         os.close(folder)
 
 
-def _found_before(confinement: Confinement, path: str) -> str:
+def _place_before(confinement: Confinement, path: str) -> str:
     """What the run found at a path before it wrote there."""
     found = (f"{layer}/{path}" for layer in confinement.laid)
     return next((name for name in found if os.path.lexists(name)), f"{confinement.root}/{path}")

@@ -173,7 +173,7 @@ def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["remov
     path = repo.root / CONFIG
     try:
         found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if not force and found != _written_by_init(log):
+        if not force and found != _digest_of_init(log):
             return "kept"
         path.unlink()
     except FileNotFoundError:
@@ -183,7 +183,7 @@ def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["remov
     return "removed"
 
 
-def _written_by_init(log: Log[State]) -> str | None:
+def _digest_of_init(log: Log[State]) -> str | None:
     """The digest of the file that the latest `tdd init` wrote; None where it adopted one."""
     by_init = False
     for record in log.records(reverse=True):

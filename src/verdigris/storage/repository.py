@@ -127,7 +127,7 @@ def in_progress(repo: Repository) -> str | None:
 
 
 def _repository(root: Path, dot_git: Path) -> Repository:
-    git_dir = dot_git if dot_git.is_dir() else _pointed_to(dot_git)
+    git_dir = dot_git if dot_git.is_dir() else _follow_pointer(dot_git)
     if not (git_dir / "HEAD").exists() and not (git_dir / CONTROL).is_dir():
         raise NotARepository(
             f"{dot_git} does not lead to a git repository",
@@ -140,7 +140,7 @@ def _repository(root: Path, dot_git: Path) -> Repository:
     return Repository(root, git_dir, Path(os.path.normpath(git_dir / common)), name)
 
 
-def _pointed_to(dot_git: Path) -> Path:
+def _follow_pointer(dot_git: Path) -> Path:
     target = (_text(dot_git) or "").removeprefix("gitdir: ")
     return Path(os.path.normpath(dot_git.parent / target))
 

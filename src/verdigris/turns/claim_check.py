@@ -75,11 +75,11 @@ def claim_within(
         noted |= dict.fromkeys(action.noted)
     from verdigris.checks.file_use import reads_of
     from verdigris.checks.foundation import prepare
-    from verdigris.checks.weakening import shared_by
+    from verdigris.checks.weakening import find_shared_oracle
 
     reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
     natives = [red.native_id for red in reds]
-    shared = tuple(str(one) for one in shared_by(project, tree, natives))
+    shared = tuple(str(one) for one in find_shared_oracle(project, tree, natives))
     paths = tuple(t.path for t in targets if t.path is not None)
     foundation = prepare(project) if state.turn is None else ""
     oracle = OracleFacts(

@@ -24,7 +24,7 @@ from verdigris.storage.repository import head, in_progress
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.operation import operation
 from verdigris.turns.rollback import AGENT, move_back, place
-from verdigris.turns.tripwire import moved_rightly
+from verdigris.turns.tripwire import accept_move
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -199,7 +199,7 @@ def committed_tree(project: Project) -> str:
     known = head_moves.clean_entries(project.repo, held.values())
     said = ask_users_git(project.root, "ls-files", "-z", "--others", "--exclude-standard")
     wanted: dict[str, tuple[str, bytes] | None] = {
-        path: (entry.mode, head_moves.checked_out(project.repo, entry))
+        path: (entry.mode, head_moves.read_as_checked_out(project.repo, entry))
         for path, entry in held.items()
         if path not in known
     }
@@ -262,7 +262,7 @@ def sync(
         else:
             code, said = _git(project, argv, env, quiet=quiet)
         if agents is not None and (why := _not_an_agents(project, state, intent, agents)):
-            return _moved_back(project, intent, agents, why)
+            return _undo_move(project, intent, agents, why)
         return replace(finish_move(project, intent, exit_code=code), said=said)
 
 
@@ -296,7 +296,7 @@ def _switches(project: Project, before: GitPosition) -> tuple[str, ...]:
     return tuple(c.path for c in staged if project.classify(c.path) is PathClass.SWITCH)
 
 
-def _moved_back(project: Project, intent: Syncing, to: GitPosition, why: Deny) -> Deny:
+def _undo_move(project: Project, intent: Syncing, to: GitPosition, why: Deny) -> Deny:
     found = project.workspace.snapshot()
     changed = [change.path for change in project.workspace.changes(intent.tree, found)]
     project.record(Synced(argv=intent.argv, exit_code=None), sync=True)
@@ -309,7 +309,7 @@ def finish_move(project: Project, intent: Syncing, exit_code: int | None) -> Mov
     before = project.state()
     project.record(Synced(argv=intent.argv, exit_code=exit_code), sync=True)
     after = look(project, project.state())
-    moved_rightly(project, intent.tree)
+    accept_move(project, intent.tree)
     brought: tuple[str, ...] = ()
     if before.ground and after.ground and before.ground != after.ground:
         brought = tuple(c.path for c in project.workspace.changes(before.ground, after.ground))

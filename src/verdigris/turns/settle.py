@@ -16,7 +16,13 @@ from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.next_move import apart, owners
-from verdigris.core.turn_events import accepted_events, joining_events, next_aside, settled_event, struck_out
+from verdigris.core.turn_events import (
+    accepted_events,
+    is_struck_out,
+    joining_events,
+    next_aside,
+    settled_event,
+)
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import explain, links_out, remedy
@@ -97,7 +103,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     if edits.oracle:
         return _settle_tampered(project, state, tree, edits)
     if links := links_out(project, tree):
-        return _led_out(project, state, tree, edits, links)
+        return _refuse_links(project, state, tree, edits, links)
     if below := judge_foundation(project, turn, tree):
         return _settlement(project, state, _SettlementOutcome(below, _paths(edits)))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
@@ -150,7 +156,7 @@ def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: T
     return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=bug))
 
 
-def _led_out(
+def _refuse_links(
     project: Project, state: WorktreeState, tree: str, edits: TreeDifference, links: tuple[LinkOut, ...]
 ) -> Settlement:
     verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
@@ -183,7 +189,7 @@ def _refuse(
     since = difference(project, turn.judged or turn.tree, trial.tree)
     edited = bool(since.source or since.other)
     settled = settled_event(state, turn, verdict, trial.tree, edited=edited)
-    if not struck_out(state, settled, project.settings.strikes):
+    if not is_struck_out(state, settled, project.settings.strikes):
         project.record(settled, sync=True)
         return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial))
     return _lay_aside(project, state, _JudgedTrial(trial, verdict, edits), settled, progress)

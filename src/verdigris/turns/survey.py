@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.observation import brought_by, difference, find_unclaimed, lost_reds
+from verdigris.checks.observation import difference, find_brought, find_unclaimed, lost_reds
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy.next_move import next_move
@@ -109,4 +109,4 @@ def _find_brought(project: Project, state: WorktreeState) -> frozenset[str] | No
     if state.head is None:
         return None
     move = head_moves.move_since(project.repo, Head(state.head.on, state.head.commit))
-    return brought_by(project, state, move) if move.kind == "moved" else None
+    return find_brought(project, state, move) if move.kind == "moved" else None

@@ -129,7 +129,7 @@ def _end_lines(step: w.StepEnded) -> Iterator[Line]:
         )
     else:
         why = f": {_why(step)}" if step.why else ""
-        yield Line(f"step {step.step}: {step.role}: {step.outcome}{why}", passed_by(step))
+        yield Line(f"step {step.step}: {step.role}: {step.outcome}{why}", dot_of_step(step))
     yield from _tests(step.tests)
     yield from _difference(step.diff)
     yield from (Line(f"    concern: {concern}", "yellow") for concern in step.concerns)
@@ -174,7 +174,7 @@ def _cost(prompt: int, cached: int, completion: int) -> str:
     return f"{prompt + completion} tokens: {prompt - cached} read{share}, {completion} written"
 
 
-def passed_by(step: w.StepEnded) -> Dot:
+def dot_of_step(step: w.StepEnded) -> Dot:
     """A step without a commit: as it should be, or something to look at."""
     if step.outcome == "red":
         return "red"

@@ -15,7 +15,7 @@ from verdigris.drivers import happenings as w
 from verdigris.views import machine as view
 from verdigris.views.lines import make_visible, wrap
 from verdigris.views.loop import HARNESS_COLOURS, HARNESS_MARKS, MOST_MARKS, count_harness, sparkline
-from verdigris.views.machine import DOTS, passed_by
+from verdigris.views.machine import DOTS, dot_of_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,7 +86,7 @@ def after(glance: Glance, happening: w.Happening) -> Glance:
         case w.Refused():
             return replace(glance, verdict=f"attempt {happening.attempt} was refused", doing="tries again")
         case w.StepEnded():
-            dot = ("●", DOTS[happening.role]) if happening.commit else (_PASSED, passed_by(happening))
+            dot = ("●", DOTS[happening.role]) if happening.commit else (_PASSED, dot_of_step(happening))
             verdict = happening.verdict or happening.outcome
             harness = _after_step(glance.harness, happening.outcome)
             return replace(glance, dots=(*glance.dots, dot), verdict=verdict, doing="", harness=harness)

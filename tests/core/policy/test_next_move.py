@@ -44,9 +44,9 @@ from verdigris.core.turn_events import (
     OracleFacts,
     accepted_events,
     claim_events,
+    is_struck_out,
     next_aside,
     settled_event,
-    struck_out,
 )
 from verdigris.core.verdict import Kind, Verdict
 
@@ -266,7 +266,7 @@ def settle(world: World) -> World:
         return world.told(done, *accepted_events(world.state, turn, world.tree, (SOURCE,), green))
     verdict = Verdict(Kind.STILL_RED, ("it fails",))
     done = settled_event(world.state, turn, verdict, world.tree, edited=edited)
-    struck = struck_out(world.state, done, SETTINGS.strikes)
+    struck = is_struck_out(world.state, done, SETTINGS.strikes)
     world = world.told(done)
     return aside(world, turn.tree, tuple(world.state.claims)) if struck else world
 

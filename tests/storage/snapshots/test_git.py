@@ -8,7 +8,7 @@ from verdigris.core.errors import StorageError, ToolMissing
 from verdigris.sandbox.child import available
 from verdigris.storage.git import null_ended, null_split, program, store_git, users_git, with_conversion
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import changes_between, checked_out, clean, list_commit
+from verdigris.storage.snapshots.head_moves import changes_between, clean, list_commit, read_as_checked_out
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,7 +114,7 @@ def test_nothing_that_the_configuration_names_is_run_outside(repo: GitRepo) -> N
     assert changes_between(git, first, second)
     assert list_commit(found, second).files
     assert clean(found, git, changes_between(git, first, second)) == {"a.py"}
-    assert checked_out(found, list_commit(found, second).files[0]) == b"x = 2\n"
+    assert read_as_checked_out(found, list_commit(found, second).files[0]) == b"x = 2\n"
     git.run("update-ref", "refs/stash", second, "--create-reflog")
     git.run("rev-list", "--walk-reflogs", "refs/stash", "--")
     git.run("rev-list", "--all", "--reflog")

@@ -8,7 +8,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import FILE, Entry
 from verdigris.storage.repository import Head, find_repository, head
-from verdigris.storage.snapshots.head_moves import HeadMove, before_own_commits, held_alike, move_since
+from verdigris.storage.snapshots.head_moves import HeadMove, before_own_commits, find_unmoved, move_since
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -316,6 +316,6 @@ def test_before_the_first_commit_head_was_nowhere(repo: GitRepo) -> None:
 def test_what_another_commit_holds_alike(forked: GitRepo) -> None:
     found = find_repository(forked.root)
     asked = frozenset({"base.py", "ours.py", "nowhere.py"})
-    assert held_alike(found, forked.git("rev-parse", "side"), asked) == {"nowhere.py"}
-    assert held_alike(found, forked.git("rev-parse", "main~1"), asked) == {"base.py", "nowhere.py"}
-    assert held_alike(found, "1" * 40, asked) == frozenset()
+    assert find_unmoved(found, forked.git("rev-parse", "side"), asked) == {"nowhere.py"}
+    assert find_unmoved(found, forked.git("rev-parse", "main~1"), asked) == {"base.py", "nowhere.py"}
+    assert find_unmoved(found, "1" * 40, asked) == frozenset()

@@ -7,7 +7,7 @@ from pathlib import Path
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.paths import EXECUTABLE, FILE, LINK
 from verdigris.storage.repository import find_repository
-from verdigris.storage.snapshots.head_moves import checked_out, clean_entries, list_commit
+from verdigris.storage.snapshots.head_moves import clean_entries, list_commit, read_as_checked_out
 
 ODD = os.fsdecode(b"line\nbreak \xff.py")
 
@@ -59,7 +59,7 @@ def test_the_bytes_are_those_of_a_checkout(repo: GitRepo) -> None:
     entries = {entry.path: entry for entry in list_commit(found, repo.commit()).files}
     repo.git("config", "filter.broken.smudge", "false")
     repo.git("config", "filter.broken.required", "true")
-    bytes_of = {path: checked_out(found, entry) for path, entry in entries.items()}
+    bytes_of = {path: read_as_checked_out(found, entry) for path, entry in entries.items()}
     assert bytes_of["a.py"] == b"a\r\n"
     assert bytes_of[ODD] == b"odd\r\n"
     assert bytes_of["link.py"] == b"a.py"

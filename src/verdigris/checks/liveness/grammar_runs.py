@@ -186,7 +186,7 @@ class _SetRuns:
                 other = changed_texts(self.texts, plain)
                 longer = {path: max(size[path], len(other[path])) for path in size}
                 done[-1] = Member(plain, self.run(other, longer))
-        old = self._passed_before(asked, done, size)
+        old = self._find_old_passes(asked, done, size)
         news = TriedTests(asked.claimed, tuple(one for one in asked.others if one not in old))
         judged = judge_set(news, known, true[0], done, len(members))
         noted = (
@@ -194,7 +194,9 @@ class _SetRuns:
         )
         return replace(judged, unreached=(*judged.unreached, *noted))
 
-    def _passed_before(self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]) -> list[str]:
+    def _find_old_passes(
+        self, asked: TriedTests, done: Sequence[Member], size: Mapping[str, int]
+    ) -> list[str]:
         """The unclaimed tests that pass a changed text without the turn's change, too."""
         from verdigris.languages.probes import changed_texts
 

@@ -84,7 +84,7 @@ class _SeenProbes:
         self.whys.setdefault(function, []).append("" if cases else why or "")
         self.named.setdefault(function, tuple(case.name for case in cases))
         self.tried[function] = self.tried.get(function, 0) + bool(cases)
-        self.seen.update(case.name for case in cases if _failed_at(probe, case))
+        self.seen.update(case.name for case in cases if _fails_at(probe, case))
         if why is None:
             self.lines.add((probe.path, probe.line))
         if probe.group:
@@ -153,7 +153,7 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
         for probe in member.probes
         for function in probe.functions
         for case in (_cases(function, known[index]) if index in known else ())
-        if _failed_at(probe, case)
+        if _fails_at(probe, case)
     )
 
 
@@ -201,7 +201,7 @@ def _all_pass(test_id: str, right: VariantOutcome) -> bool:
 
 
 def _why_unreached(probe: PythonProbe, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
-    if any(_failed_at(probe, case) for case in cases):
+    if any(_fails_at(probe, case) for case in cases):
         return None
     if any(case.status == "failed" for case in cases):
         return "the test failed elsewhere"
@@ -210,7 +210,7 @@ def _why_unreached(probe: PythonProbe, cases: list[_CaseEnd], outcome: VariantOu
     return "the test was skipped or ended in its setup" if cases else outcome.why or "the test did not run"
 
 
-def _failed_at(probe: PythonProbe, case: _CaseEnd) -> bool:
+def _fails_at(probe: PythonProbe, case: _CaseEnd) -> bool:
     first, last = probe.lines
     places = case.places if case.status == "failed" else ()
     return any(place.path == probe.path and first <= place.line <= last for place in places)

@@ -54,7 +54,7 @@ def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str,
     `XDG_*` is dropped, not set: its defaults lie below the new HOME, also for a test that moves HOME.
     """
     made = {name: text for name, text in environ.items() if name in KEPT or name.startswith("LC_")}
-    for name, text in _left_behind(environ):
+    for name, text in _find_in_home(environ):
         made.setdefault(name, text)
     made["HOME"] = home
     made["TMPDIR"] = tmp
@@ -67,7 +67,7 @@ def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str,
     return made
 
 
-def _left_behind(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _find_in_home(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """What is found below the real HOME, for those who look for it there."""
     real = environ.get("HOME", "").rstrip("/")
     if not real:

@@ -28,7 +28,7 @@ from verdigris.drivers.specs.spec import normalized_digest
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.log.log import now_ms
-from verdigris.storage.snapshots.head_moves import checked_out, list_commit
+from verdigris.storage.snapshots.head_moves import list_commit, read_as_checked_out
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _verify_code(project: Project, cycle: Cycle, path: str) -> Iterator[str]:
             continue
         if there is not None and proven is not None and there.blob == proven.blob:
             continue
-        now = None if there is None else checked_out(project.repo, there)
+        now = None if there is None else read_as_checked_out(project.repo, there)
         if now != project.workspace.read(cycle.accepted, name):
             yield f"{name} is another in commit {added[:12]} than the one that was accepted"
 

@@ -82,7 +82,7 @@ def set_back(project: Project, cycle: Cycle, why: str) -> None:
     now = project.workspace.snapshot()
     if cycle.stage is Stage.VALIDATE or now == start:
         return
-    written = _written_since(project, cycle)
+    written = _paths_of_stage(project, cycle)
 
     def is_ours(path: str) -> bool:
         return path in written or project.classify(path) is not PathClass.OTHER
@@ -91,7 +91,7 @@ def set_back(project: Project, cycle: Cycle, why: str) -> None:
         lay_back(project, start, f"cycle {cycle.id}, stage {cycle.stage}: {why}", only=is_ours)
 
 
-def _written_since(project: Project, cycle: Cycle) -> frozenset[str]:
+def _paths_of_stage(project: Project, cycle: Cycle) -> frozenset[str]:
     """What was written through the kernel in the open stage."""
     records = project.log.records(start=cycle.since)
     edits = (one for one in records if one.type == "edit" and one.worktree == project.repo.worktree)

@@ -64,13 +64,13 @@ def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
     return (
-        _left_a_stub(project, start)
+        _forbid_left_stub(project, start)
         or _looks_answers_up(project, rules, brief, start)
         or settle_edits(project, seen)
     )
 
 
-def _left_a_stub(project: Project, start: str) -> Bad | None:
+def _forbid_left_stub(project: Project, start: str) -> Bad | None:
     """The stub of a test that was given up stays with it; one of those that stood there has to go."""
     tree = project.workspace.snapshot()
     paths = [c.path for c in difference(project, start, tree).source if not c.deleted]

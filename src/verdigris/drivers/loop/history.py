@@ -140,7 +140,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             left = s.open.pinned if s.open else None
             open_ = OpenIteration(event.number, event.commit, event.tree, event.choice, event.tree, s.harness)
             return replace(
-                s, open=replace(open_, pinned=_left_red(s, left) if event.choice != "new" else None)
+                s, open=replace(open_, pinned=_find_left_red(s, left) if event.choice != "new" else None)
             )
         case e.IterationEnded():
             lessons = tuple(dict.fromkeys((*s.lessons, *event.lessons)))
@@ -171,7 +171,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
             return s
 
 
-def _left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
+def _find_left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
     """The red that an earlier iteration left, which this one takes up."""
     return known or (s.failing[0] if s.failing else None)
 

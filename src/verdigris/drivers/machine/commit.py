@@ -16,7 +16,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.edits import oracle_of
 from verdigris.drivers.machine import history
-from verdigris.drivers.machine.open_machine import taken_back
+from verdigris.drivers.machine.open_machine import is_taken_back
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.drivers.step_records import Proposal, Verified, message
@@ -245,7 +245,7 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
         return f"your checkout has changes ({changed[0][3:]}{' …' if len(changed) > 1 else ''})"
     if not ancestor(home.root, "HEAD", to):
         return f"{branch} has diverged"
-    if taken_back(home.root, ref(branch), to):
+    if is_taken_back(home.root, ref(branch), to):
         return f"{branch} was reset to before the machine's commits"
     try:
         with hold_lock(home.repo.lock("operation"), wait=0):

@@ -80,21 +80,21 @@ def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
     if not ancestor(home.root, ref(branch), ref(ours)) and not ancestor(home.root, ref(ours), ref(branch)):
         raise UserError(
             f"{branch} and the machine's branch {ours} have diverged",
-            hint=f"put yours on top: `git rebase {ours}`; {_given_up(root, ours, branch)}",
+            hint=f"put yours on top: `git rebase {ours}`; {_way_to_give_up(root, ours, branch)}",
         )
-    if taken_back(home.root, ref(branch), ref(ours)):
+    if is_taken_back(home.root, ref(branch), ref(ours)):
         raise UserError(
             f"{branch} was reset to before the machine's commits, which are still on {ours}",
-            hint=f"to have them again: `git merge --ff-only {ours}`; {_given_up(root, ours, branch)}",
+            hint=f"to have them again: `git merge --ff-only {ours}`; {_way_to_give_up(root, ours, branch)}",
         )
 
 
-def _given_up(root: Path, ours: str, branch: str) -> str:
+def _way_to_give_up(root: Path, ours: str, branch: str) -> str:
     words = f"git worktree remove --force {root} && git branch --force {ours} {branch}"
     return f"or give the machine's up: `{words}`"
 
 
-def taken_back(root: Path, theirs: str, ours: str) -> bool:
+def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
     """Whether the user's branch had commits of ours once, and has them no more: a person took them away."""
     ahead = ask_users_git(root, "rev-list", f"{theirs}..{ours}").split()
     had = git(root, "reflog", "show", "--format=%H", theirs).out.split() if ahead else []

@@ -185,7 +185,7 @@ class MachineRun:
             case RoleStop(say=Say.TEST_IS_RIGHT):
                 self._upheld(now, taken)
             case RoleStop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
-                self._sent_back(now, taken)
+                self._send_back(now, taken)
             case RoleStop():
                 return self._record_stop(now, taken.say.value, taken.reason)
             case Exhausted():
@@ -238,7 +238,7 @@ class MachineRun:
     def _may_return(self, now: Position) -> bool:
         return now.role is IMPLEMENTOR and not now.returned
 
-    def _sent_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
+    def _send_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
         """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
         project = self._machine.project_for(now.role)
         if isinstance(taken, RoleStop):

@@ -135,7 +135,7 @@ class Keeper:
                 if program in ready and self._hear_program(program):
                     return True
                 if self.caller in ready and self.caller is not None:
-                    self._passed_on(self.caller, program)
+                    self._pass_on(self.caller, program)
                 if self.listening in ready and not self.leaving:
                     self._greet_caller(user)
         finally:
@@ -164,7 +164,7 @@ class Keeper:
                 self._answer(self.caller, message)
         return False
 
-    def _passed_on(self, caller: MessageLine, program: MessageLine) -> None:
+    def _pass_on(self, caller: MessageLine, program: MessageLine) -> None:
         try:
             there = caller.step()
             while there and (said := caller.waiting()) is not None:

@@ -198,7 +198,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
     else:
         warm = warm_run_of(kind.name) if asked.feedback and not command else None
         times = (asked.timeout, None if request.collect_only else request.limit)
-        rans, answers = _carried_out(calls, ready.place, times, folders, warm=warm)
+        rans, answers = _carry_out(calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
     advice = fetching(report.tail) if report.ended is RunEnd.NO_START else None
     return replace(
@@ -227,7 +227,7 @@ def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folder
     return compiler.prepare(place, asked.stack, request, folders.home)
 
 
-def _carried_out(
+def _carry_out(
     calls: tuple[RunnerCall, ...],
     place: RunPlace,
     times: tuple[float, float | None],

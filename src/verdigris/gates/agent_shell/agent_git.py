@@ -16,7 +16,7 @@ from verdigris.core.confinement.protection import is_writable
 from verdigris.core.state import Phase
 from verdigris.execution.process import Descendants
 from verdigris.gates.agent_shell.confinement import confine
-from verdigris.gates.agent_shell.protection import found_way, protection, regions
+from verdigris.gates.agent_shell.protection import find_way, protection, regions
 from verdigris.storage import open_calls
 from verdigris.storage.git import run_openly
 from verdigris.storage.repository import read_plain
@@ -68,7 +68,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
 
 def _confine_call(project: Project, record: int) -> Callable[[], None] | None:
     planned = protection(project, Phase.OFF)
-    way = found_way(planned)
+    way = find_way(planned)
     if way is None:
         return None
 

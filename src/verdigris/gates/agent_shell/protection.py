@@ -186,7 +186,7 @@ def refresh(root: str, private: str) -> ShellCard:
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write)
         planned = protection(project)
-        way = found_way(planned) or ""
+        way = find_way(planned) or ""
         ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
         card = ShellCard(root, way, planned, log, ids, around)
     write(private, card)
@@ -221,7 +221,7 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     return found
 
 
-def found_way(planned: Iterable[tuple[str, int]]) -> Way | None:
+def find_way(planned: Iterable[tuple[str, int]]) -> Way | None:
     """The strongest way that works here, found out by going it in a child."""
     return next((way for way in ways() if _works(tuple(planned), way)), None)
 

@@ -71,10 +71,10 @@ def run(place: CallPlace, command: str) -> NoReturn:
         )
         os._exit(REFUSED)
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
-    os._exit(_looked_after(place, card, command))
+    os._exit(_call_watched(place, card, command))
 
 
-def _looked_after(place: CallPlace, card: ShellCard, command: str) -> int:
+def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
     if not card.way:
         return _call(place, card, command)
     _look(place, BEGINNING)

@@ -245,12 +245,12 @@ def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: byte
     try:
         if _is_good(project, words) or not _refresh(client, words, project):
             return False
-        return _judged_anew(project, raw, words)
+        return _judge_anew(project, raw, words)
     except Exception:  # noqa: BLE001 - not plain, then
         return False
 
 
-def _judged_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
+def _judge_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
     from verdigris.gates.quick.quick import judge_call
     from verdigris.storage.log import Draft, light
 

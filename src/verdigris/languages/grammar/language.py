@@ -193,7 +193,7 @@ class GrammarLanguage(Language):
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
-        return literals.replaced_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
+        return literals.replace_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         strip = self.without_tests

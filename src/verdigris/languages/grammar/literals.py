@@ -232,7 +232,7 @@ _TELLING = re.compile(
 _BODIES = frozenset({"statement_block", "block"})
 
 
-def replaced_by_grammar(
+def replace_by_grammar(
     path: str, data: bytes, tests: Iterable[TestSeen], lot: Chance, tried: Collection[int]
 ) -> tuple[Replaced, ...]:
     """One literal of every test, drawn by lot."""

@@ -13,7 +13,7 @@ from verdigris.core.paths import import_roots
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
-from verdigris.languages.python.concerns.names import imported_from
+from verdigris.languages.python.concerns.names import resolve_import
 from verdigris.languages.python.stubs.origins import Origins, imports
 from verdigris.languages.python.syntax import parse_or_none
 
@@ -101,7 +101,7 @@ def _modules(node: ast.AST, path: str) -> Iterator[str]:
             yield from (alias.name for alias in aliases)
         case ast.ImportFrom(names=aliases):
             package = posixpath.dirname(path).split("/") if posixpath.dirname(path) else []
-            base = imported_from(node, package)
+            base = resolve_import(node, package)
             yield from filter(None, [base])
             yield from (f"{base}.{alias.name}".lstrip(".") for alias in aliases)
 

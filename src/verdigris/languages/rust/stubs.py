@@ -92,7 +92,7 @@ class RustForms(Forms):
 
     def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         if old.node.type == "use_declaration":
-            for name in sorted(_bound_by_use(new.node) - _bound_by_use(old.node)):
+            for name in sorted(_names_of_use(new.node) - _names_of_use(old.node)):
                 if name in seen.taken | seen.added:
                     yield StubFinding(new.line, f"`{name}` exists already, and would be replaced")
         elif _bare(old) != _bare(new):
@@ -154,7 +154,7 @@ def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
 def _names(node: Node) -> tuple[str, ...]:
     match node.type:
         case "use_declaration":
-            return tuple(sorted(_bound_by_use(node)))
+            return tuple(sorted(_names_of_use(node)))
         case "impl_item":
             return ()
         case _:
@@ -199,7 +199,7 @@ def _flat(node: Node | None, prefix: str) -> Iterator[str]:
             yield f"{prefix}{text_of_node(node)}"
 
 
-def _bound_by_use(node: Node) -> frozenset[str]:
+def _names_of_use(node: Node) -> frozenset[str]:
     ends = (path.rpartition(" as ")[2].rpartition("::")[2] for path in _used_paths(node))
     return frozenset(end for end in ends if end not in {"*", "_", "self"})
 

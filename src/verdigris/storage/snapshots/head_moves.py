@@ -88,7 +88,7 @@ def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
     return frozenset(step.action for step in _steps_since(repo, commit, head(repo).commit))
 
 
-def held_alike(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
+def find_unmoved(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
     """Those `paths` that `commit` holds just as HEAD does; none where it is gone."""
     git, now = users_git(repo), head(repo).commit
     if not _exists(git, commit):
@@ -137,7 +137,7 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
     return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
 
 
-def stored_at(repo: Repository, commit: str) -> float:
+def time_of_commit(repo: Repository, commit: str) -> float:
     """When its object came into this repository, in seconds; now, where that does not show."""
     file = repo.common_dir / "objects" / commit[:2] / commit[2:]
     try:
@@ -212,7 +212,7 @@ def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
     return clean(repo, users_git(repo), (Change(e.path, None, None, e.mode, e.blob) for e in entries))
 
 
-def checked_out(repo: Repository, entry: Entry) -> bytes:
+def read_as_checked_out(repo: Repository, entry: Entry) -> bytes:
     """The bytes that a checkout would write; those of the blob where a filter fails."""
     git = users_git(repo)
     if entry.mode != LINK:

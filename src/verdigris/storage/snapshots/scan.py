@@ -187,7 +187,7 @@ class Scan:
         opened = self._files_in(null_split(require_success(named, PASSED_OVER)))
         take.update(self._new([*null_split(require_success(listed, OTHERS)), *opened, *as_new]))
         if any(_is_gitignore(path) for path in (*take, *forget)):
-            for path in filter(self._decided_by_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
+            for path in filter(self._is_left_to_gitignore, null_split(self._git.run(*IGNORED_AND_TAKEN))):
                 take.pop(path, None)
                 forget.append(path)
         return IndexDifference(take, tuple(forget))
@@ -246,7 +246,7 @@ class Scan:
             return False
         return state.st_size <= LARGE_OTHER or self._keep(path) is not PathClass.OTHER
 
-    def _decided_by_gitignore(self, path: str) -> bool:
+    def _is_left_to_gitignore(self, path: str) -> bool:
         if _is_gitignore(path) or path in self._in_place:
             return False
         return not self._has_class(path, linked=(self._git.root / path).is_symlink())

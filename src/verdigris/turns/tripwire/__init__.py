@@ -205,7 +205,7 @@ def is_git_moved(project: Project) -> bool:
     return memory is not None and not place(project, memory.place).same(memory.place)
 
 
-def moved_rightly(project: Project, before: str) -> None:
+def accept_move(project: Project, before: str) -> None:
     """What git brought since `before` came by `tdd sync`, and is nobody's stray edit."""
     memory = recall(project)
     if memory is None:

@@ -307,5 +307,5 @@ def _from_stash(project: Project, move: _Move) -> dict[str, tuple[str, bytes] | 
             contents[path] = None
         else:
             entry = Entry(path, change.old_mode, change.old)
-            contents[path] = (change.old_mode, head_moves.checked_out(project.repo, entry))
+            contents[path] = (change.old_mode, head_moves.read_as_checked_out(project.repo, entry))
     return contents

@@ -163,7 +163,8 @@ class _StubTrial:
             for at, stub in enumerate(self.stubs):
                 if _is_named(stub, test):
                     yield from (
-                        (test, at, found) for found in _taken_alike(self._outcomes(test, at), test.literals)
+                        (test, at, found)
+                        for found in _find_accepted_alike(self._outcomes(test, at), test.literals)
                     )
 
     def _outcomes(self, test: TriedTest, at: int) -> dict[StubAnswer, bool]:
@@ -193,7 +194,9 @@ class _StubTrial:
         return known is not None and known.passed.get(test.native) is False
 
 
-def _taken_alike(tried: Mapping[StubAnswer, bool], literals: Iterable[str]) -> Iterator[list[StubAnswer]]:
+def _find_accepted_alike(
+    tried: Mapping[StubAnswer, bool], literals: Iterable[str]
+) -> Iterator[list[StubAnswer]]:
     """Answers that differ in all that matters, and that a test passes with all the same."""
     for kind in dict.fromkeys(answer.kind for answer in tried if not answer.literal):
         mine = [answer for answer in tried if answer.kind == kind and not answer.literal and not answer.empty]

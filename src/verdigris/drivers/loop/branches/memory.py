@@ -257,7 +257,7 @@ def _commit_tree(root: Path, tree: str, parents: tuple[str, ...], message: str) 
 
 def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
     """Moves the branch only from where it was read; False: somebody else was quicker."""
-    if place := _checked_out(root, branch):
+    if place := _find_checkout(root, branch):
         said = git(Path(place), "merge", "--quiet", "--ff-only", new)
         if said.ok or _tip(root, branch) != old:
             return said.ok
@@ -265,7 +265,7 @@ def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
     return git(root, "update-ref", "-m", "tdd loop", f"refs/heads/{branch}", new, old).ok
 
 
-def _checked_out(root: Path, branch: str) -> str:
+def _find_checkout(root: Path, branch: str) -> str:
     said = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", f"refs/heads/{branch}").out
     found = dict(line.split("\0") for line in said.splitlines())
     place = found.get(f"refs/heads/{branch}", "")

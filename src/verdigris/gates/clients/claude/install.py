@@ -233,7 +233,7 @@ def check(start: Path) -> DoctorFinding | None:
         return _bad(error.message, error.hint or AGAIN) if "settings" in error.message else None
     if not _ours(shared) and not _ours(local):
         return _finding("ok", "Claude Code is not connected; `tdd init --agent claude` connects it")
-    if off := _switched_off(repo):
+    if off := _file_without_hooks(repo):
         return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
         return _finding(
@@ -277,7 +277,7 @@ def _ours(settings: dict[str, object]) -> bool:
     return "tdd/hook" in json.dumps(settings) or PREFIX in json.dumps(settings)
 
 
-def _switched_off(repo: Repository) -> str:
+def _file_without_hooks(repo: Repository) -> str:
     home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     for path in (place_of(repo, SHARED), place_of(repo, LOCAL), home / "settings.json"):
         try:

@@ -80,7 +80,7 @@ def concerns(
 
 def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[Concern]:
     for path, text in data.items():
-        if found := concerns_literals.told_in(text, known):
+        if found := concerns_literals.describe_told(text, known):
             yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeGuard
 
 from verdigris.languages.python.concerns.answers import Hit
-from verdigris.languages.python.concerns.names import imported_from, module_of
+from verdigris.languages.python.concerns.names import module_of, resolve_import
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
 from verdigris.languages.python.syntax import parse_or_none
 
@@ -103,11 +103,11 @@ def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal])
             text = seen.names.text(call) or ""
         case _:
             return
-    if not isinstance(seen.statement, ast.Expr) and (found := told_in(text, known)):
+    if not isinstance(seen.statement, ast.Expr) and (found := describe_told(text, known)):
         yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
 
 
-def told_in(text: str, known: TestSecrets) -> str:
+def describe_told(text: str, known: TestSecrets) -> str:
     """What a text tells of the tests; a single answer may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
     telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
@@ -300,7 +300,7 @@ def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
         case ast.Import(names=aliases):
             modules = [alias.name for alias in aliases]
         case ast.ImportFrom(names=aliases):
-            base = imported_from(node, module_of(path).split(".")[:-1])
+            base = resolve_import(node, module_of(path).split(".")[:-1])
             modules = [base, *(f"{base}.{alias.name}" for alias in aliases)]
         case ast.Call(func=func, args=args):
             if names.dotted_name(func) in {"importlib.import_module", "builtins.__import__"} and args:

@@ -251,7 +251,7 @@ def _bind_names(
         names.paths.pop(name, None)
         names.hashes.discard(name)
     binding = [node for node, *_ in own if isinstance(node, _BINDS)]
-    returned = {id(node): _returned_by(node) for node in binding if isinstance(node, ast.FunctionDef)}
+    returned = {id(node): _return_values(node) for node in binding if isinstance(node, ast.FunctionDef)}
     for _ in range(_PASSES):
         for node in binding:
             _bind(node, names, package, returned.get(id(node), ()))
@@ -264,7 +264,7 @@ _BINDS = (
 )
 
 
-def _returned_by(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
+def _return_values(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
     found = (node.value for node in ast.walk(function) if isinstance(node, ast.Return))
     return tuple(one for one in found if one is not None)
 
@@ -277,7 +277,7 @@ def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple
                 top = alias.name.partition(".")[0]
                 names.meanings[alias.asname or top] = alias.name if alias.asname else top
         case ast.ImportFrom(names=aliases):
-            base = imported_from(node, package)
+            base = resolve_import(node, package)
             for alias in aliases:
                 names.meanings[alias.asname or alias.name] = f"{base}.{alias.name}"
         case ast.Assign(targets=targets, value=value):
@@ -299,7 +299,7 @@ def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple
                 names.origins[name] = origins
 
 
-def imported_from(node: ast.ImportFrom, package: list[str]) -> str:
+def resolve_import(node: ast.ImportFrom, package: list[str]) -> str:
     if not node.level:
         return node.module or ""
     above = package[: len(package) - node.level + 1]

@@ -63,7 +63,7 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         return StubFinding(1, f"its comments cannot be read: {error.args[0]}")
     scope = _Scope(
         marks,
-        _bound_in(old) | _used_builtins(old),
+        _names_bound_in(old) | _used_builtins(old),
         _modules(old),
         existing=bool(old.body),
         origins=Origins.of(new),
@@ -103,7 +103,7 @@ def _growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding
         return
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
-            inner = _Scope(scope.marks, _bound_in(*old.body), origins=scope.origins)
+            inner = _Scope(scope.marks, _names_bound_in(*old.body), origins=scope.origins)
             for found in _compare(old.body, new.body, inner):
                 yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
         case ast.If(), ast.If():
@@ -206,12 +206,12 @@ def _declared_names(node: ast.stmt, scope: _Scope) -> tuple[str, ...]:
         case ast.If():
             return ()
         case ast.Import():
-            return tuple(_bound_in(node) - (_modules(node) & scope.modules))
+            return tuple(_names_bound_in(node) - (_modules(node) & scope.modules))
         case _:
-            return tuple(_bound_in(node))
+            return tuple(_names_bound_in(node))
 
 
-def _bound_in(*nodes: ast.AST) -> frozenset[str]:
+def _names_bound_in(*nodes: ast.AST) -> frozenset[str]:
     return frozenset(name for node in nodes for name in bound_names(node))
 
 

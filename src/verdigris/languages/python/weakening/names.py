@@ -84,7 +84,7 @@ def _file_of(path: str, tree: ast.Module) -> File:
                 base = "." * node.level + (node.module or "")
                 for alias in aliases:
                     file.imports[alias.asname or alias.name] = f"{base}.{alias.name}"
-    file.values = _assigned_once(tree)
+    file.values = _find_single_assignments(tree)
     file.functions = dict(_functions(tree.body, ""))
     return file
 
@@ -108,7 +108,7 @@ def own_nodes(owner: ast.Module | Function) -> Iterator[ast.AST]:
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
 
 
-def _assigned_once(owner: ast.Module | Function) -> Env:
+def _find_single_assignments(owner: ast.Module | Function) -> Env:
     nodes = list(own_nodes(owner))
     stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     found: Env = {}
@@ -171,7 +171,7 @@ class TestNames:
             inner.env |= {
                 n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
             }
-        for name, value in _assigned_once(function).items():
+        for name, value in _find_single_assignments(function).items():
             if name not in parameters:
                 inner.env[name] = inner.inline_names(value)
         return inner

@@ -70,7 +70,7 @@ def _lost_assertions(
     ]
     blocking: list[str] = []
     noted: list[str] = []
-    use = {"test_of_what_is_shared.py": _called_by_name(shared)}
+    use = {"test_of_what_is_shared.py": _write_calling_tests(shared)}
     for less in weakenings(use | _as_assertions(before), use | _as_assertions(after)) if ranges else ():
         if any(path == less.path and first <= less.line <= last for path, first, last in ranges):
             now = f", is `{less.after}`" if less.after else ""
@@ -79,7 +79,7 @@ def _lost_assertions(
     return blocking, noted
 
 
-def _called_by_name(shared: Iterable[Shared]) -> str:
+def _write_calling_tests(shared: Iterable[Shared]) -> str:
     """A test that calls each of them, so that one which moved is looked for where its name leads now."""
     names = [
         (one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."), one.name) for one in shared

@@ -101,7 +101,7 @@ def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
     if was.rank != is_.rank:
         if is_.rank < was.rank:
             return AssertionChange.WEAKER
-        return AssertionChange.STRONGER if _spoken_of(old) <= _spoken_of(new) else AssertionChange.CHANGED
+        return AssertionChange.STRONGER if _names_in(old) <= _names_in(new) else AssertionChange.CHANGED
     return _alike(old, new, was, is_)
 
 
@@ -155,7 +155,7 @@ def _are_related(old: ast.expr, new: ast.expr) -> bool:
     return bool(_subjects(old) & _subjects(new))
 
 
-def _spoken_of(form: ast.expr) -> set[str]:
+def _names_in(form: ast.expr) -> set[str]:
     names = {part.id for part in ast.walk(form) if isinstance(part, ast.Name)}
     return {name for name in names if not hasattr(builtins, name) and name not in _TOOLS}
 

@@ -124,7 +124,7 @@ def _state(texts: Mapping[str, str]) -> SuiteState:
     suite = suite_of_texts(texts)
     trees = {path: file.tree for path, file in suite.files.items()}
     tests = {(path, name): line for path, tree in trees.items() for name, line in collected_tests(tree)}
-    return SuiteState(suite, tests, handed_down=handed_down(texts))
+    return SuiteState(suite, tests, handed_down=find_inherited_tests(texts))
 
 
 def suite_of_texts(texts: Mapping[str, str]) -> SuiteFiles:
@@ -217,7 +217,7 @@ def _is_super(statement: ast.stmt, name: str) -> bool:
             return False
 
 
-def handed_down(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+def find_inherited_tests(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
     """Path and `Contract::test_x` of tests that are collected in other classes than their own."""
     tests = Tests(texts)
     return frozenset((base.path, name) for *_, base, name in _find_inherited(tests, texts))

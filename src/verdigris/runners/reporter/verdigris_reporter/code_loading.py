@@ -33,7 +33,7 @@ def distrust(root: str, *, fresh: bool = False) -> None:
 
     def cache_from_source(path: str, *args: Any, **kwargs: Any) -> str:
         cached = str(original(path, *args, **kwargs))
-        if _edited_by_hand(path, below) and (fresh or _doubtful(path, cached)):
+        if _is_edited_by_hand(path, below) and (fresh or _doubtful(path, cached)):
             raise NotImplementedError  # which the import system takes for "there is no cache"
         return cached
 
@@ -47,7 +47,7 @@ def _refuse_sourceless(loader: Any, below: tuple[str, ...]) -> None:
     original = loader.get_code
 
     def get_code(self: Any, name: str) -> Any:
-        if _edited_by_hand(self.path, below):
+        if _is_edited_by_hand(self.path, below):
             raise ImportError(f"{self.path} is bytecode without its source: no verdict runs that", name=name)
         return original(self, name)
 
@@ -66,7 +66,7 @@ def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
         return
 
     def read(source: Any, pyc: Any, *args: Any, **kwargs: Any) -> Any:
-        if fresh or (_edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc))):
+        if fresh or (_is_edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc))):
             return None
         return original(source, pyc, *args, **kwargs)
 
@@ -100,7 +100,7 @@ def _spellings(root: str) -> tuple[str, ...]:
     return tuple({name.rstrip("/") + "/" for name in (root, os.path.realpath(root))})
 
 
-def _edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
+def _is_edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
     return path.startswith(below) and not path.startswith(INSTALLED)
 
 

@@ -125,7 +125,7 @@ def preload(names: list[str]) -> int:
     if count and _threads() > 1:
         raise RuntimeError("a module started a thread")
     if count:
-        _marked_late_is_no_matter()
+        _silence_late_rewrites()
     return count
 
 
@@ -153,7 +153,7 @@ def _threads() -> int:
         return threading.active_count()
 
 
-def _marked_late_is_no_matter() -> None:
+def _silence_late_rewrites() -> None:
     """Silences pytest's warning about plugins that were imported before it could rewrite them."""
     rewrite = sys.modules.get("_pytest.assertion.rewrite")
     if rewrite is None:

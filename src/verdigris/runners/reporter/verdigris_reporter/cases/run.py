@@ -145,7 +145,7 @@ class Finder:
         found = {}
         for path in paths or [self._start or self._here]:
             for file in self._files(os.path.abspath(path)):  # noqa: PTH100
-                found[file] = self._found_at(file)
+                found[file] = self._describe_file(file)
         return list(found.values())
 
     def _files(self, path: str) -> Iterator[str]:
@@ -179,7 +179,7 @@ class Finder:
             folder = os.path.dirname(folder)  # noqa: PTH120
         return True
 
-    def _found_at(self, path: str) -> Found:
+    def _describe_file(self, path: str) -> Found:
         top = self._top_of(path)
         stem = path[len(top) : -len(".py")].strip("/")
         if stem.endswith("/__init__"):
@@ -234,10 +234,10 @@ def _walk(top: str) -> Iterator[str]:
         real = os.path.realpath(path)
         if real not in seen:
             seen.add(real)
-            waiting += reversed(list(_looked_at(path)))
+            waiting += reversed(list(_list_folder(path)))
 
 
-def _looked_at(folder: str) -> Iterator[str]:
+def _list_folder(folder: str) -> Iterator[str]:
     """The Python files and folders in it."""
     try:
         names = sorted(os.listdir(folder), key=lambda name: (name != _INIT, name))  # noqa: PTH208

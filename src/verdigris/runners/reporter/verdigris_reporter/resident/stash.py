@@ -158,7 +158,7 @@ class Stash:
         new = {known: module for known, module in sys.modules.items() if known not in base}
         if own & {known.split(".")[0] for known in new}:
             raise RefusedModule("it loads what the project may have itself")
-        built_in = {known for known, module in new.items() if _built_in(module)}
+        built_in = {known for known, module in new.items() if _is_built_in(module)}
         base |= built_in
         modules = {known: module for known, module in new.items() if known not in built_in}
         for known in modules:
@@ -236,7 +236,7 @@ def _the_same(module: Any, spec: ModuleSpec | None) -> bool:
     return bool(known.origin == spec.origin)
 
 
-def _built_in(module: Any) -> bool:
+def _is_built_in(module: Any) -> bool:
     return getattr(getattr(module, "__spec__", None), "origin", None) in {"built-in", "frozen"}
 
 
