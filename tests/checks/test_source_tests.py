@@ -16,7 +16,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.quick.fallback import refresh
 from verdigris.gates.quick.quick import _is_allowed
-from verdigris.storage import card
+from verdigris.storage import quick_state
 from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.settle import Settlement, settle
@@ -122,7 +122,7 @@ def test_in_green_the_rest_is_free_and_tests_are_frozen(green: World) -> None:
 
 def test_the_quick_entry_leaves_such_source_to_the_slow_one(green: World) -> None:
     assert refresh(green.project)
-    known = card.read(str(green.project.repo.private))
+    known = quick_state.read(str(green.project.repo.private))
     assert known is not None
     assert not _is_allowed(known, LIB)
 

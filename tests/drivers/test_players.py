@@ -7,7 +7,7 @@ import pytest
 from support.gitrepo import make_repo
 from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.settings import SECTION as LOOP
-from verdigris.models.casting import check_players
+from verdigris.models.role_models import check_players
 from verdigris.storage.config.drivers import built_in_sections
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ QUICK = {
         "verdigris.gates.quick.quick",
         "verdigris.gates.quick.place",
         "verdigris.storage",
-        "verdigris.storage.card",
+        "verdigris.storage.quick_state",
     ),
     *("verdigris.storage.log", "verdigris.storage.log.light"),
     *("__future__", "gc", "fcntl", "_json", "_sha256", "_sha2", "_sre"),

@@ -18,7 +18,7 @@ from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
 from verdigris.gates import calls
 from verdigris.gates.quick import fallback, quick
-from verdigris.storage import card
+from verdigris.storage import quick_state
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of
 from verdigris.turns.operation import operation
@@ -236,10 +236,10 @@ def test_reading(standing: World, tool: str, arguments: dict[str, Any], plain: b
 
 
 def test_places_that_the_gate_stands_on_are_a_doubt(standing: World) -> None:
-    known = card.read(os.fspath(standing.project.repo.private))
+    known = quick_state.read(os.fspath(standing.project.repo.private))
     assert known is not None
     known.guarded = (str(standing.root / "docs"), str(standing.root / "README.md"))
-    card.write(os.fspath(standing.project.repo.private), known)
+    quick_state.write(os.fspath(standing.project.repo.private), known)
     assert judged(write(standing, "docs/x.md")) is None
     assert judged(write(standing, "README.md")) is None
     assert judged(write(standing, "notes.md")) is not None
@@ -324,19 +324,19 @@ def test_a_card_is_tied_to_the_environment_the_interpreter_and_our_version(
     with monkeypatch.context() as elsewhere:
         elsewhere.setitem(posix.environ, b"CLAUDE_CONFIG_DIR", b"/elsewhere")
         assert judged(write(standing, "notes.md")) is None
-    monkeypatch.setattr(card, "TAG", (*card.TAG[:2], 0, *card.TAG[3:]))
+    monkeypatch.setattr(quick_state, "TAG", (*quick_state.TAG[:2], 0, *quick_state.TAG[3:]))
     assert judged(write(standing, "notes.md")) is None
 
 
 def test_a_new_card_takes_its_patterns_from_the_one_before(
     standing: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = card.read(str(standing.project.repo.private))
+    before = quick_state.read(str(standing.project.repo.private))
     assert before is not None
     assert before.texts == [regex for _, regex in standing.project.classes.rules]
     monkeypatch.setattr(fallback, "_rule", lambda regex: pytest.fail(f"compiled {regex}"))
     assert fallback.refresh(standing.project)
-    after = card.read(str(standing.project.repo.private))
+    after = quick_state.read(str(standing.project.repo.private))
     assert after is not None
     assert after.rules == before.rules
 
@@ -347,7 +347,7 @@ def test_no_card_is_dealt_while_an_intent_is_open(standing: World) -> None:
     tree = standing.project.workspace.snapshot()
     standing.project.record(Formatting(paths=(), tree=tree))
     assert not fallback.refresh(standing.project)
-    assert card.read(os.fspath(standing.project.repo.private)) is None
+    assert quick_state.read(os.fspath(standing.project.repo.private)) is None
     standing.project.record(Formatted(tree=tree))
 
 

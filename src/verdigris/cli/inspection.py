@@ -34,7 +34,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     """
     from verdigris.drivers.code.session_start import check_plan
     from verdigris.gates.clients.registry import clients
-    from verdigris.models.casting import check_players
+    from verdigris.models.role_models import check_players
     from verdigris.setup.doctor import examine
 
     with live() if room else nullcontext() as progress:

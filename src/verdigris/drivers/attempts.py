@@ -13,7 +13,7 @@ from verdigris.drivers.budget import Meter
 from verdigris.drivers.edits import Bad, join_reasons
 from verdigris.drivers.happenings import Attempted, Delayed, Noted, Refused, scrub_events
 from verdigris.drivers.step_records import StepLog, StepRecords
-from verdigris.models.casting import cast_roles
+from verdigris.models.role_models import assign_models
 from verdigris.models.roles import conversation
 from verdigris.models.roles.answer import RefusedAnswer
 from verdigris.models.roles.check import RoleStop
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Metered
     from verdigris.drivers.edits import Seen
     from verdigris.drivers.happenings import RunEnded, Watcher
-    from verdigris.models.casting import Casting
     from verdigris.models.providers import Scrubber
+    from verdigris.models.role_models import RoleModels
     from verdigris.models.roles import Role, Team
     from verdigris.models.roles.check import EditPlan
     from verdigris.models.roles.context import Material
@@ -122,20 +122,20 @@ class Attempts:
 class RoleRun:
     """What a run with roles works with, whichever driver makes it."""
 
-    casting: Casting
+    role_models: RoleModels
     keeper: StepRecords
     meter: Meter
     watch: Watcher
     """Hears of no key."""
 
     def attempts(self, project: Project, role: Role, step: int, most: int) -> Attempts:
-        metered = self.meter.meter_model(self.casting.model(role.name, step), step, role)
+        metered = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
         log = StepLog(self.keeper, step, role, metered)
-        return Attempts(project, metered, log, most, self.watch, self.casting.scrub)
+        return Attempts(project, metered, log, most, self.watch, self.role_models.scrub)
 
     def tell_end(self, ended: RunEnded) -> RunEnded:
         """Tells the end of a run, with what it used."""
-        for recording in {id(r): r for r in self.casting.recordings.values()}.values():
+        for recording in {id(r): r for r in self.role_models.recordings.values()}.values():
             if recording.drift:
                 self.watch(Noted(recording.drift))
         usage = self.meter.usage
@@ -162,10 +162,10 @@ def open_roles(
     optional: Collection[str] = (),
 ) -> Iterator[RoleRun]:
     """`optional`: roles that nobody has to play."""
-    casting = cast_roles(
+    role_models = assign_models(
         team, settings, root=root, record=record, notice=lambda why: watch(Delayed(why)), optional=optional
     )
-    with casting:
-        told = scrub_events(watch, casting.scrub)
+    with role_models:
+        told = scrub_events(watch, role_models.scrub)
         meter = Meter(settings.tokens, told, settings.prices)
-        yield RoleRun(casting, StepRecords(root, casting.scrub), meter, told)
+        yield RoleRun(role_models, StepRecords(root, role_models.scrub), meter, told)

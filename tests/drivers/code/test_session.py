@@ -43,8 +43,8 @@ from verdigris.drivers.happenings import (
     ToolCalled,
     TurnJudged,
 )
-from verdigris.models.casting import check_players
 from verdigris.models.request import estimate
+from verdigris.models.role_models import check_players
 
 if TYPE_CHECKING:
     from pathlib import Path

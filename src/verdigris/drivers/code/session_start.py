@@ -34,7 +34,7 @@ from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT, Jobs, Workbench, jobs_folder
 from verdigris.drivers.edits import describe_tools
 from verdigris.drivers.happenings import Delayed, ModelWrote, Noted, SessionBegan, SessionEnded, scrub_events
-from verdigris.models.casting import Casting
+from verdigris.models.role_models import RoleModels
 from verdigris.models.roles.context import as_text
 from verdigris.setup.doctor_checks import DoctorFinding
 from verdigris.storage.lock import hold_alone
@@ -100,12 +100,17 @@ def open_session(
     busy = f"session {read_current(project.repo) or 'of another'} is at work in this worktree already"
     wait = "let it end, or stop it with Ctrl-C there; `git worktree add` makes room for a second one"
     with ExitStack() as held:
-        casting = held.enter_context(_cast(settings, options, project, watch))
+        role_models = held.enter_context(_cast(settings, options, project, watch))
         held.enter_context(hold_alone(project.repo.lock(CLIENT), busy, wait))
         note_current(project.repo, name)
-        told = scrub_events(watch, casting.scrub)
+        told = scrub_events(watch, role_models.scrub)
         session = _make_session(
-            project, SessionFile(project.repo, name, casting.scrub), casting, settings, told, options.model
+            project,
+            SessionFile(project.repo, name, role_models.scrub),
+            role_models,
+            settings,
+            told,
+            options.model,
         )
         session.limits = replace(limits, tokens=limits.tokens or settings.tokens)
         mode = options.permission or settings.permission or ("all" if ask_person is None else "edits")
@@ -132,7 +137,7 @@ def _require_law(project: Project) -> None:
         )
 
 
-def _cast(settings: CodeSettings, options: SessionOptions, project: Project, watch: Watcher) -> Casting:
+def _cast(settings: CodeSettings, options: SessionOptions, project: Project, watch: Watcher) -> RoleModels:
     player = settings.player(AGENT)
     player = Player(options.model, player.served) if options.model else player
     if not player.model or player.model == HUMAN:
@@ -140,7 +145,7 @@ def _cast(settings: CodeSettings, options: SessionOptions, project: Project, wat
             "no model is named for the agent." if not player.model else "the agent is a model, not a person.",
             hint="--model PROVIDER:NAME, or `roles: {agent: {model: …}}` in tdd.yaml; see `tdd help code`",
         )
-    return Casting(
+    return RoleModels(
         {AGENT: player},
         settings.llm,
         root=project.root,
@@ -153,12 +158,12 @@ def _cast(settings: CodeSettings, options: SessionOptions, project: Project, wat
 def _make_session(
     project: Project,
     file: SessionFile,
-    casting: Casting,
+    role_models: RoleModels,
     settings: CodeSettings,
     watch: Watcher,
     chosen: str,
 ) -> Session:
-    spoken = file.record.model or _spoken_name(casting)
+    spoken = file.record.model or _spoken_name(role_models)
     chosen = "" if chosen.startswith(REPLAY) else chosen
     if file.record.openings:
         file.add(entries.Opened(spoken, chosen=chosen))
@@ -169,7 +174,7 @@ def _make_session(
     bench = Workbench(
         project,
         file.name,
-        casting.scrub,
+        role_models.scrub,
         Jobs(jobs_folder(project.repo, file.name)),
         seconds=settings.shell_seconds,
         sweep=file.record.sweep,
@@ -179,7 +184,7 @@ def _make_session(
         bench,
         file,
         Dispatcher(bench, file, tools),
-        _model_of(casting, file),
+        _model_of(role_models, file),
         tools,
         Meter(0, watch, settings.prices),
         settings,
@@ -187,16 +192,16 @@ def _make_session(
     )
 
 
-def _model_of(casting: Casting, file: SessionFile) -> Model:
+def _model_of(role_models: RoleModels, file: SessionFile) -> Model:
     """In a recording each opening, and each model that a person chose, has a place of its own."""
-    return casting.model(AGENT, file.record.openings + file.record.choices)
+    return role_models.model(AGENT, file.record.openings + file.record.choices)
 
 
-def _spoken_name(casting: Casting) -> str:
+def _spoken_name(role_models: RoleModels) -> str:
     """The model's own name, by which its tools are chosen; of a recording, who spoke there."""
-    if AGENT in casting.endpoints:
-        return casting.endpoints[AGENT].model
-    places = casting.recordings[AGENT].places.values()
+    if AGENT in role_models.endpoints:
+        return role_models.endpoints[AGENT].model
+    places = role_models.recordings[AGENT].places.values()
     return next((exchange.reply.model for place in places for exchange in place), "")
 
 

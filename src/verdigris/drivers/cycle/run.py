@@ -124,7 +124,7 @@ class CycleRun:
 
     def _ask_model(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         role, before = ROLE_OF[cycle.stage], self._open.meter.usage
-        model = self._open.casting.model(role.name, step)
+        model = self._open.role_models.model(role.name, step)
         self._watch(StepBegan(step, role.name, model.name, self._open.settings.attempts))
         done = StagePlay(self._open, project, cycle, step).take()
         self._cost = self._open.meter.usage.since(before)
@@ -159,7 +159,7 @@ class CycleRun:
         assert cycle is not None  # noqa: S101 - it was started, or is open
         self._first_commit = cycle.commit
         roles = tuple((name, settings.player(name).model or _NOBODY) for name in TEAM.names)
-        replay = bool(self._open.casting.recordings)
+        replay = bool(self._open.role_models.recordings)
         self._watch(
             CycleBegan(
                 cycle.id,

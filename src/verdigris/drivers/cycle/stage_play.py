@@ -70,7 +70,7 @@ def open_run(project: Project, watch: Watcher, *, record: Path | None = None) ->
     alone = hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there")
     optional = (VALIDATOR.name,)
     with open_roles(TEAM, settings, project.root, watch, record=record, optional=optional) as run, alone:
-        yield OpenRun(run.casting, run.keeper, run.meter, run.watch, project, settings)
+        yield OpenRun(run.role_models, run.keeper, run.meter, run.watch, project, settings)
 
 
 def set_back(project: Project, cycle: Cycle, why: str) -> None:
@@ -134,7 +134,7 @@ class StagePlay:
         return done
 
     def _stop(self, why: str) -> CycleStep:
-        stopped = CycleStopped(cycle=self._cycle.id, why=self._open.casting.scrub(why))
+        stopped = CycleStopped(cycle=self._cycle.id, why=self._open.role_models.scrub(why))
         self._project.record(stopped, sync=True)
         return report_step(self._project, stopped.why)
 
@@ -164,7 +164,7 @@ class StagePlay:
         tries = [((found[1],), found[2] or reason)] if found else []
         for places, why in (*tries, (tuple(left[:1]), reason)):
             with suppress(UserError):
-                reported = report_bug(project, places, self._open.casting.scrub(why), cwd=project.root)
+                reported = report_bug(project, places, self._open.role_models.scrub(why), cwd=project.root)
                 if isinstance(reported, Deny):
                     return reported
                 return report_step(project, f"test-bug {reported.bug}: {', '.join(reported.places)} — {why}")

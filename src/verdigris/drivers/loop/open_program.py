@@ -202,7 +202,7 @@ def open_program(
         with operation(project):
             pass  # what a kill left half done is finished first
         yield OpenProgram(
-            *(run.casting, run.keeper, run.meter, run.watch),
+            *(run.role_models, run.keeper, run.meter, run.watch),
             home,
             _bind(project, found),
             found,

@@ -150,7 +150,7 @@ class LoopRun:
                 str(open_.project.root),
                 state.open is not None,
                 models,
-                bool(open_.casting.recordings),
+                bool(open_.role_models.recordings),
                 tuple(one.status for one in state.harness),
                 accepted_metrics(state),
                 self._program.target_metric,

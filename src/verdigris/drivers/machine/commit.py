@@ -57,7 +57,7 @@ def open_step(project: Project) -> OpenStep:
 
 def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal) -> None:
     """On record before anything of it is written; without any key that a model may have repeated."""
-    said = machine.casting.scrub.document(to_json(proposal))
+    said = machine.role_models.scrub.document(to_json(proposal))
     blob = project.workspace.blob(json.dumps(said, sort_keys=True).encode())
     step = open_step(project).step
     project.record(StepProposed(step=step, attempt=attempt, proposal=blob), sync=True)
@@ -75,7 +75,7 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
     proposal = _proposal(project, step)
     verified = replace(found or _gather_verified(project, step, proposal), oracle=oracle_of(project, tree))
     role = TEAM.role(step.role)
-    text = machine.casting.scrub(message(role, step.step, proposal, verified))
+    text = machine.role_models.scrub(message(role, step.step, proposal, verified))
     intent = Committing(
         step=step.step,
         role=role.name,
@@ -85,15 +85,15 @@ def commit_step(machine: Machine, project: Project, found: Verified | None) -> S
         paths=paths,
     )
     author = CommitIdentity(machine.settings.author_name, machine.settings.author_email)
-    made = commit(project, intent, author, hidden=machine.casting.scrub.variables, hooks=machine.hooks)
+    made = commit(project, intent, author, hidden=machine.role_models.scrub.variables, hooks=machine.hooks)
     if isinstance(made, CommitRefused):
         if not made.by_content:
             raise UserError(
-                machine.casting.scrub(made.why),
+                machine.role_models.scrub(made.why),
                 hint="no role can mend that: repair it, then `tdd run` goes on",
             )
         return made
-    concerns = tuple(map(machine.casting.scrub, verified.concerns))
+    concerns = tuple(map(machine.role_models.scrub, verified.concerns))
     return StepCommit(made, text.partition("\n")[0], verified.verdict, concerns, step.tree, tree)
 
 
@@ -158,7 +158,7 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
         *("commit-tree", "HEAD^{tree}", "-p", f"{oldest}^", *signed, "-F", "-"),
         stdin=text,
         env=author_environment(root, author),
-        hidden=machine.casting.scrub.variables,
+        hidden=machine.role_models.scrub.variables,
     )
     if not made.ok:
         return f"the cycle stays {len(steps)} commits: git could not make one of them: {made.text}"

@@ -200,7 +200,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         )
         own_hooks = hooks(home.root) if project.root != home.root else None
         machine = Machine(
-            run.casting, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
+            run.role_models, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
         )
         machine.kata()
         yield machine

@@ -102,7 +102,7 @@ class MachineRun:
         """What ends the run, if anything does."""
         machine, player = self._machine, self._machine.settings.player(now.role.name)
         self._begin(now)
-        shown = player.model if player.human else machine.casting.model(now.role.name, now.step).name
+        shown = player.model if player.human else machine.role_models.model(now.role.name, now.step).name
         machine.watch(StepBegan(now.step, now.role.name, shown, machine.settings.attempts))
         if self._nothing_red(now):
             self._record_passed(now, NOTHING_RED, "every test passes already")
@@ -284,7 +284,7 @@ class MachineRun:
     def _tell_beginning(self, first: int, last: int, *, resumed: bool) -> None:
         machine = self._machine
         roles = tuple((role.name, machine.settings.player(role.name).model) for role in TEAM.roles)
-        replay = bool(machine.casting.recordings)
+        replay = bool(machine.role_models.recordings)
         machine.watch(
             RunBegan(first, last, resumed, str(machine.project.root), machine.branch, roles, replay)
         )

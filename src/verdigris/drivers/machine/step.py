@@ -218,7 +218,7 @@ class MachineStep:
 
     def _log_stop(self, stop: RoleStop) -> RoleStop:
         self._log.record_end(outcome=stop.say.value, why=stop.reason)
-        return replace(stop, reason=self._machine.casting.scrub(stop.reason))
+        return replace(stop, reason=self._machine.role_models.scrub(stop.reason))
 
 
 def _by_hook(refused: git.CommitRefused) -> Bad:

@@ -7,7 +7,7 @@ import _socket
 import os
 import select
 
-TYPE_CHECKING = False  # see card.py
+TYPE_CHECKING = False  # see quick_state.py
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn

@@ -18,7 +18,7 @@ from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light
 
-TYPE_CHECKING = False  # see card.py
+TYPE_CHECKING = False  # see quick_state.py
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn

@@ -12,7 +12,7 @@ from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
 from verdigris.core.paths import compile_glob
 from verdigris.core.records import SCHEMA
-from verdigris.storage import card
+from verdigris.storage import quick_state
 from verdigris.storage.log import light
 from verdigris.storage.repository import head
 
@@ -36,19 +36,19 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
     `client`: the fields of the card that the client's side knows.
     """
     private, control = os.fspath(project.repo.private), os.fspath(project.repo.control)
-    made = _make_card(project, control, client, card.rules_by_text(card.read(private)))
+    made = _make_card(project, control, client, quick_state.rules_by_text(quick_state.read(private)))
     if made is None:
-        card.forget(private)
+        quick_state.forget(private)
         return False
     with suppress(OSError):
-        card.write(private, made)
+        quick_state.write(private, made)
         return True
     return False
 
 
 def _make_card(
-    project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, card.Rule]
-) -> card.QuickCard | None:
+    project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, quick_state.Rule]
+) -> quick_state.QuickCard | None:
     before, refs = light.head(control), _refs(project)
     if before is None or refs is None:
         return None
@@ -68,14 +68,14 @@ def _make_card(
         # Its spec is of a class that red lets everyone write.
         spec = os.fspath(project.root / state.open_cycle.spec_path)
         fields["guarded"] = (*fields["guarded"], spec)
-    return card.QuickCard(fields)
+    return quick_state.QuickCard(fields)
 
 
-def _refs(project: Project) -> card.Refs | None:
-    return card.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
+def _refs(project: Project) -> quick_state.Refs | None:
+    return quick_state.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
 
 
-def _fields(project: Project, state: WorktreeState, known: Mapping[str, card.Rule]) -> dict[str, Any]:
+def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_state.Rule]) -> dict[str, Any]:
     frozen = state.turn is not None or state.refactor is not None or state.open_cycle is not None
     return {
         "root": os.fspath(project.root),
@@ -94,7 +94,7 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, card.Rul
     }
 
 
-def _target_rule(targets: Iterable[str]) -> card.Rule | None:
+def _target_rule(targets: Iterable[str]) -> quick_state.Rule | None:
     """Decides as `core.policy.next_move.covers` does."""
     regexes = [regex for target in targets for regex in _target(target)]
     return _rule("|".join(dict.fromkeys(regexes))) if regexes else None
@@ -109,7 +109,7 @@ def _target(target: str) -> Iterator[str]:
         yield compile_glob(target)
 
 
-def _rule(regex: str) -> card.Rule:
+def _rule(regex: str) -> quick_state.Rule:
     """What `re.compile` gives to the engine: private, and so tied to the interpreter by the card's tag."""
     from re import _compiler, _parser  # type: ignore[attr-defined]
 
@@ -231,13 +231,15 @@ def _recall_compiled(place: str) -> None:
     """The card is stale, and yet its patterns are the configuration's as a rule."""
     from verdigris.core.paths import recall_compiled
     from verdigris.gates.quick.place import Doubt, find
-    from verdigris.storage import card
+    from verdigris.storage import quick_state
 
     try:
-        known = card.read(find(place).private)
+        known = quick_state.read(find(place).private)
     except (Doubt, OSError):
         return
-    recall_compiled({text: card.regex(rule) for text, rule in card.rules_by_text(known).items()})
+    recall_compiled(
+        {text: quick_state.regex(rule) for text, rule in quick_state.rules_by_text(known).items()}
+    )
 
 
 def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: bytes) -> bool:
@@ -312,10 +314,13 @@ def _is_good(project: Project, words: ModuleType) -> bool:
     import os
 
     from verdigris.gates.quick.quick import home
-    from verdigris.storage import card
+    from verdigris.storage import quick_state
     from verdigris.storage.log import light
 
-    known, head = card.read(os.fspath(project.repo.private)), light.head(os.fspath(project.repo.control))
+    known, head = (
+        quick_state.read(os.fspath(project.repo.private)),
+        light.head(os.fspath(project.repo.control)),
+    )
     if known is None or head is None or head.get("light", 0) >= light.MOST_IN_A_ROW:
         return False
     return (known.stamp, known.home) == (light.stamp(head), home(words))

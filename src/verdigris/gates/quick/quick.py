@@ -8,8 +8,8 @@ import posix
 from sys import modules
 
 from verdigris.gates.quick.place import Doubt, check_way, find, is_folder, is_lone_file, path_below, walk
-from verdigris.storage.card import read, refs, regex, whole
 from verdigris.storage.log import light
+from verdigris.storage.quick_state import read, refs, regex, whole
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdigris.gates.quick.place import WorktreePlace
-    from verdigris.storage.card import QuickCard
+    from verdigris.storage.quick_state import QuickCard
     from verdigris.storage.stat_cache import Row
 
 

@@ -51,9 +51,9 @@ def main() -> None:
     fresh = channel.settings.get("fresh", False) or "runs" in channel.settings
     code_loading.distrust(channel.settings.get("worktree", ""), fresh=fresh)
     if "runs" in channel.settings:
-        from verdigris_reporter.variants import lead  # type: ignore[import-not-found]
+        from verdigris_reporter.variants import run_set  # type: ignore[import-not-found]
 
-        os._exit(lead.Lead(channel, tool, load=load, start=start).lead())
+        os._exit(run_set.RunSet(channel, tool, load=load, start=start).run())
     code_loading.take(channel.settings)
     tracer = tracing.start(channel.settings)
     uses.begin(channel.settings)  # behind it: whoever sets a tracer from now on is not we

@@ -69,7 +69,7 @@ class CandidateCommit:
         if crossed := find_crossings(project, self.now.tree, tree):
             why = f"something was written beyond the program's bounds: {crossed[0].reason}"
             return e.ProgramPaused(program=self.open.name, reason=why, at=now_ms())
-        text = self.open.casting.scrub(self._message(subject))
+        text = self.open.role_models.scrub(self._message(subject))
         intent = Committing(
             step=self.now.number,
             role=DRIVER,
@@ -82,11 +82,13 @@ class CandidateCommit:
         settings = self.open.settings
         author = CommitIdentity(settings.author_name, settings.author_email)
         made = commit(
-            project, intent, author, hidden=self.open.casting.scrub.variables, hooks=self.open.hooks
+            project, intent, author, hidden=self.open.role_models.scrub.variables, hooks=self.open.hooks
         )
         if isinstance(made, CommitRefused):
             why = f"the commit was refused: {made.why}"
-            return e.ProgramPaused(program=self.open.name, reason=self.open.casting.scrub(why), at=now_ms())
+            return e.ProgramPaused(
+                program=self.open.name, reason=self.open.role_models.scrub(why), at=now_ms()
+            )
         return None
 
     def _message(self, subject: str) -> str:
@@ -242,7 +244,7 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
         held_out=found.held_out,
         name=found.name,
         samples=found.samples,
-        said=open_.casting.scrub(found.said),
+        said=open_.role_models.scrub(found.said),
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),

@@ -146,7 +146,7 @@ class RoleStep(Generic[Done]):
     def _propose(self, plan: EditPlan, attempt: int) -> None:
         """On record before anything of it is written, without any key that a model may have repeated."""
         said = LoopProposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
-        document = self.open.casting.scrub.document(to_json(said))
+        document = self.open.role_models.scrub.document(to_json(said))
         blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
         self.project.record(StepProposed(step=self.number, attempt=attempt, proposal=blob), sync=True)
 
@@ -255,7 +255,9 @@ class PhaseWork:
         return extent(workspace.read_many(before, paths), workspace.read_many(after, paths)).lines
 
     def pause(self, reason: str) -> e.ProgramPaused:
-        return e.ProgramPaused(program=self.open.name, reason=self.open.casting.scrub(reason), at=now_ms())
+        return e.ProgramPaused(
+            program=self.open.name, reason=self.open.role_models.scrub(reason), at=now_ms()
+        )
 
     def error(self, phase: str, why: str) -> e.IterationEnded:
         return self.end(ERROR, phase, why)
@@ -270,11 +272,11 @@ class PhaseWork:
             change=self.now.pinned.behaviour if self.now.pinned else "",
             phase=phase,
             commit=commit,
-            notes=(self.open.casting.scrub(why),),
+            notes=(self.open.role_models.scrub(why),),
         )
 
     def failure_event(self, attempt: int, reasons: tuple[str, ...]) -> e.GreenFailed:
-        told = tuple(map(self.open.casting.scrub, reasons))
+        told = tuple(map(self.open.role_models.scrub, reasons))
         return e.GreenFailed(program=self.open.name, iteration=self.now.number, attempt=attempt, reasons=told)
 
     def choice_event(
@@ -285,8 +287,8 @@ class PhaseWork:
             iteration=self.now.number,
             tree=tree,
             improvement=improvement,
-            why=self.open.casting.scrub(why),
-            lesson="" if is_report(lesson) else self.open.casting.scrub(lesson),
+            why=self.open.role_models.scrub(why),
+            lesson="" if is_report(lesson) else self.open.role_models.scrub(lesson),
         )
 
 

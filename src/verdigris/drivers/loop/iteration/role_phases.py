@@ -164,7 +164,7 @@ class Pinning(PhaseWork):
         before: str = "",
         after: str = "",
     ) -> e.TestRethought:
-        said = self.open.casting.scrub(why)
+        said = self.open.role_models.scrub(why)
         return e.TestRethought(
             program=self.open.name,
             iteration=self.now.number,

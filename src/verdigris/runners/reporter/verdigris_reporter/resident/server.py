@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..line import Broken, MessageLine  # noqa: TID252 - the package has another name when injected
 from ..preload import load_plugins, local_names, plugin_names, prepare_configuration  # noqa: TID252 - same
 from . import namespaces  # noqa: TID252 - same
-from .stash import Stash, has_changed, stamps  # noqa: TID252 - same
+from .hidden_modules import HiddenModules, has_changed, stamps  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,14 +44,14 @@ def serve(
             from .. import failures, names, properties  # noqa: F401, TID252 - for their loading
 
     server = Server(line, channel)
-    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.stash.home), server.new_folders
+    return server.serve(load_all), frozenset(sys.modules) | frozenset(server.hidden.home), server.new_folders
 
 
 class Server:
     def __init__(self, line: MessageLine, channel: Channel) -> None:
         self.line = line
         self.channel = channel
-        self.stash = Stash()
+        self.hidden = HiddenModules()
         self.files: dict[str, Any] = {}
         self.new_folders: list[str] = []
         self.child = 0
@@ -63,11 +63,11 @@ class Server:
         load()
         names = [name for name in greeting[0]["load"] if isinstance(name, str)]
         if names:
-            refused = self.stash.load(names, frozenset(greeting[0]["own"]) | local_names(), plugin_names())
+            refused = self.hidden.load(names, frozenset(greeting[0]["own"]) | local_names(), plugin_names())
             if refused:
                 self.line.send({"refused": refused})
                 os._exit(1)
-        self.files = {**stamps(dict(sys.modules)), **self.stash.files}
+        self.files = {**stamps(dict(sys.modules)), **self.hidden.files}
         gc.collect()
         gc.freeze()  # else every run would look through, and so copy, all that is loaded
         self.line.send({"ready": True})
@@ -141,7 +141,7 @@ class Server:
         os.environ.update(run["env"])
         if "tempfile" in sys.modules:
             sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where it was, is not here
-        self.stash.serve(self._decline)
+        self.hidden.serve(self._decline)
 
     def _decline(self, name: str, why: str) -> None:
         if self.channel.owns():

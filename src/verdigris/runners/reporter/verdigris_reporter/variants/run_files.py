@@ -2,8 +2,8 @@
 
 Whatever texts a run has, the files are the same to look at: as many bytes, the same times, the same inode.
 What it left would tell the next run that it is not the first: files in the tree, in HOME and in the temporary
-folders are as they were, shared memory, queues and semaphores are gone, and so are processes (see `stem`). A
-very large tree is left alone, and so is a large file.
+folders are as they were, shared memory, queues and semaphores are gone, and so are processes (see
+`ready_process`). A very large tree is left alone, and so is a large file.
 """
 
 from __future__ import annotations

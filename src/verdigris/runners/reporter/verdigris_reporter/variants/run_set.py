@@ -13,8 +13,8 @@ import time
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
+from .ready_process import RUN, TRACED, ReadyProcess  # noqa: TID252 - same
 from .run_files import Leavings, Unwritten, Written  # noqa: TID252 - the package has another name when injected
-from .stem import RUN, TRACED, Stem  # noqa: TID252 - same
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ _READY = 120.0
 _EARLY = "the run ended early"
 
 
-class Lead:
+class RunSet:
     """Runs nothing of the project itself, so that what it says about a run is its own observation."""
 
     def __init__(
@@ -42,7 +42,7 @@ class Lead:
         self.watched = {"trace": channel.settings.pop("trace", []), "select": self.runs.pop("watched")}
         self._deadline = 0.0
 
-    def lead(self) -> int:
+    def run(self) -> int:
         """The exit code."""
         version = ".".join(map(str, sys.version_info[:3]))
         here = os.getcwd()  # noqa: PTH109 - without pathlib
@@ -59,11 +59,11 @@ class Lead:
 
     def _make_runs(self) -> None:
         known = None if self.runs["bare"] or _may_hide(os.getcwd()) else self.runs["preload"]  # noqa: PTH109
-        stem = self._stem(known)
-        if not stem.is_ready(_READY):
-            stem.end()
-            stem = self._stem(None)
-            stem.is_ready(_READY)
+        process = self._start_process(known)
+        if not process.is_ready(_READY):
+            process.end()
+            process = self._start_process(None)
+            process.is_ready(_READY)
         # Only now: no process of a run descends from one that knows the texts.
         texts: list[dict[str, str]] = json.loads(self.channel.rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
@@ -71,48 +71,48 @@ class Lead:
             written = Written(self.channel.settings["worktree"], texts)
         except Unwritten as error:
             self._give_up(len(texts), str(error))
-            stem.end()
+            process.end()
             return
         root, private = self.channel.settings["worktree"], self.runs["private"]
         leavings = Leavings(root, private, frozenset(written.names))
         try:
             for number, files in enumerate(texts):
-                self._make_run(stem, written, number, Outcomes(files))
+                self._make_run(process, written, number, Outcomes(files))
                 leavings.clear()
         finally:
             written.put_back()
         if self.watched["trace"] and time.monotonic() < self._deadline:
             seen = Outcomes()
-            self._watch(stem, TRACED, seen)
+            self._watch(process, TRACED, seen)
             for path, lines in seen.lines.items():
                 self.channel.send("lines", path=path, lines=lines)
-        stem.end()
+        process.end()
 
-    def _stem(self, known: list[str] | None) -> Stem:
-        return Stem(self.channel, self.tool, self.load, self.start, known, self.watched)
+    def _start_process(self, known: list[str] | None) -> ReadyProcess:
+        return ReadyProcess(self.channel, self.tool, self.load, self.start, known, self.watched)
 
-    def _make_run(self, stem: Stem, written: Written, number: int, seen: Outcomes) -> None:
+    def _make_run(self, process: ReadyProcess, written: Written, number: int, seen: Outcomes) -> None:
         why = SPENT
         if time.monotonic() < self._deadline:
             try:
                 written.write(number)
-                why = self._watch(stem, RUN, seen)
+                why = self._watch(process, RUN, seen)
             except Unwritten as error:
                 why = str(error)
         self.channel.send("variant", index=number, why=why, **seen.as_message())
 
-    def _watch(self, stem: Stem, kind: bytes, seen: Outcomes) -> str:
+    def _watch(self, process: ReadyProcess, kind: bytes, seen: Outcomes) -> str:
         """Why tests are missing from the outcomes, if any are."""
         until = min(self._deadline, time.monotonic() + self.runs["each"])
         try:
-            for line in stem.messages(kind, lambda: until - time.monotonic()):
+            for line in process.messages(kind, lambda: until - time.monotonic()):
                 with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
                     seen.take(json.loads(line))
                 if seen.ended:
-                    stem.stop()
+                    process.stop()
                     return seen.why
         except TimeoutError:
-            stem.stop()
+            process.stop()
             return SPENT
         except (EOFError, OSError):
             return _EARLY

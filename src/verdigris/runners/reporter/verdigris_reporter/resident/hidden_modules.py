@@ -66,7 +66,7 @@ class ModuleUnit:
             seed()  # else every run would have the same numbers
 
 
-class Stash:
+class HiddenModules:
     """A finder that knows what was loaded in advance."""
 
     def __init__(self) -> None:
@@ -170,14 +170,14 @@ class Stash:
 class _Served:
     """Gives the module that is there already."""
 
-    def __init__(self, stash: Stash, unit: ModuleUnit, loader: Any) -> None:
-        self._stash = stash
+    def __init__(self, hidden: HiddenModules, unit: ModuleUnit, loader: Any) -> None:
+        self._hidden = hidden
         self._unit = unit
         self._loader = loader
         self._given: Any = None
 
     def create_module(self, spec: ModuleSpec) -> Any:
-        if self._stash.in_doubt(spec.name, self._unit):
+        if self._hidden.in_doubt(spec.name, self._unit):
             spec.loader = self._loader
             return self._loader.create_module(spec)
         self._given = self._unit.modules[spec.name]

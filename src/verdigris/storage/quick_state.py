@@ -14,7 +14,7 @@ import sys
 from verdigris import __version__
 from verdigris.storage.log.light import read as read_file
 
-TYPE_CHECKING = False  # as in log/format.py
+TYPE_CHECKING = False  # `typing` takes longer to load than the rest of a hook
 if TYPE_CHECKING:
     from re import Pattern
     from typing import Any, TypeAlias

@@ -28,7 +28,7 @@ _HEAD = 4
 """Bytes in which a frame tells its length; one of length 0 says that the run has ended."""
 
 
-class Stem:
+class ReadyProcess:
     def __init__(
         self,
         channel: Channel,

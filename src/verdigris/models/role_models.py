@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verdigris.storage.config.drivers import AnySection
 
 
-class Casting(AbstractContextManager["Casting"]):
+class RoleModels(AbstractContextManager["RoleModels"]):
     """Made once a run; a wrong word or a missing recording is told here, before anything is done."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Casting(AbstractContextManager["Casting"]):
         return model if self._recorder is None else Recorded(model, self._recorder, place)
 
 
-def cast_roles(
+def assign_models(
     team: Team,
     settings: DriverSettings,
     *,
@@ -91,7 +91,7 @@ def cast_roles(
     record: Path | None,
     notice: Callable[[str], None],
     optional: Collection[str],
-) -> Casting:
+) -> RoleModels:
     """Whom `tdd.yaml` names for each role that no person plays; a role that nobody plays is told here."""
     players = {role: settings.player(role) for role in team.names}
     missing = next((role for role in team.names if not players[role].model and role not in optional), None)
@@ -101,7 +101,7 @@ def cast_roles(
             hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help {team.driver}`",
         )
     models = {role: player for role, player in players.items() if player.model and not player.human}
-    return Casting(models, settings.llm, root=root, record=record, notice=notice)
+    return RoleModels(models, settings.llm, root=root, record=record, notice=notice)
 
 
 def check_players(start: Path) -> tuple[DoctorFinding, ...]:
