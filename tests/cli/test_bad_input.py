@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import CONFIG, FIXED, RED, Cli
+from support.cli import FIXED, RED, Cli
 from support.gitrepo import make_repo
+from support.turns import CONFIG
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import CONFIG, QUICK, Cli
+from support.cli import Cli
 from support.gitrepo import GitRepo, make_repo
+from support.turns import CONFIG, QUICK
 from verdigris.core.events import decode
 from verdigris.core.records import Actor
 from verdigris.drivers.loop import events as e

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from support.forked import forked
 from support.gitrepo import GitRepo, copied, make_repo
+from support.turns import CONFIG, QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,15 +30,6 @@ DEAF_TO = (
     "PYTEST_CURRENT_TEST",
 )
 
-QUICK = "liveness: {enabled: false}\n"
-"""For all that is not about it: a settlement would run the claimed tests twice more."""
-CONFIG = f"""\
-stacks:
-  - root: .
-    language: python
-    runner: pytest
-    python: {json.dumps(sys.executable)}
-"""
 SOURCE = "def add(a, b):\n    return a + b\n"
 PASSING = "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n"
 RED = "import calc\n\n\ndef test_sub():\n    assert calc.sub(3, 2) == 1\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from support.cycles import CODE, PLAN, PLAN_PATH, SPEC_PATH, STUB, TEST_PATH, TESTS, make_cycle
-from support.machines import edit, recording
+from support.machines import TALK, PlayedRun, edit
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.run import CycleRun
@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from support.gitrepo import GitRepo
     from support.openai_server import Request, Step
     from verdigris.core.state import Cycle
-    from verdigris.drivers.happenings import Happening, RunEnded
+    from verdigris.drivers.happenings import RunEnded
 
-TALK = "talk.jsonl"
 PLANNED = edit("docs", "what the tests assert", {PLAN_PATH: PLAN})
 RED = edit("test", "both scenarios", {TEST_PATH: TESTS, "calc.py": STUB})
 CODED = edit("feat", "subtraction", {"calc.py": CODE})
@@ -47,14 +45,7 @@ ROLES = ("planner", "test_author", "validator", "coder")
 
 
 @dataclass
-class PlayedCycle:
-    repo: GitRepo
-    happenings: list[Happening] = field(default_factory=list)
-
-    @property
-    def root(self) -> Path:
-        return self.repo.root
-
+class PlayedCycle(PlayedRun):
     @property
     def project(self) -> Project:
         return open_project(self.root, Actor())
@@ -66,12 +57,7 @@ class PlayedCycle:
         return found
 
     def plays(self, **changed: Sequence[str]) -> None:
-        """The honest answers, except at these places (`step_2_test_author=[…]`)."""
-        places = dict(HONEST)
-        for name, answers in changed.items():
-            _, step, role = name.split("_", 2)
-            places[f"step-{step}-{role}"] = answers
-        self.repo.write(TALK, recording(places))
+        self.record(HONEST, changed)
 
     def run(self, spec: str = SPEC_PATH) -> RunEnded:
         done = self.try_to_run(spec)
@@ -93,9 +79,6 @@ class PlayedCycle:
             kept = "\n".join(file for file in files if ".tdd/evidence/" not in file)
             found.append((self.repo.git("log", "-1", "--format=%B", commit), kept))
         return found
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [happening for happening in self.happenings if isinstance(happening, kind)]
 
     @property
     def at_rest(self) -> bool:

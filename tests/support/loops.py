@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from support.gitrepo import GitRepo, copied, make_repo
-from support.machines import edit, recording, stop
+from support.gitrepo import copied, make_repo
+from support.machines import TALK, PlayedRun, edit, stop
 from support.turns import CONFIG, QUICK, remember_interpreter
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
@@ -17,16 +17,14 @@ from verdigris.drivers.loop.history import ProgramState, read_history
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import LoopRun
 from verdigris.setup.initialisation import initialise
-from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from support.openai_server import Request, Step
-    from verdigris.drivers.happenings import Happening, RunEnded
+    from verdigris.drivers.happenings import RunEnded
 
-TALK = "talk.jsonl"
 NAME = "port"
 PROGRAM = """\
 ---
@@ -123,21 +121,9 @@ ROLES = ("test_writer", "code_writer", "improver", "optimizer")
 
 
 @dataclass
-class PlayedLoop:
-    repo: GitRepo
-    happenings: list[Happening] = field(default_factory=list)
-
-    @property
-    def root(self) -> Path:
-        return self.repo.root
-
+class PlayedLoop(PlayedRun):
     def plays(self, places: Mapping[str, Sequence[str]] | None = None, **changed: Sequence[str]) -> None:
-        """The honest answers, except at these places (`step_21_test_writer=[…]`)."""
-        found = dict(HONEST if places is None else places)
-        for name, answers in changed.items():
-            _, step, role = name.split("_", 2)
-            found[f"step-{step}-{role}"] = answers
-        self.repo.write(TALK, recording(found))
+        self.record(HONEST if places is None else places, changed)
 
     def run(self, iterations: int = 1) -> RunEnded:
         with open_program(self.root, NAME, self.happenings.append) as opened:
@@ -145,8 +131,7 @@ class PlayedLoop:
 
     @property
     def state(self) -> ProgramState:
-        log = open_project(self.root, Actor(client="test")).log
-        return read_history(log.records(), NAME)
+        return read_history(self.project.log.records(), NAME)
 
     @property
     def text(self) -> str:
@@ -159,9 +144,6 @@ class PlayedLoop:
 
     def file(self, path: str) -> str:
         return self.repo.git("show", f"autoloop/{NAME}:{path}")
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [happening for happening in self.happenings if isinstance(happening, kind)]
 
 
 def cast(model: str = f"replay:{TALK}") -> str:

@@ -87,7 +87,9 @@ def recording(places: Mapping[str, Sequence[str]]) -> str:
 
 
 @dataclass
-class Kata:
+class PlayedRun:
+    """A repository in which the roles of a driver are played from a recording."""
+
     repo: GitRepo
     happenings: list[Happening] = field(default_factory=list)
 
@@ -99,10 +101,22 @@ class Kata:
     def project(self) -> Project:
         return open_project(self.root, Actor(client="test"))
 
-    def plays(self, **changed: Sequence[str]) -> None:
-        """The honest answers, except at these places (`step_2_implementor=[…]`)."""
-        places = {**HONEST, **{place.replace("_", "-"): answers for place, answers in changed.items()}}
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [happening for happening in self.happenings if isinstance(happening, kind)]
+
+    def record(self, honest: Mapping[str, Sequence[str]], changed: Mapping[str, Sequence[str]]) -> None:
+        """The honest answers, except at the places `step_2_implementor`."""
+        places = dict(honest)
+        for name, answers in changed.items():
+            _, step, role = name.split("_", 2)
+            places[f"step-{step}-{role}"] = answers
         self.repo.write(TALK, recording(places))
+
+
+@dataclass
+class Kata(PlayedRun):
+    def plays(self, **changed: Sequence[str]) -> None:
+        self.record(HONEST, changed)
 
     def run(self, steps: int | None = None, person: Person | None = None) -> RunEnded:
         with open_machine(self.root, self.happenings.append) as machine:
@@ -120,9 +134,6 @@ class Kata:
         told = self.repo.git("log", "--reverse", "--format=%T%x1f%B%x1e", branch)
         parts = [part.strip("\n").split("\x1f") for part in told.split("\x1e") if part.strip()]
         return [(tree, message.strip()) for tree, message in parts]
-
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [happening for happening in self.happenings if isinstance(happening, kind)]
 
 
 def nobody(_: YourTurn) -> None:
