@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Decision
     from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
 
 AGENT = "agent"
@@ -58,7 +59,7 @@ def claim_within(
 
     Either every test is claimed, or none.
     """
-    from verdigris.core.turn_events import OracleFacts, claim_events, denial_event
+    from verdigris.core.turn_events import claim_events, denial_event
     from verdigris.storage.paths import links_out, refuse
 
     tree = tree or project.workspace.snapshot()
@@ -73,25 +74,33 @@ def claim_within(
             project.record(denial_event(decision, f"claim {test_id}"))
             return decision
         noted |= dict.fromkeys(action.noted)
+    reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
+    oracle, shared = _freeze_oracle(project, state, tree, reds, tuple(noted))
+    paths = tuple(t.path for t in targets if t.path is not None)
+    events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
+    project.record(*events, sync=True)
+    return Claimed(tuple(test_ids), paths, concerns=shared)
+
+
+def _freeze_oracle(
+    project: Project, state: WorktreeState, tree: str, reds: Sequence[Red], noted: tuple[str, ...]
+) -> tuple[OracleFacts, tuple[str, ...]]:
+    """What is frozen with the reds, and the source that they assert with."""
     from verdigris.checks.file_use import reads_of
     from verdigris.checks.foundation import prepare
     from verdigris.checks.weakening import find_shared_oracle
+    from verdigris.core.turn_events import OracleFacts
 
-    reds = [red for test_id in test_ids if (red := state.reds.get(test_id))]
-    natives = [red.native_id for red in reds]
-    shared = tuple(str(one) for one in find_shared_oracle(project, tree, natives))
-    paths = tuple(t.path for t in targets if t.path is not None)
+    shared = tuple(str(one) for one in find_shared_oracle(project, tree, [red.native_id for red in reds]))
     foundation = prepare(project) if state.turn is None else ""
-    oracle = OracleFacts(
+    facts = OracleFacts(
         tree,
         findings=(*noted, *shared),
         foundation=foundation,
         founded=time.time_ns() if foundation else 0,
         reads=reads_of(project, reds),
     )
-    events = claim_events(state, test_ids, paths, oracle, implied=implied, by=project.context)
-    project.record(*events, sync=True)
-    return Claimed(tuple(test_ids), paths, concerns=shared)
+    return facts, shared
 
 
 def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny | None:

@@ -84,15 +84,7 @@ def run_tests(
         if seen:
             return Tested(seen, None, state.phase, following_move(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
-        if natives:
-            report = execute(project, TestRequest(natives), progress=progress)
-            meant = _resolve_names(natives, report)
-            if meant != natives:
-                report = execute(project, TestRequest(meant), progress=progress)
-            asked = meant
-        else:
-            report = execute_suite(project, progress=progress)
-            asked = suite_names(project)
+        asked, report = _run_asked(project, natives, progress)
         events = _record_runs(
             project, state, _ObservedRun(report, tree, asked, whole=not natives, steady=is_steady())
         )
@@ -114,6 +106,20 @@ def run_tests(
             uncollected=uncollected,
             characterized=after.characterized[len(state.characterized) :],
         )
+
+
+def _run_asked(
+    project: Project, natives: tuple[str, ...], progress: Progress | None
+) -> tuple[tuple[str, ...], TestReport]:
+    """Runs these tests, or the suite; and says what was asked for, once its names are known."""
+    if not natives:
+        report = execute_suite(project, progress=progress)
+        return suite_names(project), report
+    report = execute(project, TestRequest(natives), progress=progress)
+    meant = _resolve_names(natives, report)
+    if meant != natives:
+        report = execute(project, TestRequest(meant), progress=progress)
+    return meant, report
 
 
 def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:

@@ -137,22 +137,13 @@ def learn(
     fresh = [name for name in names if name not in set(known["names"])]
     if EVERYTHING in known["declined"] and not declined:
         return
-    if (
-        not fresh
-        and not declined
-        and resident.is_running(folder)
-        and resident.read_note(folder).get("key") == key
-    ):
+    if not fresh and not declined and _is_serving(folder, key):
         return
     from verdigris.execution.resident.keeper import without
 
     known["names"] = [*known["names"], *fresh][:MOST]
     load = [] if ALL in known["declined"] else without(known["names"], known["refused"])
-    try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
-        _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
-        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
-    except OSError:
+    if not _write_learned(folder, known, watched):
         return
     if resident.is_running(folder):
         resident.end(folder)
@@ -167,6 +158,21 @@ def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
 
     tool = "-".join(argv[2:]) or "pytest"
     return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
+
+
+def _is_serving(folder: str, key: str) -> bool:
+    return resident.is_running(folder) and resident.read_note(folder).get("key") == key
+
+
+def _write_learned(folder: str, known: Mapping[str, Any], watched: Sequence[str]) -> bool:
+    """Whether it could be written."""
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
+        _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
+        _write(os.path.join(folder, WATCHED), os.fsencode("\0".join(watched)))
+    except OSError:
+        return False
+    return True
 
 
 def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) -> str:

@@ -95,6 +95,10 @@ def check(
         reasons.append(f"Every edit leaves its file as it is: nothing would change.{right}")
     if reasons:
         return RefusedAnswer(tuple(reasons), unseen)
+    return _make_plan(answer, role, changes)
+
+
+def _make_plan(answer: RoleAnswer, role: Role, changes: dict[str, bytes | None]) -> EditPlan:
     kind = answer.type if answer.type in role.commit_types else role.commit_types[0]
     intents = ((plain(edit.to or edit.path), _flat(edit.intent)) for edit in answer.edits)
     shown = tuple((path, intent) for path, intent in intents if path in changes and intent)
