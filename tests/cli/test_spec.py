@@ -120,7 +120,7 @@ def test_an_agent_activates_nothing(cli: Cli) -> None:
     for verb in ("activate", "supersede"):
         done = cli.tdd("spec", verb, "specs/calc.md", env={"TDD_ACTOR": "agent"})
         assert done.code == 3
-        assert f"`tdd spec {verb}` is a person's" in done.err
+        assert f"Only a person may run `tdd spec {verb}`." in done.err
     assert cli.repo.read("specs/calc.md").decode() == SPEC
 
 

@@ -79,7 +79,7 @@ def test_the_spec_is_put_back_in_every_stage(at: Callable[[str], CycleWorld], st
     assert write(world, SPEC_PATH, "x") == "cycle-spec"
     told = shell(world, SPEC_PATH, SPEC + "\n#### Scenario: Another\n- **THEN** anything\n")
     assert read(world, SPEC_PATH) == SPEC
-    assert "it is not edited, it is superseded" in told
+    assert "it cannot be edited, only superseded" in told
     assert f"`tdd spec supersede {SPEC_PATH}`" in told
 
 

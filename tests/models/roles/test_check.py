@@ -160,8 +160,8 @@ def test_an_edit_that_cannot_be_carried_out(edit: RoleEdit, why: str) -> None:
         (answer(upsert(), rationale="x\ntdd-red: y"), "the machine alone writes those"),
         (answer(upsert(), verdict=Say.TEST_IS_WRONG), "there are edits: decide"),
         (answer(verdict=Say.TEST_IS_WRONG, rationale=""), "needs a `reason`"),
-        (answer(verdict=Say.NOTHING_TO_DO), "not the implementor's to give: make the red test pass"),
-        (answer(verdict=Say.KATA_DONE), "not the implementor's to give"),
+        (answer(verdict=Say.NOTHING_TO_DO), "cannot give the verdict nothing-to-do: make the red test pass"),
+        (answer(verdict=Say.KATA_DONE), "The implementor cannot give the verdict"),
     ],
 )
 def test_an_answer_that_cannot_be_carried_out(given: RoleAnswer, why: str) -> None:

@@ -100,7 +100,7 @@ def test_a_role_may_stop_at_once() -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"verdict": "nothing-to-do", "reason": "lazy"}, "is not the tester's to give"),
+        ({"verdict": "nothing-to-do", "reason": "lazy"}, "The tester cannot give the verdict"),
         ({"verdict": "kata-done", "rationale": ""}, "needs a `reason`"),
         ({"verdict": "test-is-right", "reason": "it is"}, "answers a test that came back"),
     ],
