@@ -71,6 +71,45 @@ def test_a_test_that_asks_more_and_was_not_red_leaves_the_source_untested(tmp_pa
     )
 
 
+SKIPPED = """\
+import os
+import sys
+
+import pytest
+
+from calc import add
+
+WINDOWS = os.name == "nt"
+LINUX = os.name == "posix"
+
+
+@pytest.mark.skipif({condition}, reason="not there")
+def test_add():
+    assert add(1, 2) == 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcome"), [("WINDOWS", AuditOutcome.CHARACTERIZATION), ("LINUX", AuditOutcome.WEAKENED)]
+)
+def test_a_skip_may_have_another_condition_where_its_tests_still_run(
+    tmp_path: Path, condition: str, outcome: AuditOutcome
+) -> None:
+    repo = begin(tmp_path / "repo")
+    add_commit(repo, "skip", {"tests/test_add.py": SKIPPED.format(condition='sys.platform == "win32"')})
+    add_commit(repo, "other words", {"tests/test_add.py": SKIPPED.format(condition=condition)})
+    one = judge_last(repo)
+    assert one.outcome is outcome, one.why
+    assert any("skipped: was" in note for note in one.notes) is (outcome is AuditOutcome.CHARACTERIZATION)
+
+
+def test_of_lines_that_no_test_runs_blank_ones_are_not_told(tmp_path: Path) -> None:
+    repo = begin(tmp_path / "repo")
+    idle = "\n\ndef half(a):\n    b = a\n\n    return b / 2\n"
+    add_commit(repo, "half", {"calc.py": ADD + idle})
+    assert [place.what.strip() for place in judge_last(repo).uncovered] == ["b = a", "return b / 2"]
+
+
 LIB = "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n"
 TEST = "use calc::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n"
 CARGO = '[package]\nname = "calc"\nversion = "0.1.0"\nedition = "2021"\n'

@@ -267,8 +267,14 @@ def _find_lost_checks(
 ) -> tuple[tuple[LostCheck, ...], tuple[str, ...]]:
     """What the suite asks less, and what is only noted."""
     found = find_weakenings(project, unit.before, unit.after, ())
-    lost = [LostCheck(w.kind, w.path, w.line, w.before, w.after) for w in found if w.kind not in RECORDED]
-    noted = tuple(describe_weakening(w) for w in found if w.kind in RECORDED)
+    skipped = {r.native_id for r in after.report.results if r.status is Status.SKIP} & before.passed
+    files = {split_id(native).path for native in skipped}
+    # A skip with another condition takes nothing away where its tests still run.
+    told = [
+        w for w in found if w.kind in RECORDED or (w.kind == "skipped" and w.before and w.path not in files)
+    ]
+    lost = [LostCheck(w.kind, w.path, w.line, w.before, w.after) for w in found if w not in told]
+    noted = tuple(map(describe_weakening, told))
     seen = {r.native_id for r in after.report.results}
     functions = {*map(function_of, seen)}
     unseen = [
@@ -276,12 +282,12 @@ def _find_lost_checks(
         for i in sorted(before.passed)
         if function_of(i) not in functions and not _is_unloaded(i, after.report)
     ]
-    told = {one.path for one in lost}
+    weaker = {one.path for one in lost}
     if unseen and after.report.ended is RunEnd.FINISHED:
         texts = texts_at(project, unit.after, {split_id(i).path for i in unseen})
         for native in still_written(texts, unseen, seen):
             path = split_id(native).path
-            if path not in told:
+            if path not in weaker:
                 lost.append(LostCheck("uncollected", path, 0, native, ""))
     return tuple(lost), noted
 
@@ -391,4 +397,5 @@ def _lines_of(text: str, texts: Mapping[str, str]) -> Iterator[FoundPlace]:
     first, _, last = lines.partition("-")
     written = texts[path].splitlines()
     for number in range(int(first), int(last or first) + 1):
-        yield FoundPlace(path, number, written[number - 1])
+        if written[number - 1].strip():
+            yield FoundPlace(path, number, written[number - 1])

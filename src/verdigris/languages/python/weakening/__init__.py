@@ -89,7 +89,13 @@ def _new_marks(old: Marked, new: Marked, found_in: Mapping[int, int]) -> Iterato
         is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
         if is_known or _only_fresh(mark.scope, path, fresh, new):
             continue
-        yield Loss(mark.kind, path, mark.line, "", _head(mark.what), mark.scope)
+        yield Loss(mark.kind, path, mark.line, _mark_before(old, path, mark), _head(mark.what), mark.scope)
+
+
+def _mark_before(old: Marked, path: str, mark: Mark) -> str:
+    """The mark of the same kind that stood on the same test or class; empty where there was none."""
+    place = (path, mark.kind, mark.scope)
+    return next((_head(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), "")
 
 
 class _TestOrigins:
