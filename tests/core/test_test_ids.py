@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.test_ids import NativeId, named_tests, nearest, split_id
+from verdigris.core.test_ids import NativeId, innermost, named_tests, nearest, split_id
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,8 @@ def test_a_title_is_known_by_its_last_part() -> None:
     native = "src/cart.test.ts::cart › is empty"
     assert named_tests("is empty", [native]) == (native,)
     assert named_tests("empty", [native]) == ()
+
+
+def test_of_subtests_the_innermost_are_told() -> None:
+    ids = ["a_test.go::TestA", "a_test.go::TestA/b", "a_test.go::TestA/b/c", "a_test.go::TestAB", "a.py::t[x]"]
+    assert innermost(ids) == ["a_test.go::TestA/b/c", "a_test.go::TestAB", "a.py::t[x]"]

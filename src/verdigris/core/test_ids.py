@@ -42,6 +42,13 @@ def function_of(native: str) -> str:
     return native.removesuffix(split_id(native).case)
 
 
+def innermost(ids: Iterable[str]) -> list[str]:
+    """Leaves out the tests of which a subtest is among them: it fails, and they fail with it."""
+    listed = list(ids)
+    around = {name[:at] for name in listed for at, char in enumerate(name) if char == "/"}
+    return [name for name in listed if name not in around]
+
+
 def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Native ids that a word means which is none: a bare name, or a dotted one as unittest prints it."""
     return tuple(i for i in known if word in _other_names(i))

@@ -14,7 +14,7 @@ from verdigris.core.confinement.needs import missing_download
 from verdigris.core.languages import facts_of, facts_of_manifest
 from verdigris.core.paths import PathClass, from_elsewhere
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import function_of, split_id
+from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.known_suites import Suite
@@ -309,7 +309,7 @@ def _find_regressions(
     failing = doubtful - unstable
     unstable |= failing - _passing(runs, unit.before, failing)
     failing -= unstable
-    return tuple(_place(after.report, native) for native in sorted(failing)), unstable
+    return tuple(_place(after.report, native) for native in innermost(sorted(failing))), unstable
 
 
 def _is_unloaded(native: str, report: TestReport) -> bool:
