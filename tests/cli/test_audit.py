@@ -37,6 +37,7 @@ def test_a_table_is_shown_files_are_written_and_the_exit_code_gates(cli: Cli, tm
     assert "2 changes: 1 test-driven, 1 weakened" in ran.out
     assert "::error file=tests/test_sub.py," in ran.out
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names.values())
+    assert ran.err.splitlines()[-1] == "failed by `--fail-on`: 1 of 2 changes is weakened"
 
 
 @pytest.mark.slow
@@ -114,3 +115,17 @@ def test_json_and_annotations_are_not_mixed(cli: Cli) -> None:
     ran = cli.tdd("audit", "HEAD", "--json", "--annotations")
     assert ran.code == 2
     assert "both write to standard output" in ran.json["error"]["message"]
+
+
+def test_filters_that_leave_no_commit_are_named(cli: Cli) -> None:
+    ran = cli.tdd("audit", "HEAD~2..HEAD", "--path", "nowhere.py", "--author", "Nobody")
+    assert (ran.code, ran.out) == (
+        0,
+        "there is no commit in HEAD~2..HEAD with author Nobody, path nowhere.py\n",
+    )
+
+
+def test_filters_choose_commits_and_a_squash_judges_all_of_them(cli: Cli) -> None:
+    ran = cli.tdd("audit", "HEAD~2..HEAD", "--squash", "--author", "Nobody")
+    assert (ran.code, ran.out) == (2, "")
+    assert "`--squash` judges the whole range as one change, and `--author` chooses commits" in ran.err

@@ -54,6 +54,12 @@ def test_a_squash_begins_where_the_branches_parted(repo: GitRepo) -> None:
     (one,) = units(repo, "main..work", squash=True).units
     assert one.before == repo.git("rev-parse", "main~2^{tree}")
     assert one.after == repo.git("rev-parse", "work^{tree}")
+    assert one.commit.title == "on work"
+
+
+def test_a_squash_of_several_says_how_many_they_are(repo: GitRepo) -> None:
+    (one,) = units(repo, "HEAD~3..HEAD", squash=True).units
+    assert one.commit.title == "3 commits up to: commit 3"
 
 
 def test_of_a_merge_the_second_parent_can_be_judged_alone(repo: GitRepo) -> None:

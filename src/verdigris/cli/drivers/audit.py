@@ -215,7 +215,13 @@ class RangeOrCommand(click.Group):
 @click.option("--author", default="", help="Only commits whose author matches.")
 @click.option("--path", "paths", multiple=True, help="Only commits that touch this path; may be repeated.")
 @shard_option
-@click.option("--timeout", type=click.FloatRange(min=1), default=600.0, help="Seconds for one change.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=600.0,
+    show_default=True,
+    help="Seconds for one change.",
+)
 @click.option(
     "--env",
     type=click.Choice(("present", "lock", "uv")),
@@ -263,7 +269,14 @@ def _present(report: AuditReport, wanted: tuple[str, ...], files: ReportFiles, *
     else:
         show_table(report)
     write_reports(report, files)
-    return FAILED if units_with(report, wanted) else 0
+    found = [str(unit.outcome) for unit in units_with(report, wanted)]
+    if not found:
+        return 0
+    names = ", ".join(dict.fromkeys(found))
+    total = len(report.units)
+    are = "is" if len(found) == 1 else "are"
+    say(f"failed by `--fail-on`: {len(found)} of {total} change{'s'[: total != 1]} {are} {names}")
+    return FAILED
 
 
 command.add_command(show_command)
@@ -279,7 +292,7 @@ def merge_command(paths: tuple[Path, ...], *, fail_on: str, as_json: bool, **fil
     from verdigris.drivers.audit.report import join_shards
 
     wanted, reports = _read_outcomes(fail_on), ReportFiles(**files)
-    reports.check()
+    reports.check(as_json=as_json)
     found = [file for path in paths for file in (sorted(path.glob("*.json")) if path.is_dir() else [path])]
     if not found:
         hint = "save them there: `tdd audit RANGE --shard 1/4 --json > DIR/1.json`"

@@ -61,11 +61,22 @@ def find_units(repo: Repository, asked: Selection) -> Range:
     git = users_git(repo)
     base, head = _ends(git, asked.range)
     if asked.squash:
+        _refuse_filters(asked)
         units = _squash(git, base, head)
     else:
         units = tuple(_unit(git, commit, tree, asked) for commit, tree in _commits(git, base, head, asked))
     part, parts = asked.shard
     return Range(asked.range, base, head, units[part - 1 :: parts])
+
+
+def _refuse_filters(asked: Selection) -> None:
+    named = (("--since", asked.since), ("--author", asked.author), ("--path", asked.paths))
+    for option, given in named:
+        if given:
+            raise UserError(
+                f"`--squash` judges the whole range as one change, and `{option}` chooses commits of it.",
+                hint="leave one of them out",
+            )
 
 
 def _ends(git: Git, text: str) -> tuple[str, str]:
@@ -148,7 +159,10 @@ def _squash(git: Git, base: str, head: str) -> tuple[Unit, ...]:
     commit, tree = _read(fields)
     if not start:
         _refuse_boundary(git, commit)
-    return (Unit(replace(commit, parents=(start,) if start else ()), _tree(git, start), tree),)
+    count = int(git.run("rev-list", "--count", head, *([f"^{start}"] if start else [])))
+    title = commit.title if count == 1 else f"{count} commits up to: {commit.title}"
+    commit = replace(commit, parents=(start,) if start else (), title=title)
+    return (Unit(commit, _tree(git, start), tree),)
 
 
 def _refuse_boundary(git: Git, commit: Commit) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 NARROWEST = 60
+_FILTERS = ("since", "author", "path")
 _OUTCOME = max(map(len, AuditOutcome))
 _MOST_OF_A_RULE = 12
 """That are told of one unit and rule."""
@@ -58,7 +59,9 @@ def _lines(report: AuditReport, width: int) -> Iterator[Line]:
     for unit in report.units:
         yield from _table_details(unit, width)
     if not report.units:
-        yield Line(f"there is no commit in {make_visible(tell_range(report))}")
+        filters = [f"{name} {report.settings[name]}" for name in _FILTERS if name in report.settings]
+        chosen = f" with {', '.join(filters)}" if filters else ""
+        yield Line(make_visible(f"there is no commit in {tell_range(report)}{chosen}"))
         return
     yield Line("")
     total = tell_time(sum(unit.seconds for unit in report.units))
