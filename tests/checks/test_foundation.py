@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.checks import foundation
+from verdigris.checks import foundation, foundation_files
 from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, prepare
 from verdigris.checks.foundation_files import interpreter_files
 from verdigris.core.events import Settled, Violation
@@ -100,6 +100,37 @@ def test_what_runs_below_the_tests_is_named_when_it_changes(world: World, path: 
     CHANGES[path](packages)
     assert find_changes(world.project, blob) == (str((packages / path).relative_to(world.root)),)
     assert find_changes(world.project, prepare(world.project)) == ()
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_so_is_what_this_process_has_listed_before(
+    world: World, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = environment(world)
+    monkeypatch.setattr(foundation_files, "TICK", 0)
+    time.sleep(0.02)  # longer than a tick of the slowest clock that stamps files
+    blob = prepare(world.project)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", None)
+        assert find_changes(world.project, blob) == ()
+    CHANGES[path](packages)
+    assert find_changes(world.project, blob) == (str((packages / path).relative_to(world.root)),)
+
+
+def test_a_folder_behind_a_link_is_listed_anew_when_the_link_leads_elsewhere(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = environment(world)
+    monkeypatch.setattr(foundation_files, "TICK", 0)
+    (tmp_path / "other").mkdir()
+    (packages / "_pytest/more").symlink_to(tmp_path / "other")
+    time.sleep(0.02)
+    blob = prepare(world.project)
+    (tmp_path / "other").rename(tmp_path / "former")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/late.py").write_text("")
+    late = packages / "_pytest/more/late.py"
+    assert find_changes(world.project, blob) == (str(late.relative_to(world.root)),)
 
 
 def test_environment_and_start_up_modules_of_the_project_count(world: World) -> None:

@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.foundation_files import arrivals, interpreter_files, programs
+from verdigris.checks.foundation_files import TICK, arrivals, interpreter_files, programs
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.events import Settled, Suspended, Violation
 from verdigris.core.verdict import Kind, Verdict
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 
 FILE = "foundation.json"
-TICK = 100_000_000
-"""Nanoseconds within which a file may change twice and show one stamp."""
 LARGE = 1 << 24
 """Bytes from which on a file is known by its stamp: a library of that size would be read for seconds."""
 MOST = 50_000
@@ -57,21 +55,36 @@ class DigestMemory:
             self._loaded.update(dict.fromkeys(fresh, 1))
             self.changed = True
 
-    def digest(self, path: str) -> str | None:
-        try:
-            status = os.stat(path)  # noqa: PTH116 - thousands of them
-            stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-            row = self._files.get(path)
-            if row is not None and row[:4] == stamp:
-                return str(row[4])
-            if status.st_size >= LARGE:
-                return f"stamp: {stamp}"
-            with open(path, "rb") as file:  # noqa: PTH123 - as above
-                digest = hashlib.sha256(file.read()).hexdigest()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            return f"unreadable: {error.strerror}"
+    def digests(self, paths: Iterable[str]) -> dict[str, str]:
+        """Of those that are there; what is known by its stamp is found in this loop."""
+        found: dict[str, str] = {}
+        rows, stat = self._files, os.stat
+        for path in paths:
+            row = rows.get(path)
+            try:
+                status = stat(path)
+                if row is not None and row[:4] == [
+                    status.st_size,
+                    status.st_mtime_ns,
+                    status.st_ctime_ns,
+                    status.st_ino,
+                ]:
+                    found[path] = row[4]
+                    continue
+                digest = self._digest(path, status)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                digest = f"unreadable: {error.strerror}"
+            found[path] = digest
+        return found
+
+    def _digest(self, path: str, status: os.stat_result) -> str:
+        stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+        if status.st_size >= LARGE:
+            return f"stamp: {stamp}"
+        with open(path, "rb") as file:  # noqa: PTH123 - thousands of them
+            digest = hashlib.sha256(file.read()).hexdigest()
         if status.st_ctime_ns < time.time_ns() - TICK:
             self._files[path] = [*stamp, digest]
             self.changed = True
@@ -161,7 +174,7 @@ def prepare(project: Project, loaded: Iterable[str] = ()) -> str:
     memory = DigestMemory(project.repo.private)
     memory.learn(loaded)
     firm = _firm(project, _interpreters(project), memory)
-    told = json.dumps(_digests(firm | memory.loaded, memory), sort_keys=True)
+    told = json.dumps(memory.digests(firm | memory.loaded), sort_keys=True)
     digest = hashlib.sha256(told.encode("ascii")).hexdigest()
     if memory.known.get("told") != digest:
         memory.known |= {"told": digest, "blob": project.workspace.blob(told.encode("ascii"))}
@@ -187,8 +200,8 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
     if since:
         later |= arrivals(project, since) - before.keys()
-    now = _digests(before.keys() | firm | later, memory)
-    differing = sorted(path for path in before.keys() | now if before.get(path) != now.get(path))
+    now = memory.digests(before.keys() | firm | later)
+    differing = sorted({path for path, _ in before.items() ^ now.items()})
     caches = [path for path in differing if path.endswith(".pyc")]
     genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
     memory.save()
@@ -232,10 +245,6 @@ def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Diges
         paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
         paths |= asserted_packages(project, memory.part("imported"))
     return paths
-
-
-def _digests(paths: Iterable[str], memory: DigestMemory) -> dict[str, str]:
-    return {path: digest for path in paths if (digest := memory.digest(path)) is not None}
 
 
 def _genuine(

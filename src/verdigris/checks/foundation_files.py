@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,93 +33,144 @@ _CODE = (".py", ".so", ".pyd", ".pyc")
 _PLUGINS = "[pytest11]"
 
 
+TICK = 100_000_000
+"""Nanoseconds within which a path may change twice and show one stamp."""
+_KNOWN: dict[tuple[object, ...], tuple[dict[str, tuple[int, ...] | None], frozenset[str]]] = {}
+"""Answers that this process has given, with the stamps of all that each of them rests on."""
+
+
 def interpreter_files(places: InterpreterPlaces, env: Mapping[str, str]) -> frozenset[str]:
+    """One command asks several times: nothing is listed again whose folders and files are as they were."""
+    on_path = tuple(entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry)
+    key = (places.prefix, places.library, *places.packages, places.cache_tag, on_path)
+    known = _KNOWN.get(key)
+    if known is not None and all(_stamp(path) == stamp for path, stamp in known[0].items()):
+        return known[1]
+    look = _Look()
+    found = frozenset(_interpreter_files(look, places, on_path))
+    if look.is_settled():
+        _KNOWN[key] = look.stamps, found
+    return found
+
+
+class _Look:
+    """Reads files and folders, and records their stamps before it does."""
+
+    def __init__(self) -> None:
+        self.stamps: dict[str, tuple[int, ...] | None] = {}
+
+    def names(self, folder: str) -> list[str]:
+        self._record(folder)
+        try:
+            return os.listdir(folder)  # noqa: PTH208 - hundreds of names, and only names are wanted
+        except OSError:
+            return []
+
+    def entries(self, folder: str) -> list[os.DirEntry[str]]:
+        self._record(folder)
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            return []
+        for entry in entries:
+            if entry.is_symlink():
+                self._record(entry.path)
+        return entries
+
+    def lines(self, file: str) -> list[str]:
+        self._record(file)
+        try:
+            with open(file, encoding="utf-8", errors="surrogateescape") as opened:  # noqa: PTH123 - as above
+                return [line.strip() for line in opened]
+        except OSError:
+            return []
+
+    def is_settled(self) -> bool:
+        """No program can set a change time; one that is fresh could stand for two changes."""
+        now = time.time_ns()
+        return all(stamp is None or stamp[0] < now - TICK for stamp in self.stamps.values())
+
+    def _record(self, path: str) -> None:
+        self.stamps.setdefault(path, _stamp(path))
+
+
+def _stamp(path: str) -> tuple[int, ...] | None:
+    try:
+        status = os.stat(path)  # noqa: PTH116 - hundreds of them
+    except OSError:
+        return None
+    return status.st_ctime_ns, status.st_mtime_ns, status.st_ino, status.st_dev, status.st_size
+
+
+def _interpreter_files(look: _Look, places: InterpreterPlaces, on_path: tuple[str, ...]) -> set[str]:
     found = {f"{places.prefix}/pyvenv.cfg"}
     modules = set(RUNNER)
-    started = [entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry] + [places.library]
+    started = [*on_path, places.library]
     for folder in places.packages:
-        names = _names(folder)
+        names = look.names(folder)
         found.update(f"{folder}/{n}" for n in names if n.endswith(".pth") or n.startswith(_START_UP))
-        modules.update(_plugins(f"{folder}/{n}/entry_points.txt" for n in names if n.endswith("-info")))
-        started += [folder, *_pth_folders(folder, names)]
+        modules.update(
+            _plugins(look, (f"{folder}/{n}/entry_points.txt" for n in names if n.endswith("-info")))
+        )
+        started += [folder, *_pth_folders(look, folder, names)]
     for folder in started:
         found.update(f"{folder}/{name}{end}" for name in CUSTOM for end in (".py", "/__init__.py"))
-    found.update(_code(f"{places.library}/unittest", places.cache_tag))
+    found.update(_code(look, f"{places.library}/unittest", places.cache_tag))
     for folder in places.packages:
         for module in modules:
-            found.update(_code(f"{folder}/{module}", places.cache_tag))
-    return frozenset(found)
+            found.update(_code(look, f"{folder}/{module}", places.cache_tag))
+    return found
 
 
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - hundreds of names, and only names are wanted
-    except OSError:
-        return []
-
-
-def _plugins(files: Iterable[str]) -> Iterator[str]:
+def _plugins(look: _Look, files: Iterable[str]) -> Iterator[str]:
     """Top-level modules of the plugins that the runner loads by itself."""
     for file in files:
         within = False
-        for line in _lines(file):
+        for line in look.lines(file):
             if line.startswith("["):
                 within = line == _PLUGINS
             elif within and "=" in line:
                 yield line.partition("=")[2].strip().split(":")[0].split(".")[0]
 
 
-def _pth_folders(folder: str, names: Iterable[str]) -> Iterator[str]:
+def _pth_folders(look: _Look, folder: str, names: Iterable[str]) -> Iterator[str]:
     """Folders that `.pth` files put on the path, where start-up modules are looked for too."""
     for name in names:
         if name.endswith(".pth"):
-            lines = _lines(f"{folder}/{name}")
             yield from (
                 os.path.join(folder, line)  # noqa: PTH118 - text in, text out
-                for line in lines
+                for line in look.lines(f"{folder}/{name}")
                 if line and not line.startswith(("#", "import ", "import\t"))
             )
-
-
-def _lines(file: str) -> list[str]:
-    try:
-        with open(file, encoding="utf-8", errors="surrogateescape") as opened:  # noqa: PTH123 - as above
-            return [line.strip() for line in opened]
-    except OSError:
-        return []
 
 
 def package_files(module: str) -> Iterator[str]:
     """A module's file, or all code of a package, whichever is there."""
     yield from (path for path in (f"{module}.py",) if os.path.isfile(path))  # noqa: PTH113 - text in, text out
-    yield from _package(module, "")
+    yield from _package(_Look(), module, "")
 
 
-def _code(module: str, cache_tag: str) -> Iterator[str]:
+def _code(look: _Look, module: str, cache_tag: str) -> Iterator[str]:
     """A module's file, or all of a package's; bytecode only as this interpreter would load it."""
     yield f"{module}.py"
     folder, _, name = module.rpartition("/")
-    yield from _caches(folder, cache_tag, only=f"{name}.")
-    yield from _package(module, cache_tag)
+    yield from _caches(look, folder, cache_tag, only=f"{name}.")
+    yield from _package(look, module, cache_tag)
 
 
-def _package(folder: str, cache_tag: str) -> Iterator[str]:
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
+def _package(look: _Look, folder: str, cache_tag: str) -> Iterator[str]:
+    for entry in look.entries(folder):
         if entry.name == "__pycache__":
-            yield from _caches(folder, cache_tag) if cache_tag else ()
+            yield from _caches(look, folder, cache_tag) if cache_tag else ()
         elif entry.is_dir():
-            yield from _package(entry.path, cache_tag)
+            yield from _package(look, entry.path, cache_tag)
         elif entry.name.endswith(_CODE):
             yield entry.path
 
 
-def _caches(folder: str, cache_tag: str, only: str = "") -> Iterator[str]:
+def _caches(look: _Look, folder: str, cache_tag: str, only: str = "") -> Iterator[str]:
     """Lists cached byte code but what pytest rewrote: a verdict does not read that."""
-    for name in _names(f"{folder}/__pycache__"):
+    for name in look.names(f"{folder}/__pycache__"):
         if name.startswith(only) and f".{cache_tag}." in name and "-pytest-" not in name:
             yield f"{folder}/__pycache__/{name}"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -18,6 +19,7 @@ from verdigris.models.protocol import ModelReply, ToolCall, Usage
 from verdigris.models.request import features_of
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator
 
     from verdigris.models.providers import Endpoint
@@ -43,8 +45,9 @@ class ModelClient:
             max_retries=0,
             timeout=openai.Timeout(timeout, connect=min(CONNECTING, timeout)),
             http_client=openai.DefaultHttpxClient(
+                verify=_authorities(trust_env := not endpoint.local),
                 event_hooks={"response": [self._watch]},
-                trust_env=not endpoint.local,  # proxies, which do not lead back to this machine
+                trust_env=trust_env,  # proxies, which do not lead back to this machine
             ),
         )
 
@@ -73,8 +76,15 @@ class ModelClient:
     def _receive(
         self, request: dict[str, Any], key: str, hearing: AnswerStream
     ) -> AnswerStream | ModelFailure:
-        raw = self._sdk.chat.completions.with_raw_response.create(**request, extra_headers=self._headers(key))
-        response = raw.http_response
+        pieces = self._sdk.post(
+            "/chat/completions",
+            body=request,
+            options={"headers": self._headers(key)},
+            cast_to=object,  # as they are: the SDK took longer to check them than all else
+            stream=True,
+            stream_cls=openai.Stream[Any],
+        )
+        response = pieces.response
         try:
             kind = response.headers.get("content-type", "")
             if "html" in kind:
@@ -82,8 +92,8 @@ class ModelClient:
             if "json" in kind:
                 hearing.take(_document(response.read()))
             else:
-                for piece in raw.parse():
-                    hearing.take(piece.model_dump())
+                for piece in pieces:
+                    hearing.take(piece)
         finally:
             response.close()
         return hearing if hearing.finish else self._cut()
@@ -137,6 +147,12 @@ class ModelClient:
     def _no_api(self) -> ModelFailure:
         words = f"{self._endpoint.shown} answers with a web page"
         return ModelFailure(Meaning.MISUSED, words, "check base_url in tdd.yaml; it usually ends in /v1")
+
+
+@cache
+def _authorities(trust_env: bool) -> ssl.SSLContext:
+    """Whose certificates are believed; to read them takes longer than to open a client."""
+    return httpx2.create_ssl_context(trust_env=trust_env)
 
 
 def _document(body: bytes) -> dict[str, Any]:
