@@ -17,6 +17,7 @@ import pytest
 
 import verdigris
 from support.draws import same_draws
+from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
 from support.memory_disk import move_temporary_files_into_memory
 from support.sameruns import same_runs, shared_reports
@@ -127,12 +128,8 @@ def _draw_constants_of_our_source_alone() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is loaded by now stays: a worker and its many forks need not look through it for garbage.
-
-    Nor as often as usual through the rest: that took a twentieth of the time.
-    """
-    gc.collect()
-    gc.freeze()
+    """Nor need a worker and its many forks look as often as usual through what is made later for garbage."""
+    settle_memory()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
