@@ -56,7 +56,7 @@ class DigestMemory:
             self.changed = True
 
     def digests(self, paths: Iterable[str]) -> dict[str, str]:
-        """Of those that are there; what is known by its stamp is found in this loop."""
+        """Leaves out what is not there; this loop finds what is known by its stamp."""
         found: dict[str, str] = {}
         rows, stat = self._files, os.stat
         for path in paths:
