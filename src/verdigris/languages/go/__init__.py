@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.grammar.text import MOST_FILES, DeclaredFunction, TextReader, closure
+from verdigris.languages.grammar.trees import MOST_FILES, DeclaredFunction, TextReader, closure
 from verdigris.languages.protocol import Examples, lazy_modules
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.languages.grammar import mutation, trees
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.suite import TestPlace
-    from verdigris.languages.grammar.text import Token
+    from verdigris.languages.grammar.trees import Token
     from verdigris.languages.grammar.validation import AnswerForms
     from verdigris.languages.probes import ByteEdit
     from verdigris.languages.stubs import Stub, WorktreeFiles

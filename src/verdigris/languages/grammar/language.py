@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
-from verdigris.languages.grammar.trees import directives, same_tree, tree_of
+from verdigris.languages.grammar.trees import directives, read_imports, same_tree, tree_of
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.protocol import Language, lazy_modules
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         mutation,
         probes,
         stubs,
-        text,
         validation,
     )
     from verdigris.languages.grammar.concerns import Rule
@@ -51,8 +50,8 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    concerns, literals, mutation, probes, stubs, text, validation = lazy_modules(
-        "verdigris.languages.grammar", "concerns literals mutation probes stubs text validation"
+    concerns, literals, mutation, probes, stubs, validation = lazy_modules(
+        "verdigris.languages.grammar", "concerns literals mutation probes stubs validation"
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -113,7 +112,7 @@ class GrammarLanguage(Language):
         return self.has_grammar(path) and same_tree(path, before, after, self.code_in_comments)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:
-        return text.read_imports(path, data) if self.has_grammar(path) else ()
+        return read_imports(path, data) if self.has_grammar(path) else ()
 
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
         trees = {path: tree_of(path, data) for path, data in files.items()}

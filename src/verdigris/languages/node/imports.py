@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import Parcel
 from verdigris.languages.folders import first_known
-from verdigris.languages.grammar.text import MOST_FILES, closure
+from verdigris.languages.grammar.trees import MOST_FILES, closure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

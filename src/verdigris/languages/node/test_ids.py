@@ -10,7 +10,7 @@ from verdigris.core.languages import file_end
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
 from verdigris.languages.findings import IdMark, TestComment
-from verdigris.languages.grammar.text import comment_lines
+from verdigris.languages.grammar.trees import comment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

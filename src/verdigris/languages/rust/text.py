@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.languages.folders import first_known
-from verdigris.languages.grammar.text import DeclaredFunction, TextReader
+from verdigris.languages.grammar.trees import DeclaredFunction, TextReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from verdigris.core.report import Failure, TestResult
-    from verdigris.languages.grammar.text import Token
+    from verdigris.languages.grammar.trees import Token
 
 
 _TOKEN = re.compile(
