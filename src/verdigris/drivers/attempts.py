@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from verdigris.core.errors import ContextOverflow
+from verdigris.core.errors import ContextOverflow, VerdigrisError
 from verdigris.core.events import StepRefused
 from verdigris.core.value import value
 from verdigris.drivers.budget import Meter
@@ -116,6 +116,17 @@ class Attempts:
         """Shortens reasons so that they may be written down."""
         some = (why if len(why) <= _LONG else f"{why[: _LONG - 1]}…" for why in reasons[:_REASONS])
         return tuple(map(self.scrub, some))
+
+
+@contextmanager
+def undo_when_interrupted(set_back: Callable[[], object]) -> Iterator[None]:
+    """Whatever ends a step early, Ctrl-C too: what is not accepted is set aside, and it can be retaken."""
+    try:
+        yield
+    except BaseException:
+        with suppress(VerdigrisError):
+            set_back()
+        raise
 
 
 @dataclass(frozen=True)

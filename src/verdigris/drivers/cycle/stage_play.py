@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.errors import UserError, VerdigrisError
+from verdigris.core.errors import UserError
 from verdigris.core.events import CycleStopped
 from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
-from verdigris.drivers.attempts import Exhausted, RoleRun, open_roles
+from verdigris.drivers.attempts import Exhausted, RoleRun, open_roles, undo_when_interrupted
 from verdigris.drivers.cycle.frame import CycleStep, report_step
 from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.settings import load_cycle
@@ -107,13 +107,8 @@ class StagePlay:
 
     def take(self) -> CycleStep | Deny:
         """Where the cycle stopped for a person, its state says why."""
-        try:
+        with undo_when_interrupted(lambda: set_back(self._project, self._cycle, "the run was interrupted")):
             return self._ask()
-        except BaseException:
-            # Ctrl-C too: what is not accepted is set aside, and the stage can be played again.
-            with suppress(VerdigrisError):
-                set_back(self._project, self._cycle, "the run was interrupted")
-            raise
 
     def _ask(self) -> CycleStep | Deny:
         project, cycle = self._project, self._cycle

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.core.errors import VerdigrisError
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.value import replace
-from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.attempts import Exhausted, undo_when_interrupted
 from verdigris.drivers.edits import Bad, describe_reds, gather_material, read_standing
 from verdigris.drivers.judges.implementor import judge_implementation, open_reds
 from verdigris.drivers.judges.refactorer import judge_refactoring, rebase_changes
@@ -129,13 +127,8 @@ class MachineStep:
         self._material, self._notes = material, notes
 
     def take(self) -> Outcome:
-        try:
+        with undo_when_interrupted(lambda: self._back("the step was interrupted")):
             return self._make_step()
-        except BaseException:
-            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
-            with suppress(VerdigrisError):
-                self._back("the step was interrupted")
-            raise
 
     def _make_step(self) -> Outcome:
         if self._is_accepted():

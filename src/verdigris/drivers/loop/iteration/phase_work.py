@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from verdigris.core.errors import VerdigrisError
 from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import replace, value
-from verdigris.drivers.attempts import Exhausted
+from verdigris.drivers.attempts import Exhausted, undo_when_interrupted
 from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.judges.refactorer import extent
@@ -95,13 +93,8 @@ class RoleStep(Generic[Done]):
         step = self._begin()
         if step.verdict == ACCEPTED:
             return taken()
-        try:
+        with undo_when_interrupted(lambda: self._set_back("the step was interrupted")):
             got = self._ask(task)
-        except BaseException:
-            # Ctrl-C too: what is not accepted is set aside, and the step can be taken again.
-            with suppress(VerdigrisError):
-                self._set_back("the step was interrupted")
-            raise
         if isinstance(got, Exhausted):
             self.tell_end(EXHAUSTED, got.why)
         return got
