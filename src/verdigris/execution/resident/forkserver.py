@@ -6,7 +6,7 @@ What is loaded is looked at file by file, by the resident itself, before each ru
 """
 
 # Loaded before a head start, and names stay `str`:
-# ruff: noqa: PTH105, PTH116, PTH118, PTH120, PTH123, PTH208
+# ruff: noqa: PTH105, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -179,17 +179,9 @@ def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) ->
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()))
     required = (path for folder in dict.fromkeys((terms.root, cwd)) for path in _requirements(folder))
-    stamps = (f"{path} {_stamp(path)}" for path in (*watched, *required))
+    stamps = (f"{path} {resident.stamp_of(path)}" for path in (*watched, *required))
     words = (*terms.words(), *argv, cwd, *variables, "", *stamps)
     return digest(os.fsencode("\0".join(words)))
-
-
-def _stamp(path: str) -> str:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ""
-    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
 def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:

@@ -285,3 +285,12 @@ def _close_others() -> None:
                 os.close(int(name))
             except OSError:
                 continue  # the one that listed them
+
+
+def stamp_of(path: str) -> str:
+    """What differs once a file was changed or replaced; nothing where it is not there."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - text
+    except OSError:
+        return ""
+    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

@@ -199,7 +199,7 @@ def _folder(place: RunPlace, call: RunnerCall) -> str:
 def _key(terms: Terms, call: RunnerCall) -> str:
     env = surroundings(os.environ, terms.given, home="", tmp="")
     variables = (f"{name}={text}" for name, text in sorted(env.items()) if name not in _EACH_RUNS)
-    stamps = (f"{path} {_stamp(path)}" for path in _watched_paths(call, terms.root))
+    stamps = (f"{path} {resident.stamp_of(path)}" for path in _watched_paths(call, terms.root))
     words = (*terms.words(), *call.argv[:2], call.cwd, *variables, "", *stamps)
     return sha256(os.fsencode("\0".join(words))).hexdigest()
 
@@ -229,11 +229,3 @@ def _upwards(folder: str, root: str) -> Iterator[str]:
     yield folder
     if folder != root and folder.startswith(root):
         yield from _upwards(os.path.dirname(folder), root)  # noqa: PTH120 - text
-
-
-def _stamp(path: str) -> str:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - text
-    except OSError:
-        return ""
-    return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"

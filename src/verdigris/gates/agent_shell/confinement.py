@@ -200,7 +200,8 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
     `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
     whoever calls this waits for that before the exec.
     """
-    cwd, keep = _cwd(), _kept_capabilities(way)  # which we are is not known in a namespace without ids
+    cwd = current_folder()
+    keep = _kept_capabilities(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
     planned = list(mounts)
     leave(own_ids=way == "own", ipc=False)
@@ -229,10 +230,11 @@ def _kept_capabilities(way: Way) -> frozenset[int]:
     return kept_capabilities(user_namespace=user_namespace)
 
 
-def _cwd() -> str:
+def current_folder() -> str:
+    """The root, where the folder that the process stood in is gone."""
     try:
         return os.getcwd()
-    except FileNotFoundError:
+    except OSError:
         return "/"
 
 

@@ -5,7 +5,7 @@ between and reads along; a file is read afterwards; a terminal is left alone.
 """
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH109, PTH118
+# ruff: noqa: PTH118
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import select
 import stat
 
 from verdigris.core.agents import hook_in
-from verdigris.gates.agent_shell.confinement import ANCHOR, HOLE, READONLY
+from verdigris.gates.agent_shell.confinement import ANCHOR, HOLE, READONLY, current_folder
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -117,7 +117,7 @@ def explanation(
         return b""
     home = environment.get("HOME") or "/"
     for spelling in spelled_paths(said):
-        path = os.path.normpath(os.path.join(_cwd(), spelling))
+        path = os.path.normpath(os.path.join(current_folder(), spelling))
         if not _is_path(spelling, path) or _is_written(path, mounts):
             continue
         if _is_inside(path, root) and not _is_inside(path, f"{root}/.git"):
@@ -153,13 +153,6 @@ def _is_written(path: str, mounts: Sequence[tuple[str, int]]) -> bool:
 
 def _is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _cwd() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return "/"
 
 
 GUEST_SIGNS = (b"Read-only file system", b"Device or resource busy")
