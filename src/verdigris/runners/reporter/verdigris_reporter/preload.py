@@ -30,10 +30,10 @@ def compare_environment(before: dict[str, str]) -> None:
 
 def shareable() -> list[str]:
     """Which modules later runs may share: none where the project set variables before it imported them."""
-    return [] if any(_CHANGED) or not _CHANGED else installed(frozenset())
+    return [] if any(_CHANGED) or not _CHANGED else installed()
 
 
-def installed(known: frozenset[str]) -> list[str]:
+def installed(known: frozenset[str] = frozenset()) -> list[str]:
     """Names of loaded modules that are the environment's, in the order they were loaded."""
     loaded = list(sys.modules.items())
     return [name for name, module in loaded if name not in known and _is_installed(name, module)]
