@@ -18,7 +18,7 @@ from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.known_suites import Suite
-from verdigris.drivers.audit.outcome import UnitFacts
+from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
 from verdigris.drivers.audit.red_runs import (
     find_reds,
     judge_reds,
@@ -26,7 +26,7 @@ from verdigris.drivers.audit.red_runs import (
     list_idle,
     repeat_reds,
 )
-from verdigris.drivers.audit.report import FLAKY, FoundPlace, LostCheck
+from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
@@ -125,8 +125,10 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         regressed=regressed,
         weakened=weakened,
         hollow=tuple(f"{c.path}:{c.line}: {c.kind}: {c.what}" for c in concerns if c.blocks),
-        uncovered=(*_uncovered(runs, unit, change, after), *_unrun(project, unit, change, after, reds)),
+        uncovered=_uncovered(runs, unit, change, after),
     )
+    if judge_unit(facts)[0] is AuditOutcome.REFACTOR:
+        facts = replace(facts, uncovered=(*facts.uncovered, *_unrun(project, unit, change, after)))
     if deep:
         runs.tell("its tests with false expectations")
         live = _try_assertions(project, unit, change, after, reds)
@@ -380,12 +382,8 @@ def _uncovered(runs: TestRuns, unit: Unit, change: _Change, after: Suite) -> tup
     return tuple(place for text in ranges for place in _lines_of(text, now))
 
 
-def _unrun(
-    project: Project, unit: Unit, change: _Change, after: Suite, reds: Collection[RedTest]
-) -> tuple[FoundPlace, ...]:
+def _unrun(project: Project, unit: Unit, change: _Change, after: Suite) -> tuple[FoundPlace, ...]:
     """What is new and no test runs, where no line is measured: each costs a run, so only where it decides."""
-    if not change.source or not after.passed or any(red.valid for red in reds):
-        return ()
     candidate = Candidate(project, unit.before, unit.after, change.edits)
     unrun = find_unrun(candidate, after.passed, after.report.duration_ms)
     return tuple(FoundPlace(one.path, one.line, one.what) for one in unrun)
