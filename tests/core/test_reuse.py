@@ -61,6 +61,57 @@ def test_who_says_a_name_that_means_something_else_is_run_again() -> None:
     assert found.ids == {RUNS_F}
 
 
+def plan_made(user: str, tests: Mapping[str, TestUse] = BOTH) -> Rerun:
+    """`LIMIT` of `calc.py` means something else; `f` and `g` stand in `shapes.py`, which has that text."""
+    before = "LIMIT = 3\n\ndef early():\n    pass\n"
+    delta = compare_modules(before, before.replace("3", "4"))
+    said = {OTHER: module_words(user), SOURCE: module_words(before), TESTS: module_words("import shapes\n")}
+    known = record(tests, functions=((OTHER, "f"), (OTHER, "g"), (SOURCE, "early")), files=frozenset(said))
+    assert delta is not None
+    return plan_rerun(known, change(delta), {path: one for path, one in said.items() if one}, tests)
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "from calc import LIMIT as most\n\ndef f():\n    return most\n\ndef g():\n    pass\n",
+        "from calc import LIMIT\nPAIR = (1, LIMIT)\nBOTH = [PAIR]\n\n"
+        "def f():\n    return BOTH\n\ndef g():\n    pass\n",
+        "from calc import LIMIT\n\ndef f(x=LIMIT):\n    return x\n\ndef g():\n    pass\n",
+        "import calc\nfrom calc import LIMIT\n\nclass Box:\n    size = [LIMIT]\n\n"
+        "def f():\n    return Box()\n\ndef g():\n    pass\n",
+    ],
+)
+def test_what_is_made_of_a_name_that_means_something_else_does_so_too(user: str) -> None:
+    found = plan_made(user)
+    assert (found.whole, found.ids) == ("", {RUNS_F})
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "from calc import LIMIT\nPAIR = (1, LIMIT)\nregister(PAIR)\n\ndef f():\n    pass\n\ndef g():\n    pass\n",
+        "from calc import LIMIT\n\nclass Box(Base):\n    size = LIMIT\n\ndef f():\n    pass\n\ndef g():\n    pass\n",
+        "import calc\nfrom inspect import getmembers as look\n\n"
+        "def f():\n    return look(calc)\n\ndef g():\n    pass\n",
+        "import calc\nlook = dir\n\ndef f():\n    return look(calc)\n\ndef g():\n    pass\n",
+    ],
+)
+def test_where_it_is_more_than_made_all_are_run(user: str) -> None:
+    assert plan_made(user).whole
+
+
+def test_tests_whose_cases_are_made_of_it_are_run_by_their_names() -> None:
+    """Their cases may have other names now."""
+    text = "CASES = [1]\n\n@pytest.mark.parametrize('x', CASES)\ndef test_f(x):\n    pass\n"
+    delta, said = compare_modules(text, text.replace("1]", "2]")), module_words(text)
+    assert delta is not None
+    assert said is not None
+    tests = {f"{RUNS_F}[1]": TestUse(3), RUNS_G: TestUse(3)}
+    found = plan_rerun(record(tests), change(delta, TESTS), {**WORDS, TESTS: said}, tests)
+    assert (found.whole, found.names, found.dropped) == ("", {RUNS_F}, {f"{RUNS_F}[1]"})
+
+
 def test_who_looks_through_names_is_run_again_when_any_changed() -> None:
     said = {
         **WORDS,
@@ -221,6 +272,12 @@ def test_a_test_file_that_loads_otherwise_is_run_whole_unless_another_file_names
 # Programs by chance: functions that call each other and use constants, tests that compare their values.
 
 
+_REPR = """def repr_of(x):
+    if isinstance(x, tuple):
+        return [repr_of(one) for one in x]
+    return x() if callable(x) else x"""
+
+
 def make_program(chance: random.Random) -> list[str]:
     """Statements, of which each may be changed."""
     parts = [f"LIMIT = {chance.randrange(3)}", f"SIZE = {chance.randrange(3)}"]
@@ -235,6 +292,15 @@ def make_program(chance: random.Random) -> list[str]:
         )
         default = chance.choice(("", "x=1", "x=LIMIT"))
         parts.append(f"def f{number}({default}):\n    return {' + '.join(terms)}")
+    parts.append(f"PAIR = ({chance.choice(('LIMIT', 'SIZE'))}, {chance.choice(('f0', 'f1'))})")
+    parts.append(f"alias = {chance.choice(('f2', 'f3', 'PAIR'))}")
+    parts.append(f"def f6(x={chance.choice(('PAIR', 'alias', 'LIMIT'))}):\n    return repr_of(x)")
+    parts.append(
+        f"class Box:\n    held = {chance.choice(('PAIR', 'alias', 'SIZE'))}\n\n"
+        f"    def value(self, x={chance.choice(('1', 'PAIR'))}):\n        return repr_of((x, self.held))"
+    )
+    parts.append("def f9():\n    return Box().value()")
+    parts.append(_REPR)
     if chance.random() < 0.3:
         parts.append("EARLY = f5()")
     return parts
@@ -273,7 +339,7 @@ def run_program(text: str) -> tuple[dict[str, object], RunRecord] | None:
     try:
         exec(compile(text, SOURCE, "exec"), space)
         early = note()
-        for number in range(6):
+        for number in (*range(7), 9):
             name = f"{TESTS}::test_{number}"
             results[name] = space[f"f{number}"]()
             tests[name] = TestUse(note())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -106,6 +106,13 @@ class ModuleWords:
     """By function, and under no name where it is loaded: words that are said as variables alone."""
     library: frozenset[str] = frozenset()
     """Of the imports, what is said only to import from the standard library."""
+    made: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By qualified name: of which words it is made where the module is loaded, and nothing else is done there."""
+
+    @property
+    def loading(self) -> frozenset[str]:
+        """All that is said where it is loaded."""
+        return self.outside.union(*self.made.values())
 
 
 @value
@@ -130,6 +137,7 @@ def plan_rerun(
     """
     if why := _why_whole(record, change, words):
         return Rerun(whole=why)
+    change = _spread_meanings(change, words)
     names = _changed_names(change)
     hidden = _find_hidden(record, change, words)
     files = _find_files(record, change, words, names, hidden)
@@ -156,6 +164,49 @@ def plan_rerun(
     }
     added = {name for name in _in_tests(change, "added") | classes if split_id(name).path not in files}
     return Rerun(frozenset(ids - dropped), frozenset(added | files | change.fresh), frozenset(ids | dropped))
+
+
+def _spread_meanings(change: TreeChange, words: Mapping[str, ModuleWords]) -> TreeChange:
+    """What is made of a name that means something else means something else too, however far down."""
+    modules = dict(change.modules)
+    done: set[tuple[str, str]] = set()
+    while True:
+        names = _changed_names(replace(change, modules=modules))
+        found = {
+            (path, name)
+            for path, said in words.items()
+            for name, of in said.made.items()
+            if (path, name) not in done and not names.isdisjoint(of)
+        }
+        if not found:
+            return replace(change, modules=modules)
+        done |= found
+        for path, name in found:
+            modules[path] = _remake(modules.get(path, ModuleDelta()), words[path], name)
+
+
+def _remake(delta: ModuleDelta, said: ModuleWords, name: str) -> ModuleDelta:
+    """A part of a class that is made otherwise makes another class."""
+    owner = name.rpartition(".")[0]
+    if owner:
+        methods = {one for one in said.functions if one.startswith(f"{owner}.")}
+        names = {owner.partition(".")[0], _last(name)}
+        return replace(
+            delta,
+            bodies=delta.bodies | methods,
+            names=delta.names | names,
+            classes=delta.classes | {owner},
+            variables=delta.variables - names,
+        )
+    own = {name} & said.functions.keys()
+    return replace(
+        delta,
+        bodies=delta.bodies | own,
+        names=delta.names | {name},
+        added=delta.added | own,
+        gone=delta.gone | own,
+        variables=delta.variables - {name},
+    )
 
 
 def _changed_names(change: TreeChange) -> frozenset[str]:
@@ -198,12 +249,16 @@ def _find_files(
     found = {path for path, delta in change.modules.items() if delta.more}
     reaching = _find_reaching(record, change, words)
     for path in record.files if names else ():
-        sought = names | (_LOOKS_THROUGH - {"__doc__", "__all__"} if path in reaching else frozenset())
-        if path not in words or _says(words[path], "", sought, hidden[path]):
+        looks = _LOOKS_THROUGH - {"__doc__", "__all__"} if path in reaching else frozenset()
+        if (
+            path not in words
+            or _says(words[path], "", names, hidden[path])
+            or not looks.isdisjoint(words[path].loading)
+        ):
             found.add(path)
     for path, delta in change.modules.items():
         owners = {name.rpartition(".")[0] for name in delta.added | delta.gone} | delta.classes
-        if path in change.tests and path in words and owners & words[path].outside:
+        if path in change.tests and path in words and owners & words[path].loading:
             found.add(path)
     return frozenset(found)
 
@@ -223,7 +278,7 @@ def _find_own(
     path: str, said: ModuleWords, change: TreeChange, parts: frozenset[str], unnamed: Collection[str]
 ) -> frozenset[str]:
     """`parts`: of all modules of the project; `unnamed`: modules that no other file names."""
-    if not _FILLS.isdisjoint(said.outside.union(said.imports, *said.functions.values())):
+    if not _FILLS.isdisjoint(said.loading.union(said.imports, *said.functions.values())):
         return frozenset()
     # A module of the project may have the name of one of the library, and stand before it.
     taken = said.imports - (said.library if said.library.isdisjoint(parts) else frozenset())
@@ -287,7 +342,7 @@ def _is_said(path: str, record: RunRecord, words: Mapping[str, ModuleWords]) -> 
     """Whether another file that was run says the module's name."""
     stem = path.rpartition("/")[2].removesuffix(".py")
     return any(
-        stem in one.outside or stem in one.imports or any(stem in said for said in one.functions.values())
+        stem in one.loading or stem in one.imports or any(stem in said for said in one.functions.values())
         for other, one in words.items()
         if other != path and other in record.files
     )

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.core.reuse import ModuleDelta
+from verdigris.core.reuse import ModuleDelta, ModuleWords
 from verdigris.languages.python.module_delta import compare_modules, module_words, name_lines
 
 BASE = '''
@@ -127,6 +127,9 @@ def use():
         ("{'a': re.compile('x')}", "{'a': re.compile('y'), 'b': re.compile(OTHER)}"),
         ("Union[int, str]", "Union[int, list[str], None]"),
         ("('a' + 'b', tuple([1]))", "set()"),
+        ("OTHER", "ANOTHER"),
+        ("re.Pattern", "re.Match"),
+        ("classmethod(re.compile)", "staticmethod(OTHER)"),
     ],
 )
 def test_a_value_that_is_made_otherwise_is_a_difference_of_its_name(old: str, new: str) -> None:
@@ -144,6 +147,10 @@ def test_a_value_that_is_made_otherwise_is_a_difference_of_its_name(old: str, ne
         ("(*OTHER,)", ""),
         ("{**OTHER}", ""),
         ("OTHER[1]", ""),
+        ("OTHER.part", ""),
+        ("property(make())", ""),
+        ("re.Match", "import lib as re"),
+        ("re.Match", "re.Match = note()"),
         ("OTHER | 1", ""),
         ("re.compile('b')", "import lib as re"),
         ("re.compile('b')", "from lib import *"),
@@ -157,10 +164,101 @@ def test_a_value_whose_making_may_do_something_is_more(new: str, more: str) -> N
     assert compare(old.replace("VALUE", "1"), old.replace("VALUE", new)).more
 
 
-def test_what_a_value_is_made_of_is_said_where_the_module_is_loaded() -> None:
-    said = module_words(MADE.replace("VALUE", "re.compile(OTHER)"))
+def words_of(text: str) -> ModuleWords:
+    said = module_words(dedent(text))
     assert said is not None
-    assert "OTHER" in said.outside
+    return said
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (MADE.replace("VALUE", "re.compile(OTHER)"), "NAME"),
+        (MADE.replace("VALUE", "OTHER"), "NAME"),
+        ("from lib import OTHER as alias\n", "alias"),
+        ("def f(x=OTHER):\n    pass\n", "f"),
+        ("@pytest.mark.parametrize('x', OTHER)\ndef f(x):\n    pass\n", "f"),
+        ("class Box:\n    size = (1, OTHER)\n", "Box.size"),
+        ("class Box:\n    def f(self, x=OTHER):\n        pass\n", "Box.f"),
+    ],
+)
+def test_what_a_name_is_made_of_is_told_by_that_name(text: str, made: str) -> None:
+    said = words_of(text)
+    assert "OTHER" not in said.outside
+    assert "OTHER" in said.made[made]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "register(OTHER)\n",
+        "NAME = make(OTHER)\n",
+        "__getattr__ = OTHER\n",
+        "pytest_plugins = [OTHER]\n",
+        "@register(OTHER)\ndef f():\n    pass\n",
+        "def f(x=make(OTHER)):\n    pass\n",
+        "def f(x: make(OTHER)):\n    pass\n",
+        "@pytest.mark.parametrize('x', make(OTHER))\ndef f(x):\n    pass\n",
+        "class Box(OTHER):\n    pass\n",
+        "class Box(Base):\n    def f(self, x=OTHER):\n        pass\n",
+        "class Box:\n    size = make(OTHER)\n",
+    ],
+)
+def test_what_is_said_where_more_may_be_done_is_said_outside(text: str) -> None:
+    assert "OTHER" in words_of(text).outside
+
+
+STATS = """
+from dataclasses import dataclass
+from enum import Enum
+
+
+def f():
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "@dataclass\nclass Stats:\n    size: int = 0\n",
+        "@dataclass(frozen=True)\nclass Stats:\n    size: int\n",
+        "class Stats(Enum):\n    ONE = 1\n",
+    ],
+)
+def test_a_class_of_the_librarys_making_may_come_and_go(added: str) -> None:
+    for texts in ((STATS, STATS + added), (STATS + added, STATS)):
+        found = compare(*texts)
+        assert (found.more, "Stats" in found.names) == (False, True)
+
+
+def test_a_field_of_a_data_class_is_a_difference_of_the_class() -> None:
+    text = STATS + "@dataclass\nclass Stats:\n    size: int = 0\n\n    def f(self):\n        return 1\n"
+    found = compare(text, text.replace("size: int = 0", "size: int = 0\n    least: int = 1"))
+    assert (found.more, found.classes, "Stats.f" in found.bodies) == (False, {"Stats"}, True)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "@register\nclass Stats:\n    pass\n",
+        "@dataclass\nclass Stats(Base):\n    pass\n",
+        "@dataclass(make())\nclass Stats:\n    pass\n",
+    ],
+)
+def test_a_class_that_others_may_hear_of_is_more(added: str) -> None:
+    assert compare(STATS, STATS + added).more
+
+
+def test_a_decorator_that_only_has_the_librarys_name_is_more() -> None:
+    text = STATS.replace("from dataclasses", "from lib")
+    assert compare(text, text + "@dataclass\nclass Stats:\n    pass\n").more
+
+
+@pytest.mark.parametrize(("names", "more"), [("'queue', 'threading'", False), ("'queue', 'lib'", True)])
+def test_modules_of_the_library_may_be_loaded_later(names: str, more: bool) -> None:
+    text = "__lazy_modules__ = frozenset({'queue'})\n\nimport queue\n"
+    assert compare(text, text.replace("'queue'}", f"{names}}}")).more is more
 
 
 def test_a_function_that_becomes_a_generator_is_defined_otherwise() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.reuse import ModuleDelta, ModuleWords
 from verdigris.core.value import replace
-from verdigris.languages.python.outline import outline
+from verdigris.languages.python.outline import PROTOCOL, outline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     from verdigris.languages.python.outline import BoundName, Outline
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_PROTOCOL = re.compile(
-    r"__\w+__|pytest\w*|set_?[uU]p\w*|tear_?[dD]own\w*|load_tests|async(SetUp|TearDown)|_\w+_"
-)
-"""Names that others look for though no text of the project says them."""
+_LISTED = re.compile(r"Constant\(value='([^']*)'")
 _USUAL = frozenset(name for kind in (dict, list, set, str, bytes, int, type(open)) for name in dir(kind)) | {
     *("read", "readline", "readlines", "write", "writelines", "flush", "close", "seek", "tell", "fileno"),
     *("name", "mode", "closed", "encoding", "isatty", "run", "start", "stop", "send", "throw", "next"),
@@ -43,7 +40,7 @@ def module_words(text: str) -> ModuleWords | None:
         return None
     said = {name: one.words for name, one in found.functions.items()}
     bare = {name: one.bare for name, one in found.functions.items()} | {"": found.bare}
-    return ModuleWords(said, found.words, found.imports, bare, found.library)
+    return ModuleWords(said, found.words, found.imports, bare, found.library, found.made)
 
 
 def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
@@ -76,7 +73,7 @@ def _variables_in(before: Outline, after: Outline, names: frozenset[str]) -> fro
     inner = {name for side in (before, after) for name in (*side.functions, *side.names) if "." in name}
     classes = {name for side in (before, after) for name in side.shells}
     owned = {_last(name) for name in inner | classes}
-    return frozenset(name for name in names if name not in owned and not _PROTOCOL.fullmatch(name))
+    return frozenset(name for name in names if name not in owned and not PROTOCOL.fullmatch(name))
 
 
 def _compare_classes(before: Outline, after: Outline) -> ModuleDelta:
@@ -138,7 +135,7 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
             return MORE
         if _last(name) == "__doc__":
             noted = True
-        elif name in _TOLD or _may_come(name, before, after):
+        elif name in _TOLD or _are_lazy(name, old, new) or _may_come(name, before, after):
             names |= _names_meant(name, old, new)
         elif "." in name:
             classes.add(name.rpartition(".")[0])
@@ -148,6 +145,12 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
 
 
 _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})
+
+
+def _are_lazy(name: str, old: BoundName | None, new: BoundName | None) -> bool:
+    """Whether it only tells of the library's modules when they are loaded: that nobody notices."""
+    told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
+    return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
 
 
 def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
@@ -160,7 +163,7 @@ def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set
 def _may_come(name: str, before: Outline, after: Outline) -> bool:
     """Whether a name may be bound anew, or no longer, and nobody notices who does not say it."""
     owner, _, last = name.rpartition(".")
-    if _PROTOCOL.fullmatch(last):
+    if PROTOCOL.fullmatch(last):
         return False
     sides = [side for side in (before, after) if owner in side.shells]
     if not owner or len(sides) == 1:

@@ -9,13 +9,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
-from verdigris.languages.python.mere_values import find_makers, is_mere_value
+from verdigris.languages.python.mere_values import find_makers, is_mere_value, makes_class
 from verdigris.languages.python.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+PROTOCOL = re.compile(
+    r"__\w+__|pytest\w*|set_?[uU]p\w*|tear_?[dD]own\w*|load_tests|async(SetUp|TearDown)|_\w+_"
+)
+"""Names that others look for though no text of the project says them."""
 _IMPORTED = re.compile(r"[A-Za-z_]\w*|\*")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _PLAIN_BASES = frozenset({"object", "TestCase", "unittest.TestCase"})
@@ -67,6 +71,9 @@ class Outline:
     """Every word outside of bodies, but for what only binds a name."""
     bare: frozenset[str]
     """Those of them that are said as variables alone."""
+    made: Mapping[str, frozenset[str]]
+    """By qualified name: words of which it is made, where nothing is done but to make it. The head of a class is
+    told as its `__bases__`."""
     classes: frozenset[str]
     """Classes whose names may come and go."""
     imports: frozenset[str]
@@ -83,6 +90,7 @@ class _OutlineDraft:
     variables: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
     """Words that are said otherwise than as variables."""
+    made: dict[str, set[str]] = field(default_factory=dict)
     classes: set[str] = field(default_factory=set)
     makers: frozenset[str] = frozenset()
     """What only makes a value where the module calls it (`mere_values`)."""
@@ -91,6 +99,14 @@ class _OutlineDraft:
         variables, others = _split_words(node)
         self.variables |= variables
         self.others |= others
+
+    def say_of(self, name: str, nodes: Iterable[ast.AST]) -> None:
+        """What a name is made of; what others look for by its name is as good as used where it stands."""
+        for node in nodes:
+            if PROTOCOL.fullmatch(name):
+                self.say(node)
+            else:
+                self.made.setdefault(name, set()).update(*_split_words(node))
 
 
 @lru_cache(maxsize=4096)
@@ -110,6 +126,7 @@ def outline(text: str) -> Outline | None:
         shells,
         frozenset(draft.variables | draft.others),
         frozenset(draft.variables - draft.others),
+        {name: frozenset(words) for name, words in draft.made.items()},
         frozenset(draft.classes),
         frozenset(library | others),
         frozenset(library - others),
@@ -147,10 +164,11 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and (_is_literal(bound) or is_mere_value(bound, draft.makers)):
+            ) if plain and (_is_literal(bound) or is_mere_value(bound, draft.makers, named=True)):
+                made = f"{owner}.{name}" if owner else name
                 if not _is_literal(bound):
-                    draft.say(bound)
-                _bind(draft, f"{owner}.{name}" if owner else name, BoundName(ast.dump(node)))
+                    draft.say_of(made, [bound])
+                _bind(draft, made, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
                 _bind(draft, f"{owner}.__doc__" if owner else "__doc__", BoundName(said))
             case _:
@@ -169,7 +187,8 @@ def _read_import(draft: _OutlineDraft, node: ast.Import | ast.ImportFrom) -> Non
         harmless = module.startswith(".") or module.partition(".")[0] in sys.stdlib_module_names
         bound = alias.asname or alias.name.partition(".")[0]
         _bind(draft, bound, BoundName(f"{start} {alias.name}", "" if harmless else module))
-        draft.others |= {*alias.name.split(".")} if alias.asname else set()
+        if alias.asname:
+            draft.say_of(bound, [alias])
 
 
 def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
@@ -214,12 +233,16 @@ def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
     name = f"{owner}.{node.name}" if owner else node.name
     bases = [ast.unparse(base) for base in node.bases]
     plain = not node.decorator_list and not node.keywords and all(map(_is_plain_base, bases))
-    if plain:
-        draft.classes.add(name)
     head = [*node.decorator_list, *node.bases, *node.keywords]
+    known = [one for one in (*node.decorator_list, *node.bases) if makes_class(one, draft.makers)]
+    others = [base for base in node.bases if base not in known and not _is_plain_base(ast.unparse(base))]
+    if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
+        draft.classes.add(name)
+        draft.say_of(f"{name}.__bases__", head)
     draft.shells.setdefault(name, []).append(str([ast.dump(one) for one in head]))
-    for one in head:
-        draft.say(one)
+    if name not in draft.classes:
+        for one in head:
+            draft.say(one)
     _read_block(draft, name, node.body, plain=plain)
 
 
@@ -228,8 +251,12 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
     note = ast.get_docstring(node, clean=False) or ""
     body = node.body[1:] if note else node.body
     outside = [node.args, *node.decorator_list, *([node.returns] if node.returns else [])]
-    for one in outside:
-        draft.say(one)
+    plain = all(map(_is_plain_decorator, node.decorator_list)) and _has_plain_defaults(node.args)
+    if plain and (not owner or owner in draft.classes) and not any(map(_calls_within, outside)):
+        draft.say_of(name, outside)
+    else:
+        for one in outside:
+            draft.say(one)
     kinds = sorted(
         {type(one).__name__ for one in _own_nodes(node.body) if isinstance(one, ast.Yield | ast.YieldFrom)}
     )
@@ -247,7 +274,7 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
                 node.end_lineno or node.lineno,
             ),
         ),
-        plain=all(map(_is_plain_decorator, node.decorator_list)) and _has_plain_defaults(node.args),
+        plain=plain,
     )
     draft.functions[name] = made if known is None else _join(known, made)
 
@@ -281,6 +308,11 @@ def _has_plain_defaults(args: ast.arguments) -> bool:
     """None of them calls anything."""
     found = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
     return not any(isinstance(node, ast.Call) for one in found for node in ast.walk(one))
+
+
+def _calls_within(node: ast.AST) -> bool:
+    """Whether more is called than the node itself, which may be a decorator with arguments."""
+    return any(isinstance(one, ast.Call) for one in ast.walk(node) if one is not node)
 
 
 def _is_literal(node: ast.expr) -> bool:
