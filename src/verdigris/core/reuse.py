@@ -107,7 +107,7 @@ class ModuleWords:
     library: frozenset[str] = frozenset()
     """Of the imports, what is said only to import from the standard library."""
     made: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By qualified name: of which words it is made where the module is loaded, and nothing else is done there."""
+    """By qualified name: of which words it is made, where nothing is done but to make it."""
 
     @property
     def loading(self) -> frozenset[str]:

@@ -7,6 +7,8 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from verdigris.languages.python.syntax import nodes_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -67,7 +69,7 @@ def makes_class(node: ast.expr, makers: frozenset[str]) -> bool:
 
 
 def _bound_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 yield name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import sys
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
 from verdigris.languages.python.mere_values import find_makers, is_mere_value, makes_class
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import nodes_in, shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ class OutlinedFunction:
     note: str
     """Its documentation."""
     body: str
+    """A digest: outlines of many texts are kept."""
     words: frozenset[str]
     """Every word in it that could be the name of something."""
     bare: frozenset[str]
@@ -72,8 +74,9 @@ class Outline:
     bare: frozenset[str]
     """Those of them that are said as variables alone."""
     made: Mapping[str, frozenset[str]]
-    """By qualified name: words of which it is made, where nothing is done but to make it. The head of a class is
-    told as its `__bases__`."""
+    """By qualified name: of which words it is made, where nothing is done but to make it. The head of a class
+    is told as its `__bases__`.
+    """
     classes: frozenset[str]
     """Classes whose names may come and go."""
     imports: frozenset[str]
@@ -109,11 +112,12 @@ class _OutlineDraft:
                 self.made.setdefault(name, set()).update(*_split_words(node))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def outline(text: str) -> Outline | None:
     """None where it cannot be parsed."""
     try:
-        tree = parse(text)
+        if (tree := shared_tree(text)) is None:
+            return None
         draft = _OutlineDraft(makers=find_makers(tree))
         _read_block(draft, "", tree.body, plain=True)
     except (SyntaxError, ValueError, RecursionError):
@@ -136,7 +140,7 @@ def outline(text: str) -> Outline | None:
 def _imported_words(tree: ast.Module) -> tuple[set[str], set[str]]:
     """Words of imports from the standard library, and those of all other imports."""
     found: tuple[set[str], set[str]] = (set(), set())
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Import(names=names):
                 modules = [one.name for one in names]
@@ -265,7 +269,7 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
     made = OutlinedFunction(
         head=f"{type(node).__name__} {kinds} {[ast.dump(one) for one in outside]}",
         note=note,
-        body="\n".join(map(ast.dump, body)),
+        body=_digest("\n".join(map(ast.dump, body))),
         words=frozenset(variables | others),
         bare=frozenset(variables - others),
         spans=(
@@ -277,6 +281,10 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
         plain=plain,
     )
     draft.functions[name] = made if known is None else _join(known, made)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _join(one: OutlinedFunction, other: OutlinedFunction) -> OutlinedFunction:
@@ -307,12 +315,12 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 def _has_plain_defaults(args: ast.arguments) -> bool:
     """None of them calls anything."""
     found = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
-    return not any(isinstance(node, ast.Call) for one in found for node in ast.walk(one))
+    return not any(isinstance(node, ast.Call) for one in found for node in nodes_in(one))
 
 
 def _calls_within(node: ast.AST) -> bool:
     """Whether more is called than the node itself, which may be a decorator with arguments."""
-    return any(isinstance(one, ast.Call) for one in ast.walk(node) if one is not node)
+    return any(isinstance(one, ast.Call) for one in nodes_in(node) if one is not node)
 
 
 def _is_literal(node: ast.expr) -> bool:
@@ -347,7 +355,7 @@ def _split_words(node: ast.AST) -> tuple[set[str], set[str]]:
     """Words that are said as variables, and those that are said in any other way."""
     variables: set[str] = set()
     others: set[str] = set()
-    for one in ast.walk(node):
+    for one in nodes_in(node):
         match one:
             case ast.Name(id=name):
                 variables.add(name)

@@ -7,12 +7,19 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from verdigris.core.value import field, value
 from verdigris.languages.findings import Concern, MeasuredFault
 from verdigris.languages.python.concerns import answers, runner
 from verdigris.languages.python.concerns import literals as concerns_literals
 from verdigris.languages.python.concerns.answers import Hit
-from verdigris.languages.python.concerns.names import walk
-from verdigris.languages.python.syntax import parse, parse_or_none
+from verdigris.languages.python.concerns.names import module_names, walk
+from verdigris.languages.python.syntax import (
+    find_untouched,
+    nodes_in,
+    parse,
+    shared_tree,
+    split_statements,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,6 +53,17 @@ _ANYWHERE = frozenset({"conftest", "sitecustomize", "usercustomize"})
 _ROOTS = frozenset({"", "src", "lib", "python"})
 
 
+@value
+class _Search:
+    """What is asked about each text."""
+
+    secrets: TestSecrets
+    literals: frozenset[Literal]
+    """Of all source before."""
+    untouched: Mapping[str, frozenset[ast.stmt]] = field(default_factory=dict)
+    """By path: top-level statements that have the same hits on both sides."""
+
+
 def concerns(
     before: Mapping[str, str | None],
     after: Mapping[str, str | None],
@@ -59,21 +77,22 @@ def concerns(
     Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
     so does `pyproject`, as it was before. `data`: texts of other files that changed.
     """
-    old = {path: tree for path, text in before.items() if (tree := _parse_or_none(path, text)) is not None}
+    old = {path: tree for path, text in before.items() if (tree := _tree_of(path, text)) is not None}
     new = {
         path: tree
         for path, text in after.items()
-        if text != before.get(path) and (tree := _parse_or_none(path, text)) is not None
+        if text != before.get(path) and (tree := _tree_of(path, text)) is not None
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
     known = concerns_literals.suite(tests, [*before, *after])
     plugin = runner.declares_plugin(pyproject) or any(map(runner.is_plugin, old.values()))
     literals = frozenset[concerns_literals.Literal]().union(*map(concerns_literals.literals_of, old.values()))
-    seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, known, literals))
+    search = _Search(known, literals, _find_untouched(before, after, replaced, new))
+    seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, search))
     return (
         *_shadows(before, after),
         *_unread(before, after),
-        *_new(new, known, literals, seen, plugin=plugin),
+        *_new(new, search, seen, plugin=plugin),
         *_concerns_of_data(data or {}, known),
     )
 
@@ -90,27 +109,50 @@ def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -
             text is not None
             and text != before.get(path)
             and path.endswith(".py")
-            and _parse_or_none(path, text) is None
+            and _tree_of(path, text) is None
         ):
             yield Concern(
                 "obscured", path, 1, "this Python cannot parse it, so it was not examined", blocks=False
             )
 
 
-def _parse_or_none(path: str, text: str | None) -> ast.Module | None:
-    return None if text is None or not path.endswith(".py") else parse_or_none(text)
+def _tree_of(path: str, text: str | None) -> ast.Module | None:
+    return None if text is None or not path.endswith(".py") else shared_tree(text)
+
+
+def _find_untouched(
+    before: Mapping[str, str | None],
+    after: Mapping[str, str | None],
+    old: Mapping[str, ast.Module],
+    new: Mapping[str, ast.Module],
+) -> dict[str, frozenset[ast.stmt]]:
+    """Lists statements that read the same on both sides, where names around them mean the same."""
+    found: dict[str, frozenset[ast.stmt]] = {}
+    for path in old.keys() & new.keys():
+        try:
+            alike = _surroundings(old[path], path) == _surroundings(new[path], path)
+        except RecursionError:
+            continue
+        if alike:
+            sides = ((before[path] or "", old[path]), (after[path] or "", new[path]))
+            found[path] = find_untouched(*(split_statements(*side) for side in sides))
+    return found
+
+
+def _surroundings(tree: ast.Module, path: str) -> tuple[SourceNames, dict[str, str]]:
+    names = module_names(tree, path)
+    return names, {name: ast.dump(node) for name, node in answers.lined_up(tree, names).items()}
 
 
 def _new(
     trees: Mapping[str, ast.Module],
-    known: TestSecrets,
-    literals: frozenset[Literal],
+    search: _Search,
     seen: Counter[tuple[str, str]],
     *,
     plugin: bool,
 ) -> Iterator[Concern]:
     for path, tree in trees.items():
-        for key, hit in _hits(path, tree, known, literals):
+        for key, hit in _hits(path, tree, search):
             seen[key] -= 1
             if seen[key] < 0:
                 allowed = plugin and hit.kind == "framework-in-source"
@@ -131,12 +173,10 @@ def _line(node: ast.AST) -> int:
     return int(getattr(node, "lineno", 1))
 
 
-def _hits(
-    path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]
-) -> Iterator[tuple[tuple[str, str], Hit]]:
+def _hits(path: str, tree: ast.Module, search: _Search) -> Iterator[tuple[tuple[str, str], Hit]]:
     """Each with what makes it the same one in another place: its kind, and the code around it."""
     try:
-        found = list(_find_hits(path, tree, known, literals))
+        found = list(_find_hits(path, tree, search))
     except RecursionError:
         found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
     # A rule that reads whole functions meets what stands in a nested one again.
@@ -144,22 +184,19 @@ def _hits(
     yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
 
-def _find_hits(
-    path: str, tree: ast.Module, known: TestSecrets, literals: frozenset[Literal]
-) -> Iterator[Hit]:
-    names: SourceNames | None = None
-    for at in walk(tree, path):
-        names = names or at.names  # the first node stands in the module itself
+def _find_hits(path: str, tree: ast.Module, search: _Search) -> Iterator[Hit]:
+    names = module_names(tree, path)
+    untouched = search.untouched.get(path, frozenset())
+    for at in walk(tree, path, untouched, names):
         for rule in _RULES:
             yield from rule(at)
         inner = answers.run_as_text(at)
-        for hit in _find_hits(path, inner, known, literals) if inner is not None else ():
+        for hit in _find_hits(path, inner, search) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
-        yield from concerns_literals.reads_tests(at, path, known)
-        yield from concerns_literals.expected_literals(at, known, literals)
-        yield from concerns_literals.in_longer_texts(at, known, literals)
-    if names is not None:
-        yield from answers.sequences(tree, names)
+        yield from concerns_literals.reads_tests(at, path, search.secrets)
+        yield from concerns_literals.expected_literals(at, search.secrets, search.literals)
+        yield from concerns_literals.in_longer_texts(at, search.secrets, search.literals)
+    yield from answers.sequences(tree, names, untouched)
 
 
 def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
@@ -263,7 +300,7 @@ def _names_of_classes(tree: ast.Module) -> frozenset[str]:
     """Names that stand for the class of some object."""
     return frozenset(
         target.id
-        for node in ast.walk(tree)
+        for node in nodes_in(tree)
         if isinstance(node, ast.Assign) and _asks_class(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)

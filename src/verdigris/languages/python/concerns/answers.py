@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function, constant, last_name, owner_name
-from verdigris.languages.python.syntax import parse_or_none
+from verdigris.languages.python.syntax import nodes_in, parse_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from verdigris.languages.python.concerns.names import SeenNode, SourceNames
 
@@ -61,8 +61,8 @@ def _method(part: ast.stmt) -> Iterator[Hit]:
 
 def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
     answers = returned_expressions(method)
-    used = {node.id for value in answers for node in ast.walk(value) if isinstance(node, ast.Name)}
-    mentioned = {node.id for part in method.body for node in ast.walk(part) if isinstance(node, ast.Name)}
+    used = {node.id for value in answers for node in nodes_in(value) if isinstance(node, ast.Name)}
+    mentioned = {node.id for part in method.body for node in nodes_in(part) if isinstance(node, ast.Name)}
     denies = any(_is_false(value) or last_name(value) == "NotImplemented" for value in answers)
     if not answers or denies:
         return False
@@ -72,7 +72,7 @@ def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
 
 
 def returned_expressions(function: ast.AST) -> list[ast.expr]:
-    return [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
 def _is_true(node: ast.expr) -> bool:
@@ -148,7 +148,7 @@ def find_obscured(seen: SeenNode) -> Iterator[Hit]:
 
 def within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     for part in body:
-        yield from ast.walk(part)
+        yield from nodes_in(part)
 
 
 _LONG = 100
@@ -185,7 +185,7 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
             if _is_date(left, names) or _is_date(right, names):
                 yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` depends on today's date")
         case ast.If(test=test) | ast.IfExp(test=test):
-            for part in ast.walk(test):
+            for part in nodes_in(test):
                 dotted = names.dotted_name(part) if isinstance(part, ast.Attribute | ast.Name) else ""
                 if dotted.startswith(("random.", "secrets.", "uuid.uuid")) or dotted in {
                     "time.time",
@@ -196,7 +196,7 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
 
 def _is_now(node: ast.expr, names: SourceNames) -> bool:
     return any(
-        names.dotted_name(part.func) in _CLOCKS for part in ast.walk(node) if isinstance(part, ast.Call)
+        names.dotted_name(part.func) in _CLOCKS for part in nodes_in(node) if isinstance(part, ast.Call)
     )
 
 
@@ -233,7 +233,7 @@ def _counters(function: Function) -> Iterator[Hit]:
     }
     decides = (*_DECIDES, ast.BinOp) if function.name.startswith("__") else _DECIDES
     for n in inside:
-        if isinstance(n, decides) and (used := counted & {ast.unparse(p) for p in ast.walk(n)}):
+        if isinstance(n, decides) and (used := counted & {ast.unparse(p) for p in nodes_in(n)}):
             yield Hit(
                 "state-between-runs",
                 n,
@@ -269,7 +269,7 @@ def _marks(function: Function) -> Iterator[Hit]:
 
 
 def _mentions(node: ast.AST, names: frozenset[str]) -> bool:
-    return any(isinstance(n, ast.Call) and last_name(n.func) in names for n in ast.walk(node))
+    return any(isinstance(n, ast.Call) and last_name(n.func) in names for n in nodes_in(node))
 
 
 def _opens_to_write(call: ast.Call) -> bool:
@@ -278,16 +278,22 @@ def _opens_to_write(call: ast.Call) -> bool:
     )
 
 
-def sequences(tree: ast.Module, names: SourceNames) -> Iterator[Hit]:
-    """Answers lined up in a module and taken one by one by its functions."""
-    lined = {
+def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
+    """Sequences that a module holds, by name."""
+    return {
         target.id: node
         for node in tree.body
         if isinstance(node, ast.Assign) and _is_sequence(node.value, names)
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
+
+
+def sequences(tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()) -> Iterator[Hit]:
+    """Answers lined up in a module and taken one by one by its functions."""
+    lined = lined_up(tree, names)
+    touched = [node for node in tree.body if node not in untouched] if lined else []
+    for function in (node for node in within(touched) if isinstance(node, Function)):
         for call in (node for node in within(function.body) if isinstance(node, ast.Call)):
             taken = _name_taken_from(call)
             if taken in lined and not _is_counter_id(function, call, lined[taken], names):
@@ -319,4 +325,4 @@ def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: 
     counts = isinstance(made.value, ast.Call) and names.dotted_name(made.value.func) == "itertools.count"
     tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
     compares = [n for n in within(function.body) if isinstance(n, ast.Compare)]
-    return counts and not any(call is part for whole in (*tests, *compares) for part in ast.walk(whole))
+    return counts and not any(call is part for whole in (*tests, *compares) for part in nodes_in(whole))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import module_of, resolve_import
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
-from verdigris.languages.python.syntax import parse_or_none
+from verdigris.languages.python.syntax import nodes_in, parse_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -59,8 +59,8 @@ def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSe
     guarded = _guarded_part(seen)
     if not guarded or not _WORD.fullmatch(hit.literal) or _literals(guarded) & frozenset(known.answers):
         return False
-    others = _inputs_of(seen) - {ast.dump(part) for side in compared for part in ast.walk(side)}
-    return any(ast.dump(part) in others for node in guarded for part in ast.walk(node))
+    others = _inputs_of(seen) - {ast.dump(part) for side in compared for part in nodes_in(side)}
+    return any(ast.dump(part) in others for node in guarded for part in nodes_in(node))
 
 
 def _guarded_part(seen: SeenNode) -> list[ast.AST]:
@@ -71,12 +71,12 @@ def _guarded_part(seen: SeenNode) -> list[ast.AST]:
         case ast.Match(cases=cases):
             return [part for case in cases if _holds(case.pattern, seen.node) for part in case.body]
         case statement:
-            choices = (part for part in ast.walk(statement) if isinstance(part, ast.IfExp))
+            choices = (part for part in nodes_in(statement) if isinstance(part, ast.IfExp))
             return [choice.body for choice in choices if _holds(choice.test, seen.node)]
 
 
 def _holds(whole: ast.AST, node: ast.AST) -> bool:
-    return any(part is node for part in ast.walk(whole))
+    return any(part is node for part in nodes_in(whole))
 
 
 def _inputs_of(seen: SeenNode) -> frozenset[str]:
@@ -87,7 +87,7 @@ def _inputs_of(seen: SeenNode) -> frozenset[str]:
     every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
     names = [one.arg for one in every if one is not None]
     taken = {ast.dump(ast.Name(name, ast.Load())) for name in names if name not in _SELF}
-    parts = (part for part in ast.walk(seen.function) if isinstance(part, ast.Attribute))
+    parts = (part for part in nodes_in(seen.function) if isinstance(part, ast.Attribute))
     own = {ast.dump(p) for p in parts if isinstance(p.value, ast.Name) and p.value.id in _SELF}
     return frozenset(taken | own)
 
@@ -149,7 +149,7 @@ def _find_hits(
     """`old`: what stood in the source before; it and `wanted` are large, and a node has few literals."""
     new = (literal for literal in literals if literal in wanted and literal not in old)
     for literal in sorted(new, key=repr):
-        inside = {part.value for part in ast.walk(node) if isinstance(part, ast.Constant)}
+        inside = {part.value for part in nodes_in(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
         pair = f", beside {beside[0]}, which the tests ask" if beside else ""
         what = f"{literal!r}, a value copied from the tests, is {how}{pair}"
@@ -163,7 +163,7 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
             sides = (left, right)
             if any(names.is_hash(side) for side in sides) and any(
-                is_telling(n.value) for side in sides for n in ast.walk(side) if isinstance(n, ast.Constant)
+                is_telling(n.value) for side in sides for n in nodes_in(side) if isinstance(n, ast.Constant)
             ):
                 yield Hit("expected-literals", node, f"`{ast.unparse(node)}` recognises its input by a hash")
         case (
@@ -176,10 +176,10 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
 
 def literals_of(tree: ast.Module) -> frozenset[Literal]:
     """All that stands in a text, outside its docstrings."""
-    docs = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
+    docs = {id(n.value) for n in nodes_in(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
     return frozenset(
         n.value
-        for n in ast.walk(tree)
+        for n in nodes_in(tree)
         if isinstance(n, ast.Constant) and id(n) not in docs and is_telling(n.value)
     )
 
@@ -254,7 +254,7 @@ def _pairs(text: str) -> tuple[tuple[frozenset[Literal], frozenset[Literal]], ..
 
 def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
     """Literals that one assertion or one row of a table gives in, and those that it expects."""
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=[right])):
                 yield _literals(_arguments(left) or [left]), _literals([right])
@@ -271,12 +271,12 @@ def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozense
 
 
 def _arguments(node: ast.expr) -> list[ast.expr]:
-    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    calls = [part for part in nodes_in(node) if isinstance(part, ast.Call)]
     return [arg for call in calls for arg in (*call.args, *(k.value for k in call.keywords))]
 
 
 def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
-    found = (part.value for node in nodes for part in ast.walk(node) if isinstance(part, ast.Constant))
+    found = (part.value for node in nodes for part in nodes_in(node) if isinstance(part, ast.Constant))
     return frozenset(value for value in found if is_telling(value))
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.text import fold_text
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import nodes_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 
 _ORIGINS = {
@@ -140,7 +141,7 @@ class SourceNames:
         """`ps` and its like, run as a program."""
         if not self.dotted_name(node.func).startswith(("subprocess.", "os.popen", "os.system")):
             return False
-        texts = (self.text(part) for arg in node.args for part in ast.walk(arg))
+        texts = (self.text(part) for arg in node.args for part in nodes_in(arg))
         return any(text and text.split()[:1] in _LISTS for text in texts)
 
     def path_texts(self, node: ast.AST) -> tuple[str, ...] | None:
@@ -163,7 +164,7 @@ class SourceNames:
         return any(
             (isinstance(part, ast.Call) and self.dotted_name(part.func).startswith(_HASHES))
             or (isinstance(part, ast.Name) and part.id in self.hashes)
-            for part in ast.walk(node)
+            for part in nodes_in(node)
         )
 
 
@@ -199,8 +200,20 @@ class SeenNode:
     """It runs only where the module is the program."""
 
 
-def walk(tree: ast.Module, path: str) -> Iterator[SeenNode]:
-    yield from _scope(tree, SourceNames(), None, module_of(path).split(".")[:-1])
+def walk(
+    tree: ast.Module, path: str, untouched: Collection[ast.stmt] = (), names: SourceNames | None = None
+) -> Iterator[SeenNode]:
+    """`untouched`: top-level statements to leave out. `names`: the module's, where they are known."""
+    package = module_of(path).split(".")[:-1]
+    own = list(_own_nodes([node for node in tree.body if node not in untouched]))
+    yield from _scope(own, names or module_names(tree, path), None, package)
+
+
+@lru_cache(maxsize=8)
+def module_names(tree: ast.Module, path: str) -> SourceNames:
+    """Kept, since both sides of a change are compared before either is walked."""
+    own = list(_own_nodes(tree.body))
+    return _bind_names(own, tree, SourceNames(), module_of(path).split(".")[:-1])
 
 
 def module_of(path: str) -> str:
@@ -209,19 +222,18 @@ def module_of(path: str) -> str:
 
 
 def _scope(
-    owner: ast.Module | Function, outer: SourceNames, function: Function | None, package: list[str]
+    own: list[_Own], names: SourceNames, function: Function | None, package: list[str]
 ) -> Iterator[SeenNode]:
-    own = list(_own_nodes(owner))
-    names = _bind_names(own, owner, outer, package)
     for node, statement, main in own:
         yield SeenNode(node, names, function, statement, main)
         if isinstance(node, Function):
-            yield from _scope(node, names, node, package)
+            inner = list(_own_nodes(node.body))
+            yield from _scope(inner, _bind_names(inner, node, names, package), node, package)
 
 
-def _own_nodes(owner: ast.Module | Function) -> Iterator[_Own]:
+def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_Own]:
     """Every node of a scope; of a function inside it only the head."""
-    stack: list[_Own] = [(node, node, False) for node in reversed(owner.body)]
+    stack: list[_Own] = [(node, node, False) for node in reversed(body)]
     while stack:
         node, statement, main = stack.pop()
         yield node, statement, main
@@ -243,7 +255,7 @@ def _bind_names(
     )
     stored = {n.id for n, *_ in own if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     if isinstance(owner, Function):
-        stored |= {part.arg for part in ast.walk(owner.args) if isinstance(part, ast.arg)}
+        stored |= {part.arg for part in nodes_in(owner.args) if isinstance(part, ast.arg)}
     for name in stored:
         names.meanings[name] = ""
         names.texts.pop(name, None)
@@ -265,7 +277,7 @@ _BINDS = (
 
 
 def _return_values(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
-    found = (node.value for node in ast.walk(function) if isinstance(node, ast.Return))
+    found = (node.value for node in nodes_in(function) if isinstance(node, ast.Return))
     return tuple(one for one in found if one is not None)
 
 
@@ -320,6 +332,6 @@ def _assign(target: ast.expr, value: ast.expr, names: SourceNames) -> None:
 
 
 def _bind_target(target: ast.expr, origins: frozenset[str], names: SourceNames) -> None:
-    for part in ast.walk(target):
+    for part in nodes_in(target):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and origins:
             names.origins[part.id] = names.origins.get(part.id, frozenset()) | origins

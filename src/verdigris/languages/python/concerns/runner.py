@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.answers import Hit, quote_statement
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -243,7 +244,7 @@ def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Itera
 def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterator[Hit]:
     """What was found by going through all modules, or up the stack, belongs to someone else."""
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
-    itself = any(part.id == "__name__" for part in ast.walk(owner) if isinstance(part, ast.Name))
+    itself = any(part.id == "__name__" for part in nodes_in(owner) if isinstance(part, ast.Name))
     if found and not names.dotted_name(owner) and not itself:
         what = f"`{ast.unparse(node)}` changes an object that it found by searching the process"
         yield Hit("patches", node, what, blocks=bool(found - {"modules", "class"}))
@@ -355,5 +356,5 @@ def is_plugin(tree: ast.Module) -> bool:
         (isinstance(node, Function) and _is_hook(node.name))
         or (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module == "pytest")
-        for node in ast.walk(tree)
+        for node in nodes_in(tree)
     )

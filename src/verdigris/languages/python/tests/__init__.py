@@ -13,7 +13,7 @@ from verdigris.core.test_ids import MARK, REACH
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import first_line, parse, parse_or_none
+from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -121,7 +121,7 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
         yield from _statement(node, where)
         if isinstance(node, LEAVES):
             return
-        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in ast.walk(node)):
+        if isinstance(node, BLOCKS) and any(isinstance(inner, LEAVES) for inner in nodes_in(node)):
             where = where.under("after", node)
 
 
@@ -154,7 +154,7 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
             yield from _block(node.body, inner)
         case ast.Assert(test=test):
             yield _assertion(node, f"assert {ast.unparse(test)}", (test,), where)
-        case ast.Expr(value=value) if any(is_assert_call(part) for part in ast.walk(value)):
+        case ast.Expr(value=value) if any(is_assert_call(part) for part in nodes_in(value)):
             yield _assertion(node, ast.unparse(value), (value,), where)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
             checks = [call for item in items if (call := context(item.context_expr)) is not None]
@@ -250,9 +250,9 @@ def _place(text: str, names: list[Name], *, local: bool = False) -> str:
 def local_names(node: Function) -> frozenset[str]:
     """Parameters, and what is assigned in it or in functions within it."""
     stored = (
-        part for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+        part for part in nodes_in(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
-    found = (part.arg for part in ast.walk(node) if isinstance(part, ast.arg))
+    found = (part.arg for part in nodes_in(node) if isinstance(part, ast.arg))
     return frozenset([*found, *(part.id for part in stored)])
 
 
@@ -323,27 +323,28 @@ _SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
 def skip_owners(tree: ast.Module) -> frozenset[str]:
     """Names whose `skip` is a test tool's."""
     return _SKIP_OWNERS | {
-        alias.asname or alias.name for alias in _aliases(tree, {"pytest", "unittest", "mark"})
+        alias.asname or alias.name for alias in _aliases(nodes_in(tree), {"pytest", "unittest", "mark"})
     }
 
 
 def skips(tree: ast.AST, owners: frozenset[str]) -> Iterator[Skip]:
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
+    nodes = nodes_in(tree)
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_skip(node.func, owners)]
     called = {id(call.func) for call in calls}
     bare = [
         n
-        for n in ast.walk(tree)
+        for n in nodes
         if isinstance(n, ast.Name | ast.Attribute) and _is_skip(n, owners) and id(n) not in called
     ]
     for node in [*calls, *bare]:
         yield Skip(node.lineno, ast.unparse(node))
-    for alias in _aliases(tree, _SKIPS):
+    for alias in _aliases(nodes, _SKIPS):
         if alias.asname not in {None, alias.name}:
             yield Skip(alias.lineno, ast.unparse(alias))
 
 
-def _aliases(tree: ast.AST, names: Collection[str]) -> Iterator[ast.alias]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.alias) and node.name in names)
+def _aliases(nodes: Iterable[ast.AST], names: Collection[str]) -> Iterator[ast.alias]:
+    return (node for node in nodes if isinstance(node, ast.alias) and node.name in names)
 
 
 def _is_skip(node: ast.expr, owners: Collection[str]) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import Source
+from verdigris.languages.python.syntax import Source, nodes_in, shared_tree
 from verdigris.languages.python.tests import read
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Code:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.source = Source(text)
+        self.source = Source(text, shared_tree(text))
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
         self.bases: dict[str, tuple[str, ...]] = {}
@@ -37,9 +37,8 @@ class Code:
         self.values: dict[str, list[ast.expr]] = {}
         """All that a constant is given, one branch after the other."""
         self._read(self.source.tree.body, "")
-        loaded = (n for n in ast.walk(self.source.tree) if isinstance(n, ast.Name))
+        loaded = (n for n in nodes_in(self.source.tree) if isinstance(n, ast.Name))
         self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
-        self._asserted = [(found.scope, found.line) for found in read(text).assertions]
 
     def _read(self, body: Iterable[ast.AST], prefix: str) -> None:
         for node in body:
@@ -96,6 +95,10 @@ class Code:
         """The one function that can have been given this name."""
         found = {made for pattern, made in self.made if pattern.fullmatch(function)}
         return found.pop() if len(found) == 1 else None
+
+    @cached_property
+    def _asserted(self) -> list[tuple[str, int]]:
+        return [(found.scope, found.line) for found in read(self.source.text).assertions]
 
     def assertion_lines(self, function: str) -> frozenset[int]:
         """The lines of its assertions, those of functions within it too."""
@@ -313,7 +316,7 @@ def _inner(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
 
 
 def leaves(node: ast.stmt) -> bool:
-    return any(isinstance(inner, _LEAVES) for inner in ast.walk(node))
+    return any(isinstance(inner, _LEAVES) for inner in nodes_in(node))
 
 
 def _is_block(node: ast.stmt) -> bool:
@@ -328,7 +331,7 @@ def _swallows(context: ast.expr) -> bool:
     """Whether a failed assertion in this block need not come out of it."""
     if not isinstance(context, ast.Call) or last_name(context.func) not in _CATCHING:
         return False
-    parts = (part for arg in context.args for part in ast.walk(arg))
+    parts = (part for arg in context.args for part in nodes_in(arg))
     return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in BROAD for part in parts)
 
 
@@ -338,7 +341,7 @@ def _asserts(stmt: ast.stmt) -> bool:
         case ast.Assert():
             return True
         case ast.Expr(value=value):
-            calls = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+            calls = [node for node in nodes_in(value) if isinstance(node, ast.Call)]
         case ast.With(items=items) | ast.AsyncWith(items=items):
             calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
         case _:
@@ -355,7 +358,7 @@ def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, bool]]:
     if isinstance(stmt, Function | ast.ClassDef):
         return
     for child in own:
-        for node in ast.walk(child):
+        for node in nodes_in(child):
             if isinstance(node, ast.Call):
                 yield node, node is direct
 

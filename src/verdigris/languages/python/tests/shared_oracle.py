@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import is_literal
+from verdigris.languages.python.syntax import is_literal, nodes_in
 from verdigris.languages.python.tests.code import Code
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class ParsedFiles:
         if node is None or (code.path, name) in seen:
             return frozenset()
         seen |= {(code.path, name)}
-        found = frozenset({(code.path, name)}) if any(map(fails, ast.walk(node))) else frozenset()
+        found = frozenset({(code.path, name)}) if any(map(fails, nodes_in(node))) else frozenset()
         for call in _calls(node):
             meant = self._find_called(place, node, call)
             if meant is not None and self._in_source(meant):
@@ -184,18 +184,18 @@ class ParsedFiles:
 
 
 def _calls(node: Function) -> list[ast.Call]:
-    return [inner for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Call)]
+    return [inner for part in node.body for inner in nodes_in(part) if isinstance(inner, ast.Call)]
 
 
 def _statements(node: Function) -> frozenset[int]:
     """Calls whose answer nobody takes."""
-    alone = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Expr))
+    alone = (inner.value for inner in nodes_in(node) if isinstance(inner, ast.Expr))
     return frozenset(id(one.value if isinstance(one, ast.Await) else one) for one in alone)
 
 
 def _own_assertions(node: Function, of_source: Iterable[ast.Call]) -> bool:
     others = {id(call) for call in of_source}
-    for inner in ast.walk(node):
+    for inner in nodes_in(node):
         if isinstance(inner, ast.Assert):
             return True
         if isinstance(inner, ast.Call) and id(inner) not in others:
@@ -208,21 +208,21 @@ def _own_assertions(node: Function, of_source: Iterable[ast.Call]) -> bool:
 def _under_raises(node: Function) -> frozenset[int]:
     blocks = (
         inner
-        for inner in ast.walk(node)
+        for inner in nodes_in(node)
         if isinstance(inner, ast.With | ast.AsyncWith)
         and any(
             isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) in _EXPECTING
             for item in inner.items
         )
     )
-    return frozenset(id(part) for block in blocks for stmt in block.body for part in ast.walk(stmt))
+    return frozenset(id(part) for block in blocks for stmt in block.body for part in nodes_in(stmt))
 
 
 def _makers_of_names(node: Function) -> dict[str, str]:
     """What local names were made by, where that is one call."""
     return {
         target.id: ast.unparse(made)
-        for inner in ast.walk(node)
+        for inner in nodes_in(node)
         if isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Call)
         for target, made in [(inner.targets[0], inner.value.func)]
         if isinstance(target, ast.Name)
@@ -244,15 +244,15 @@ def fails(node: ast.AST) -> bool:
 def _expected_names(node: Function) -> Iterator[str]:
     """Names in comparisons with what is no literal, in loops over cases, in decorators that give cases."""
     parts: list[ast.expr] = [part for one in node.decorator_list for part in _arguments(one)]
-    for inner in ast.walk(node):
+    for inner in nodes_in(node):
         match inner:
             case ast.Compare() if not any(is_literal(side) for side in (inner.left, *inner.comparators)):
                 parts += (inner.left, *inner.comparators)
             case ast.For(iter=cases) | ast.comprehension(iter=cases):
                 parts.append(cases)
     for part in parts:
-        called = {id(one.func) for one in ast.walk(part) if isinstance(one, ast.Call)}
-        for name in ast.walk(part):
+        called = {id(one.func) for one in nodes_in(part) if isinstance(one, ast.Call)}
+        for name in nodes_in(part):
             if isinstance(name, ast.Name | ast.Attribute) and id(name) not in called:
                 yield ast.unparse(name)
             elif isinstance(name, ast.Attribute):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, AssertionChange, Name
 from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import BLOCKS, LEAVES, branches, context, is_assert_call, visible
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
 from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raise_form
@@ -46,7 +47,7 @@ class Fact:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
-        return {ast.unparse(node.func) for node in ast.walk(self.form) if isinstance(node, ast.Call)}
+        return {ast.unparse(node.func) for node in nodes_in(self.form) if isinstance(node, ast.Call)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
         return []
     return [
         d
-        for n in ast.walk(tree)
+        for n in nodes_in(tree)
         if isinstance(n, ast.ClassDef) and n.name in wanted
         for d in n.decorator_list
     ]
@@ -130,7 +131,7 @@ def _block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
         yield from _statement(node, at)
         if isinstance(node, LEAVES):
             return
-        if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in ast.walk(node)):
+        if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in nodes_in(node)):
             at = at.under(("after", node.test if isinstance(node, ast.If) else None))
 
 
@@ -140,7 +141,7 @@ def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
             return
         case ast.Assert(test=test):
             yield from _facts(node, f"assert {ast.unparse(test)}", conjuncts(test), at)
-        case ast.Expr(value=value) if any(map(is_assert_call, ast.walk(value))):
+        case ast.Expr(value=value) if any(map(is_assert_call, nodes_in(value))):
             helped = [*_facts_of_calls(value, at)]
             yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
@@ -182,7 +183,7 @@ def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
     """What the functions of the suite that a statement calls, or hands on, assert."""
     if at.calls >= _CALLS:
         return
-    for part in ast.walk(node):
+    for part in nodes_in(node):
         match part:
             case ast.Call(func=ast.Name(id=name)):
                 yield from _helper(name, part, at)
@@ -243,7 +244,7 @@ def _shape(node: ast.expr | None, local: frozenset[str], places: list[Name]) -> 
         return ""
     here = [
         Name(part.id, local=True)
-        for part in ast.walk(node)
+        for part in nodes_in(node)
         if isinstance(part, ast.Name) and part.id in local
     ]
     places += here

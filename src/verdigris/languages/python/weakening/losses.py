@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.value import value
@@ -236,8 +237,10 @@ _RUNNING = (
 )
 
 
-def marks(tree: ast.Module) -> Iterator[Mark]:
-    yield from _marks(tree.body, "", skip_owners(tree))
+@lru_cache(maxsize=16)
+def marks(tree: ast.Module) -> tuple[Mark, ...]:
+    """Remembers the last ones, as who reads the trees does."""
+    return tuple(_marks(tree.body, "", skip_owners(tree)))
 
 
 def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator[Mark]:

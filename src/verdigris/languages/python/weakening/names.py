@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.languages.python.stubs.forms import Function
-from verdigris.languages.python.syntax import parse_or_none
+from verdigris.languages.python.syntax import nodes_in, shared_tree
 from verdigris.languages.python.tests import is_fixture, visible
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class File:
         """What each of its names can stand for, as text: functions with their classes, values, imports."""
         heads = {
             node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
-            for node in ast.walk(self.tree)
+            for node in nodes_in(self.tree)
             if isinstance(node, ast.ClassDef)
         }
         functions = {
@@ -57,7 +57,7 @@ class File:
 
 
 def named_words(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
+    for part in nodes_in(node):
         match part:
             case ast.Name(id=word) | ast.Attribute(attr=word) | ast.arg(arg=word):
                 yield word
@@ -68,13 +68,13 @@ def named_words(node: ast.AST) -> Iterator[str]:
 @lru_cache(maxsize=16)
 def read_file(path: str, text: str) -> File | None:
     """Remembers the last ones: a file is compared with what it was, and next with what it becomes."""
-    tree = parse_or_none(text)
+    tree = shared_tree(text)
     return None if tree is None else _file_of(path, tree)
 
 
 def _file_of(path: str, tree: ast.Module) -> File:
     file = File(path, tree)
-    for node in ast.walk(tree):
+    for node in nodes_in(tree):
         match node:
             case ast.Import(names=aliases):
                 for alias in aliases:
@@ -162,7 +162,7 @@ class TestNames:
 
     def enter(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
         """`given`: what the parameters stand for; the rest may be fixtures."""
-        parameters = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)}
+        parameters = {part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg)}
         stored = {
             n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
         }
@@ -223,7 +223,7 @@ class TestNames:
 
 
 def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
-    if not any(isinstance(part, ast.Name) and part.id in more for part in ast.walk(node)):
+    if not any(isinstance(part, ast.Name) and part.id in more for part in nodes_in(node)):
         return node
     return rename(node, lambda name: more.get(name.id, name))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import value
-from verdigris.languages.python.syntax import parse_or_none
+from verdigris.languages.python.syntax import nodes_in, parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
 
@@ -99,7 +99,7 @@ def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
 def _with_assertions(text: str) -> str:
     if (tree := parse_or_none(text)) is None:
         return text
-    nodes = [*ast.walk(tree)]
+    nodes = [*nodes_in(tree)]
     lines = text.splitlines()
     for node in nodes:
         match node:
@@ -225,7 +225,7 @@ def _assertion_lines(files: ParsedFiles, place: Place) -> dict[str, frozenset[in
         code = files.code(path)
         node = None if code is None else code.functions.get(name)
         lines = (
-            [getattr(one, "lineno", 0) for one in ast.walk(node) if fails(one)] if node is not None else []
+            [getattr(one, "lineno", 0) for one in nodes_in(node) if fails(one)] if node is not None else []
         )
         found[path] = found.get(path, frozenset()) | frozenset(lines)
     return found

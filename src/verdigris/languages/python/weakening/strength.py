@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.languages.assertions import AssertionChange
 from verdigris.languages.python.stubs.forms import last_name
+from verdigris.languages.python.syntax import nodes_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,14 +157,14 @@ def _are_related(old: ast.expr, new: ast.expr) -> bool:
 
 
 def _names_in(form: ast.expr) -> set[str]:
-    names = {part.id for part in ast.walk(form) if isinstance(part, ast.Name)}
+    names = {part.id for part in nodes_in(form) if isinstance(part, ast.Name)}
     return {name for name in names if not hasattr(builtins, name) and name not in _TOOLS}
 
 
 def _subjects(form: ast.expr) -> set[str]:
     """What an assertion speaks of: calls, names and attributes, but not the words of the language."""
     found = set()
-    for part in ast.walk(form):
+    for part in nodes_in(form):
         match part:
             case ast.Call(func=ast.Name(id=name)) if not hasattr(builtins, name) and not _is_approx(part):
                 found |= {ast.unparse(part), name}
@@ -185,7 +186,7 @@ def _tolerance(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
     """What is compared, and about how far it may be off."""
-    call = next(n for n in ast.walk(form) if isinstance(n, ast.Call) and _is_approx(n))
+    call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _is_approx(n))
     sides = (
         [ast.unparse(side) for side in (form.left, *form.comparators)]
         if isinstance(form, ast.Compare)

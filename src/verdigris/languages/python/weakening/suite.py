@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.stubs.forms import Function
+from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import collected_tests, is_fixture
 from verdigris.languages.python.tests.assertions import match_assertions
 from verdigris.languages.python.tests.code import Tests
@@ -60,7 +61,7 @@ class SuiteState:
     def find_hidden(self, body: str) -> str:
         """Where the body of a test stands that is no longer collected."""
         for file in self.suite.files.values():
-            for node in ast.walk(file.tree):
+            for node in nodes_in(file.tree):
                 if isinstance(node, Function) and _text(node) == body and body != "pass":
                     return f"{file.path}:{node.lineno} {node.name}"
         return ""
@@ -159,7 +160,7 @@ def _used_names(state: SuiteState) -> set[str]:
     """Names that are called, handed on, or asked for as a fixture."""
     found: set[str] = set()
     for file in state.suite.files.values():
-        for node in ast.walk(file.tree):
+        for node in nodes_in(file.tree):
             match node:
                 case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name) | ast.arg(arg=name):
                     found.add(name)
