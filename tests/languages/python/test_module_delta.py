@@ -235,7 +235,7 @@ def test_a_class_of_the_librarys_making_may_come_and_go(added: str) -> None:
 def test_a_field_of_a_data_class_is_a_difference_of_the_class() -> None:
     text = STATS + "@dataclass\nclass Stats:\n    size: int = 0\n\n    def f(self):\n        return 1\n"
     found = compare(text, text.replace("size: int = 0", "size: int = 0\n    least: int = 1"))
-    assert (found.more, found.classes, "Stats.f" in found.bodies) == (False, {"Stats"}, True)
+    assert (found.more, set(found.classes), "Stats.f" in found.bodies) == (False, {"Stats"}, True)
 
 
 @pytest.mark.parametrize(
