@@ -75,11 +75,15 @@ def plan_made(user: str, tests: Mapping[str, TestUse] = BOTH) -> Rerun:
     "user",
     [
         "from calc import LIMIT as most\n\ndef f():\n    return most\n\ndef g():\n    pass\n",
-        "from calc import LIMIT\nPAIR = (1, LIMIT)\nBOTH = [PAIR]\n\n"
-        "def f():\n    return BOTH\n\ndef g():\n    pass\n",
+        (
+            "from calc import LIMIT\nPAIR = (1, LIMIT)\nBOTH = [PAIR]\n\n"
+            "def f():\n    return BOTH\n\ndef g():\n    pass\n"
+        ),
         "from calc import LIMIT\n\ndef f(x=LIMIT):\n    return x\n\ndef g():\n    pass\n",
-        "import calc\nfrom calc import LIMIT\n\nclass Box:\n    size = [LIMIT]\n\n"
-        "def f():\n    return Box()\n\ndef g():\n    pass\n",
+        (
+            "import calc\nfrom calc import LIMIT\n\nclass Box:\n    size = [LIMIT]\n\n"
+            "def f():\n    return Box()\n\ndef g():\n    pass\n"
+        ),
     ],
 )
 def test_what_is_made_of_a_name_that_means_something_else_does_so_too(user: str) -> None:
@@ -90,10 +94,12 @@ def test_what_is_made_of_a_name_that_means_something_else_does_so_too(user: str)
 @pytest.mark.parametrize(
     "user",
     [
-        "from calc import LIMIT\nPAIR = (1, LIMIT)\nregister(PAIR)\n\ndef f():\n    pass\n\ndef g():\n    pass\n",
-        "from calc import LIMIT\n\nclass Box(Base):\n    size = LIMIT\n\ndef f():\n    pass\n\ndef g():\n    pass\n",
-        "import calc\nfrom inspect import getmembers as look\n\n"
-        "def f():\n    return look(calc)\n\ndef g():\n    pass\n",
+        "from calc import LIMIT\nPAIR = (1, LIMIT)\nregister(PAIR)\n\ndef f():\n    pass\n\ndef g(): ...\n",
+        "from calc import LIMIT\n\nclass Box(Base):\n    size = LIMIT\n\ndef f():\n    pass\n\ndef g(): ...\n",
+        (
+            "import calc\nfrom inspect import getmembers as look\n\n"
+            "def f():\n    return look(calc)\n\ndef g():\n    pass\n"
+        ),
         "import calc\nlook = dir\n\ndef f():\n    return look(calc)\n\ndef g():\n    pass\n",
     ],
 )

@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite, run_request
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.python.stubs.forms import is_elsewhere, last_name
-from verdigris.languages.python.syntax import added_lines, parse
+from verdigris.languages.python.syntax import added_lines, shared_tree
 from verdigris.languages.registry import language_named
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -123,9 +123,7 @@ def _idle(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterato
 
 
 def _statements(text: str) -> Iterator[_StatementLines]:
-    try:
-        tree = parse(text)
-    except SyntaxError:
+    if (tree := shared_tree(text)) is None:
         yield _StatementLines(1, 1, 1, asked=True)
         return
     stack: list[tuple[ast.AST, bool]] = [(node, True) for node in tree.body]

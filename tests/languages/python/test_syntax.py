@@ -12,7 +12,8 @@ def test_all_nodes_are_listed_in_the_order_of_the_library() -> None:
         "@d(1)\nasync def f(a, *b, c: int = 2, **k) -> str:\n    x: int\n    del a.b[1:2], c\n"
         "    match c:\n        case {'a': [1, *r], **o} | P(x=y) if z: ...\n"
         "    return lambda: {**k, 1: f'{a!r:>{b}}'}\n"
-        "class C(B, metaclass=M):\n    with a as b, c: yield\n    global q\n    try: pass\n    except E as e: raise\n"
+        "class C(B, metaclass=M):\n    with a as b, c: yield\n    global q\n"
+        "    try: pass\n    except E as e: raise\n"
     )
     known = [node for node in ast.walk(tree) if not isinstance(node, ast.expr_context)]
     assert nodes_in(tree) == known

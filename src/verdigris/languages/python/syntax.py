@@ -8,7 +8,7 @@ import re
 import warnings
 from collections import Counter
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
@@ -274,14 +274,34 @@ class _Nameless(ast.NodeTransformer):
         return node
 
 
-@value
 class _Statement:
-    path: str
-    line: int
-    text: str
-    """With its names, without its blocks."""
-    shape: str
-    """Without its names."""
+    """A statement of a file; what it says is written out where somebody asks."""
+
+    def __init__(self, path: str, node: ast.stmt | None, text: str = "") -> None:
+        """`text`: where the file does not parse, what stands there."""
+        self.path, self.node, self._text = path, node, text
+        self.line = 1 if node is None else node.lineno
+
+    @cached_property
+    def text(self) -> str:
+        """With its names, without its blocks."""
+        return self._text if self.node is None else ast.dump(_head(self.node))
+
+    @cached_property
+    def shape(self) -> str:
+        """Without its names."""
+        return (
+            self._text if self.node is None else ast.dump(_Nameless().visit(copy.deepcopy(_head(self.node))))
+        )
+
+    def span(self, lines: Mapping[int, int]) -> tuple[object, ...] | None:
+        """Where it stands once its lines are moved; None where they do not stay together."""
+        node = self.node
+        last = 0 if node is None else node.end_lineno or node.lineno
+        moved = [lines.get(number, 0) for number in range(self.line, last + 1)]
+        if node is None or not moved or moved != list(range(moved[0], moved[0] + len(moved))) or not moved[0]:
+            return None
+        return type(node), moved[0], moved[-1], node.col_offset, node.end_col_offset
 
 
 def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[str, frozenset[int]]:
@@ -317,10 +337,15 @@ def _align_lines(before: str, after: str) -> dict[int, int]:
 def _pair_untouched(
     had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
 ) -> dict[_Statement, _Statement]:
-    """Statements whose line stayed and which say the same, old to new; `lines` as `_aligned` gives them."""
-    found = {(one.line, one.text): one for one in has}
-    pairs = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had)
-    return {one: same for one, same in pairs if same is not None}
+    """Statements whose line stayed and which say the same, old to new; `lines`: see `_align_lines`."""
+    stayed = {number: number for number in lines.values()}
+    places = {one.span(stayed): one for one in has}
+    pairs = {one: same for one in had if (at := one.span(lines)) and (same := places.get(at)) is not None}
+    done = frozenset(pairs.values())
+    # The rest has other lines, or a block of it has: it may say the same all the same.
+    found = {(one.line, one.text): one for one in has if one not in done}
+    others = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
+    return pairs | {one: same for one, same in others if same is not None}
 
 
 def _leave_unpaired(
@@ -341,11 +366,11 @@ def _leave_unpaired(
 
 def _statements(path: str, text: str) -> list[_Statement]:
     """Lists statements in the order of the text."""
-    if (module := parse_or_none(text)) is None:
-        return [_Statement(path, 1, text, text)]
-    nodes = [node for node in ast.walk(module) if isinstance(node, ast.stmt) and not _inert(node)]
+    if (module := shared_tree(text)) is None:
+        return [_Statement(path, None, text)]
+    nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
-    return [_Statement(path, node.lineno, *_texts(node)) for node in nodes]
+    return [_Statement(path, node) for node in nodes]
 
 
 def _inert(node: ast.stmt) -> bool:
@@ -358,13 +383,13 @@ def _inert(node: ast.stmt) -> bool:
     return declares or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-def _texts(node: ast.stmt) -> tuple[str, str]:
+def _head(node: ast.stmt) -> ast.stmt:
     """A compound statement counts by its header alone: its body's statements count for themselves."""
     head = copy.copy(node)
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         if getattr(head, block, None):
             setattr(head, block, [])
-    return ast.dump(head), ast.dump(_Nameless().visit(copy.deepcopy(head)))
+    return head
 
 
 def is_literal(node: ast.expr) -> bool:
