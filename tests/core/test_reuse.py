@@ -95,7 +95,7 @@ def test_what_is_made_of_a_name_that_means_something_else_does_so_too(user: str)
     "user",
     [
         "from calc import LIMIT\nPAIR = (1, LIMIT)\nregister(PAIR)\n\ndef f():\n    pass\n\ndef g(): ...\n",
-        "from calc import LIMIT\n\nclass Box(Base):\n    size = LIMIT\n\ndef f():\n    pass\n\ndef g(): ...\n",
+        "from calc import LIMIT\n\nclass Box(Base):\n    at = LIMIT\n\ndef f():\n    pass\n\ndef g(): ...\n",
         (
             "import calc\nfrom inspect import getmembers as look\n\n"
             "def f():\n    return look(calc)\n\ndef g():\n    pass\n"
