@@ -195,6 +195,18 @@ def test_a_test_that_does_what_is_not_seen_is_unsure(project: PyProject, work: s
     assert not uses.tests["test_it.py::test_plain"].unsure
 
 
+def test_an_example_is_told_with_the_functions_that_it_ran(project: PyProject) -> None:
+    project.write("pytest.ini", "[pytest]\naddopts = --doctest-modules\n")
+    project.write(
+        "more.py",
+        'from calc import add\n\n\ndef two():\n    """\n    >>> two()\n    2\n    """\n    return add(1, 1)',
+    )
+    uses = run(project, "def test_plain():\n    pass\n")
+    found = uses.tests["more.py::more.two"]
+    assert not found.unsure
+    assert {uses.places[number] for number in uses.sets[found.functions]} == {("calc.py", 1), ("more.py", 4)}
+
+
 def test_a_test_that_puts_a_profiler_aside_and_back_passes(project: PyProject) -> None:
     """As pytest-benchmark does around what it measures."""
     project.write(

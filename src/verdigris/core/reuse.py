@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.examples import plan_examples
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 
@@ -53,8 +54,8 @@ class ModuleDelta:
     """Those that are no more, or defined otherwise."""
     classes: frozenset[str] = frozenset()
     """Classes of which more differs than bodies of functions."""
-    noted: bool = False
-    """Documentation differs."""
+    notes: frozenset[str] = frozenset()
+    """Of which functions and classes the documentation differs; an empty name is the module's."""
     variables: frozenset[str] = frozenset()
     """Of the names, those that only the module's own code can say as variables, unless others import them."""
     more: bool = False
@@ -108,6 +109,8 @@ class ModuleWords:
     """Of the imports, what is said only to import from the standard library."""
     made: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By qualified name: of which words it is made, where nothing is done but to make it."""
+    examples: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By what is documented, where its documentation has examples: words of that."""
 
     @property
     def loading(self) -> frozenset[str]:
@@ -144,7 +147,7 @@ def plan_rerun(
     if said := next((path for path in sorted(files) if _is_apart(path, record, change, words)), None):
         return Rerun(whole=f"{said} does something else when it is loaded")
     bodies = {(path, name) for path, delta in change.modules.items() for name in delta.bodies}
-    noted = any(delta.noted for delta in change.modules.values())
+    noted = any(delta.notes for delta in change.modules.values())
     sought = names | (_LOOKS_THROUGH if names or noted else frozenset()) | _READS_SOURCE
     reaching = _find_reaching(record, change, words)
     touched = _find_touched(record, bodies, sought, words, hidden)
@@ -162,7 +165,11 @@ def plan_rerun(
         for i in record.tests
         if _function(i) in gone or split_id(i).path in files or i.startswith(tuple(f"{c}::" for c in classes))
     }
+    examples = plan_examples(record.tests, change.modules, words, sought)
+    ids |= examples.ids
+    dropped |= examples.gone
     added = {name for name in _in_tests(change, "added") | classes if split_id(name).path not in files}
+    added |= {name for name in examples.names if split_id(name).path not in files}
     return Rerun(frozenset(ids - dropped), frozenset(added | files | change.fresh), frozenset(ids | dropped))
 
 

@@ -55,7 +55,7 @@ def test_another_body_is_a_difference_of_that_function_alone() -> None:
 
 
 def test_documentation_is_told_apart() -> None:
-    assert edit("Adds.", "Sums.") == ModuleDelta(noted=True)
+    assert edit("Adds.", "Sums.") == ModuleDelta(notes=frozenset({"plain"}))
 
 
 @pytest.mark.parametrize(

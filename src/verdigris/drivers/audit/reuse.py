@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from verdigris.checks.observation import difference
+from verdigris.core.examples import is_example
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.report import Status, TestUse
 from verdigris.core.reuse import ModuleDelta, ModuleWords, Rerun, RunRecord, TreeChange, plan_rerun
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.languages.registry import reader_of
+from verdigris.languages.tests import still_written
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -112,6 +114,21 @@ def plan(project: Project, record: RunRecord, report: TestReport, before: str, a
     kept = {r.native_id for r in report.results if r.status in _KEPT}
     rerun = plan_rerun(record, change, words, kept)
     return rerun if rerun.whole else _with_loaders(record, change, rerun)
+
+
+def list_removed(project: Project, before: str, after: str, ids: Iterable[str]) -> frozenset[str]:
+    """Those of the tests that the change took out of the text, so that nobody expects them after it."""
+    paths = [change.path for change in project.workspace.changes(before, after)]
+    old, new = (texts_at(project, tree, paths) for tree in (before, after))
+    had, has = (
+        {p: _say(p, text).examples for p, text in side.items() if p.endswith(".py")} for side in (old, new)
+    )
+    removed = tuple(
+        f".{name}" for path, known in had.items() for name in known.keys() - has.get(path, {}).keys()
+    )
+    others = [i for i in ids if not is_example(i) and split_id(i).path in old]
+    was, is_ = (frozenset(still_written(side, others, ())) for side in (old, new))
+    return frozenset(i for i in ids if is_example(i) and i.endswith(removed)) | (was - is_)
 
 
 def _with_loaders(record: RunRecord, change: TreeChange, rerun: Rerun) -> Rerun:

@@ -15,7 +15,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.drivers.audit.folder import key_of
 from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
-from verdigris.drivers.audit.reuse import join_records, make_record, plan
+from verdigris.drivers.audit.reuse import Doubt, join_records, list_removed, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import TreeView
@@ -98,7 +98,7 @@ class TestRuns:
         known = self._known(tree)
         if known is None or not set(known.traced).issuperset(trace):
             known = self._carry(tree, trace, base) or self.run_whole(tree, trace)
-            self._compare_with(base, known)
+            self._compare_with(base, tree, known)
         self.carried |= known.carried
         return known
 
@@ -183,12 +183,21 @@ class TestRuns:
             return None, None
         return self._known(base), self.suites.record(self._key(base))
 
-    def _compare_with(self, base: str, found: Suite) -> None:
+    def _compare_with(self, base: str, tree: str, found: Suite) -> None:
         """A whole run after results were carried shows whether any of them is in doubt."""
         basis = self._known(base) if base and self.reuse and not found.carried else None
         if basis is not None and basis.carried:
             self.compared = True
-            self.doubtful |= basis.passed - found.passed
+            self.doubtful |= self._find_doubtful(base, tree, basis, found)
+
+    def _find_doubtful(self, base: str, tree: str, basis: Suite, found: Suite) -> frozenset[str]:
+        """Tests that were said to pass in `base`, and do not here; to take one out contradicts nothing."""
+        seen = {result.native_id for result in found.report.results}
+        lost = basis.passed - found.passed
+        try:
+            return lost - list_removed(self.at(tree), base, tree, lost - seen)
+        except Doubt:
+            return lost
 
     def list_wrong(self, tree: str) -> tuple[str, ...]:
         """Tests that end otherwise in a whole run of the tree than was carried over."""

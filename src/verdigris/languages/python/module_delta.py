@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from verdigris.languages.python.outline import BoundName, Outline
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_EXAMPLE = ">>>"
 _LISTED = re.compile(r"Constant\(value='([^']*)'")
 _USUAL = frozenset(name for kind in (dict, list, set, str, bytes, int, type(open)) for name in dir(kind)) | {
     *("read", "readline", "readlines", "write", "writelines", "flush", "close", "seek", "tell", "fileno"),
@@ -40,7 +41,12 @@ def module_words(text: str) -> ModuleWords | None:
         return None
     said = {name: one.words for name, one in found.functions.items()}
     bare = {name: one.bare for name, one in found.functions.items()} | {"": found.bare}
-    return ModuleWords(said, found.words, found.imports, bare, found.library, found.made)
+    notes = {name: one.note for name, one in found.functions.items()}
+    notes |= {
+        name.rpartition(".")[0]: one.to for name, one in found.names.items() if _last(name) == "__doc__"
+    }
+    examples = {name: frozenset(_WORD.findall(note)) for name, note in notes.items() if _EXAMPLE in note}
+    return ModuleWords(said, found.words, found.imports, bare, found.library, found.made, examples)
 
 
 def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
@@ -59,7 +65,7 @@ def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
         added=parts[1].added,
         gone=parts[1].gone,
         classes=parts[0].classes | parts[1].classes | parts[2].classes,
-        noted=parts[1].noted or parts[2].noted,
+        notes=parts[1].notes | parts[2].notes,
     )
     joined = replace(joined, variables=_variables_in(before, after, joined.names))
     changed = tuple(f"{name}." for name in joined.classes)
@@ -97,7 +103,7 @@ def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
     added: set[str] = set()
     gone: set[str] = set()
     classes: set[str] = set()
-    noted = False
+    notes: set[str] = set()
     for name in {*before.functions, *after.functions}:
         old, new = before.functions.get(name), after.functions.get(name)
         if old is None or new is None or old.head != new.head:
@@ -111,14 +117,14 @@ def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
             gone |= {name} if old is not None else set()
         if old is not None and (new is None or (old.body, old.head) != (new.body, new.head)):
             bodies.add(name)
-        noted |= old is not None and new is not None and old.note != new.note
+        notes |= {name} if old is not None and new is not None and old.note != new.note else set()
     return ModuleDelta(
         frozenset(bodies),
         frozenset(names),
         frozenset(added),
         frozenset(gone),
         frozenset(classes),
-        noted=noted,
+        notes=frozenset(notes),
     )
 
 
@@ -126,7 +132,7 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
     loaded = {one.module for one in before.names.values()}
     names: set[str] = set()
     classes: set[str] = set()
-    noted = False
+    notes: set[str] = set()
     for name in {*before.names, *after.names}:
         old, new = before.names.get(name), after.names.get(name)
         if old == new:
@@ -134,14 +140,14 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
         if new is not None and new.module and new.module not in loaded:
             return MORE
         if _last(name) == "__doc__":
-            noted = True
+            notes.add(name.rpartition(".")[0])
         elif name in _TOLD or _are_lazy(name, old, new) or _may_come(name, before, after):
             names |= _names_meant(name, old, new)
         elif "." in name:
             classes.add(name.rpartition(".")[0])
         else:
             return MORE
-    return ModuleDelta(names=frozenset(names), classes=frozenset(classes), noted=noted)
+    return ModuleDelta(names=frozenset(names), classes=frozenset(classes), notes=frozenset(notes))
 
 
 _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})

@@ -56,7 +56,7 @@ def nodes_in(node: ast.AST) -> list[ast.AST]:
 
 @lru_cache(maxsize=12)
 def shared_tree(text: str) -> ast.Module | None:
-    """As `parse_or_none`, for readers alone: who changes the tree changes it for all of them."""
+    """A tree for readers alone: who changes it changes it for all of them."""
     return parse_or_none(text)
 
 
@@ -135,7 +135,7 @@ def _encodings(text: str) -> list[str]:
 
 
 def _dump_code(statement: ast.stmt) -> str:
-    """Without docstrings, and the `u` before a string, which formatters take away."""
+    """Leaves out docstrings, and the `u` before a string, which formatters take away."""
     own = copy.deepcopy(statement)
     for node in nodes_in(own):
         if isinstance(node, ast.Constant):
@@ -284,12 +284,12 @@ class _Statement:
 
     @cached_property
     def text(self) -> str:
-        """With its names, without its blocks."""
+        """The statement without its blocks."""
         return self._text if self.node is None else ast.dump(_head(self.node))
 
     @cached_property
     def shape(self) -> str:
-        """Without its names."""
+        """The same without names."""
         return (
             self._text if self.node is None else ast.dump(_Nameless().visit(copy.deepcopy(_head(self.node))))
         )

@@ -143,7 +143,9 @@ class Reporter:
         if uses.RECORDER is None:
             yield
         else:
-            uses.RECORDER.begin_test(self._id(item.nodeid), getattr(item, "obj", None))
+            example = type(item).__name__ == "DoctestItem"
+            function = None if example else getattr(item, "obj", None)
+            uses.RECORDER.begin_test(self._id(item.nodeid), function, example=example)
             yield
             uses.RECORDER.end_test()
 

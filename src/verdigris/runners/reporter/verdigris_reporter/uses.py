@@ -34,7 +34,7 @@ _DISTURBING = frozenset(("_thread.start_new_thread", "sys.settrace", "sys.setpro
 """What only a function that hears of calls one thread at a time cannot follow."""
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 _OWN = (f"{os.sep}_pytest{os.sep}", f"{os.sep}verdigris_reporter{os.sep}", "<frozen importlib", "doctest.py")
-"""Who looks at files only to find and load modules and tests; examples in texts are unsure tests."""
+"""Who looks at files only to find and load modules and tests."""
 _SHUFFLERS = ("randomly", "random_order", "random-order", "xdist", "dsession", "pytest_parallel")
 _PORTION = 200
 SHARED = ""
@@ -76,7 +76,7 @@ class Uses:
                 self._on_open(args[0])
             elif event in _LISTS:
                 self._on_list(args[0])
-            elif event in self._watch.unseen and not self._watch.busy:
+            elif event in self._watch.unseen and not self._watch.busy and not _puts_tracer_back(event):
                 self._unsure.add(self._at)
 
         sys.addaudithook(heard)
@@ -94,11 +94,12 @@ class Uses:
         known = ((one, self._known.get(id(getattr(one.__wrapped__, "__code__", None)))) for one in wrappers)
         self._wrappers = [(one, number) for one, number in known if number is not None]
 
-    def begin_test(self, test: str, function: Any) -> None:
+    def begin_test(self, test: str, function: Any, *, example: bool = False) -> None:
+        """`example`: it stands in a text, and is known by its name."""
         self._counts, self._threads = self._count(), len(sys._current_frames())  # noqa: SLF001 - without a module
         self._watch.gather()
         self._seen, self._at = set(), test
-        if function is None or getattr(function, "is_hypothesis_test", False):
+        if (function is None and not example) or getattr(function, "is_hypothesis_test", False):
             self._unsure.add(test)
         self._watch.renew()
 
@@ -331,6 +332,11 @@ class _Profile(_Watch):
         self.busy = True
         self._profiler.disable()
         self.busy = False
+
+
+def _puts_tracer_back(event: str) -> bool:
+    """Examples do so when they end, whichever it was."""
+    return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(f"{os.sep}doctest.py")  # noqa: SLF001 - same
 
 
 def _is_for_loading(frame: Any) -> bool:

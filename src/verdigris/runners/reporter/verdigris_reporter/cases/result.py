@@ -153,7 +153,7 @@ class Result(unittest.TextTestResult):
         if uses.RECORDER is not None:
             example = type(test).__module__ == "doctest"
             method = None if example else getattr(test, getattr(test, "_testMethodName", ""), None)
-            uses.RECORDER.begin_test(self._going.case.id, method)
+            uses.RECORDER.begin_test(self._going.case.id, method, example=example)
         self._watch.enter_context(self._book.limit.watch())
 
     def stopTest(self, test: Any) -> None:  # noqa: N802
