@@ -9,7 +9,7 @@ from verdigris.core.value import field, value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from verdigris.core.reuse import ModuleDelta, ModuleWords
+    from verdigris.core.module_facts import ModuleDelta, ModuleWords
 
 
 @value

@@ -1,0 +1,57 @@
+"""Facts of a module that decide about tests: how two texts of it differ, and which words it says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import field, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@value
+class ModuleDelta:
+    """How two texts of a module differ."""
+
+    bodies: frozenset[str] = frozenset()
+    """Functions, by qualified name, that do something else when they are called."""
+    names: frozenset[str] = frozenset()
+    """Names that mean something else to who says them."""
+    added: frozenset[str] = frozenset()
+    """Functions that are new, or defined otherwise."""
+    gone: frozenset[str] = frozenset()
+    """Those that are no more, or defined otherwise."""
+    classes: frozenset[str] = frozenset()
+    """Classes of which more differs than bodies of functions."""
+    notes: frozenset[str] = frozenset()
+    """Of which functions and classes the documentation differs; an empty name is the module's."""
+    variables: frozenset[str] = frozenset()
+    """Of the names, those that only the module's own code can say as variables, unless others import them."""
+    more: bool = False
+    """What the module does when it is loaded may differ."""
+
+
+@value
+class ModuleWords:
+    """Which words a module says."""
+
+    functions: Mapping[str, frozenset[str]]
+    """By qualified name."""
+    outside: frozenset[str]
+    """Where it is loaded."""
+    imports: frozenset[str] = frozenset()
+    """Where it imports; a star where it takes all names of a module."""
+    bare: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By function, and under no name where it is loaded: words that are said as variables alone."""
+    library: frozenset[str] = frozenset()
+    """Of the imports, what is said only to import from the standard library."""
+    made: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By qualified name: of which words it is made, where nothing is done but to make it."""
+    examples: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By what is documented, where its documentation has examples: words of that."""
+
+    @property
+    def loading(self) -> frozenset[str]:
+        """All that is said where it is loaded."""
+        return self.outside.union(*self.made.values())
