@@ -20,6 +20,7 @@ from support.draws import same_draws
 from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
 from support.memory_disk import move_temporary_files_into_memory
+from support.rewriting import rewrite_tests
 from support.sameruns import same_runs, shared_reports
 from support.warm_runs import end_warm_runs, warm_runs
 
@@ -85,6 +86,7 @@ def pytest_configure(config: pytest.Config) -> None:
         for folder in (Path(verdigris.__file__).parent, *(installed / name for name in LOADED_BY_RUNS)):
             compileall.compile_dir(folder, quiet=2)
         if config.getoption("numprocesses", 0):
+            rewrite_tests(config)
             move_temporary_files_into_memory()
             share_patterns()
 

@@ -14,10 +14,15 @@ def needs(package: str, reason: str) -> pytest.MarkDecorator:
 
 
 class LateModule:
-    """A module that is loaded when something of it is asked for."""
+    """A module that is loaded when something of it is asked for.
+
+    pytest asks whatever a test file has whether it is a fixture: by names that are no module's own.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(import_module(self._name), name)

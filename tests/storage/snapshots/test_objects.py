@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.gitrepo import make_repo
+from support.gitrepo import copied, make_repo
 from verdigris.core.errors import StorageError
 from verdigris.storage.git import Git, users_git
 from verdigris.storage.repository import find_repository
@@ -26,6 +26,13 @@ ODD = "a \udcff\n\"b'"
 @pytest.fixture
 def two(repo: GitRepo) -> tuple[str, str]:
     """Trees in which all happens that may happen to a path."""
+    copied(repo.root, _make_two, "two trees")
+    old, new = (repo.root / ".git/two").read_text().split()
+    return old, new
+
+
+def _make_two(root: Path) -> None:
+    repo = make_repo(root)
     for path in (
         "same/deep/x",
         "gone/x",
@@ -45,7 +52,7 @@ def two(repo: GitRepo) -> tuple[str, str]:
     for path in ("edited", "file-then-folder/x", "folder-then-file", "link", "new/deep/x"):
         repo.write(path, f"new {path}")
     (repo.root / "run").chmod(0o644)
-    return old, _tree(repo)
+    repo.write(".git/two", f"{old} {_tree(repo)}")
 
 
 def _tree(repo: GitRepo) -> str:
@@ -238,8 +245,9 @@ def test_a_store_of_longer_names_is_written_by_git(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> GitRepo:
-    made = make_repo(tmp_path / "repo")
+def three(tmp_path: Path) -> GitRepo:
+    """A repository with a small, an empty and a large file."""
+    made = make_repo(tmp_path / "three")
     made.write("small.txt", "a\n")
     made.write("empty.txt", "")
     (made.root / "large.bin").write_bytes(b"\0" * LARGE + b"end")
@@ -248,14 +256,14 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["loose", "packed"])
-def test_blobs_are_read_one_after_another_in_pieces(repo: GitRepo, packed: bool) -> None:
+def test_blobs_are_read_one_after_another_in_pieces(three: GitRepo, packed: bool) -> None:
     if packed:
-        repo.git("repack", "--quiet", "-a", "-d")
+        three.git("repack", "--quiet", "-a", "-d")
     names = [
-        repo.git("rev-parse", f"HEAD:{name}.{end}")
+        three.git("rev-parse", f"HEAD:{name}.{end}")
         for name, end in (("large", "bin"), ("empty", "txt"), ("small", "txt"))
     ]
-    git = users_git(find_repository(repo.root))
+    git = users_git(find_repository(three.root))
     with BlobReader(git) as reader:
         pieces = list(reader.pieces(names[0]))
         rest = [b"".join(reader.pieces(name)) for name in names[1:]]
