@@ -28,10 +28,12 @@ else:
             import dataclasses
 
             return dataclasses.replace(one, **changes)
-        for name in kind.__value_fields__:
-            if name not in changes:
-                changes[name] = getattr(one, name)
-        return kind(**changes)
+        fields, known = kind.__value_fields__, one.__dict__
+        if kind.__init__ is not _init or len(known) != len(fields) or not changes.keys() <= fields.keys():
+            return kind(**{name: known[name] for name in fields} | changes)
+        made = kind.__new__(kind)
+        made.__dict__.update(known, **changes)  # a fold makes thousands: nothing is left for `_init` to find
+        return made
 
 
 T = TypeVar("T")
@@ -115,8 +117,13 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     fields, values = self.__value_fields__, self.__dict__
     values.update(zip(fields, args, strict=False))
     if len(args) < len(fields):
-        for name in islice(fields, len(args), None):
-            values[name] = kwargs.pop(name) if name in kwargs else _default(self, name)
+        for name, default in islice(fields.items(), len(args), None):
+            if name in kwargs:
+                values[name] = kwargs.pop(name)
+            elif default is REQUIRED:
+                raise TypeError(f"{type(self).__name__} needs {name}")
+            else:
+                values[name] = default.default_factory() if type(default) is Factory else default
     elif len(args) > len(fields):
         raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
     if kwargs:
@@ -125,15 +132,8 @@ def _init(self: Any, *args: Any, **kwargs: Any) -> None:
         raise TypeError(f"{type(self).__name__} {what}")
 
 
-def _default(self: Any, name: str) -> Any:
-    default = self.__value_fields__[name]
-    if default is REQUIRED:
-        raise TypeError(f"{type(self).__name__} needs {name}")
-    return default.default_factory() if type(default) is Factory else default
-
-
 def _values(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, name) for name in self.__value_fields__)
+    return tuple(map(self.__dict__.__getitem__, self.__value_fields__))
 
 
 def _eq(self: Any, other: object) -> bool:
