@@ -11,7 +11,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.drivers.cycle.frame import CycleStep
 from verdigris.drivers.cycle.stages import advance, freeze, start
-from verdigris.drivers.cycle.validation.judgement import Judgement, validate
+from verdigris.drivers.cycle.validation.judgement import GivenVerdict, validate
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.settle import settle
 
@@ -101,7 +101,7 @@ class CycleWorld:
     def advance(self, actor: Actor = AUTHOR) -> CycleStep | Deny:
         return advance(self.project(actor))
 
-    def validate(self, judged: Judgement | None = None, actor: Actor = VALIDATOR) -> CycleStep | Deny:
+    def validate(self, judged: GivenVerdict | None = None, actor: Actor = VALIDATOR) -> CycleStep | Deny:
         return validate(self.project(actor), judged)
 
     def freeze(self, actor: Actor = VALIDATOR) -> CycleStep | Deny:

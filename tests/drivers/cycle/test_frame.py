@@ -11,7 +11,7 @@ from support.cycles import CODE, STUB, TEST_PATH, TESTS, CycleWorld, denied, don
 from verdigris.core.cycle import PASS
 from verdigris.core.records import Actor
 from verdigris.core.state import Stage
-from verdigris.drivers.cycle.validation.judgement import Judgement
+from verdigris.drivers.cycle.validation.judgement import GivenVerdict
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns.settle import settle
 from verdigris.turns.tripwire.calls import after_call, before_call
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAIN, WRITER, OTHER = (Actor("agent", name, "claude") for name in ("session", "a1", "a2"))
-JUDGED = Judgement(PASS)
+JUDGED = GivenVerdict(PASS)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_person_who_writes_and_hands_in_is_the_author(red: CycleWorld) -> None
 def test_authors_of_an_earlier_round_stay_authors(red: CycleWorld) -> None:
     shell(red, WRITER, written_by_shell("calc.py", STUB) + written_by_shell(TEST_PATH, TESTS))
     hand_in(red, MAIN)
-    done(red.validate(Judgement("CONCERNS", (f"{TEST_PATH}:6 — too weak",)), OTHER))
+    done(red.validate(GivenVerdict("CONCERNS", (f"{TEST_PATH}:6 — too weak",)), OTHER))
     shell(red, MAIN, f"echo '# a round later' >> {TEST_PATH}")
     hand_in(red, MAIN)
     assert authors(red) == {WRITER, MAIN}

@@ -33,7 +33,7 @@ from verdigris.core.records import Actor
 from verdigris.core.state import Phase, Stage
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.stages import abort, resume, rule_on_bug, start
-from verdigris.drivers.cycle.validation.judgement import Judgement
+from verdigris.drivers.cycle.validation.judgement import GivenVerdict
 from verdigris.drivers.specs.spec import read_spec
 from verdigris.storage.project import open_project
 from verdigris.turns.settle import Settlement, settle
@@ -254,15 +254,15 @@ def test_the_kernel_alone_validates_where_nobody_judges(tmp_path: Path) -> None:
 
 def test_nobody_judges_their_own_tests(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "validate")
-    no = denied(world.validate(Judgement(PASS), AUTHOR), "self-validation")
+    no = denied(world.validate(GivenVerdict(PASS), AUTHOR), "self-validation")
     assert "test/person/author" in no.reason
-    done(world.validate(Judgement(PASS), VALIDATOR))
+    done(world.validate(GivenVerdict(PASS), VALIDATOR))
 
 
 def test_a_judgement_makes_the_verdict_worse_and_sends_the_tests_back(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "validate")
     found = f"{TEST_PATH}:6 — zero is never taken away"
-    said = done(world.validate(Judgement(CONCERNS, (found,))))
+    said = done(world.validate(GivenVerdict(CONCERNS, (found,))))
     assert found in said.said
     assert (world.cycle.stage, world.cycle.rounds, world.state.phase) == (Stage.RED, 1, Phase.RED)
 
@@ -275,14 +275,14 @@ def test_a_judgement_never_makes_it_better(tmp_path: Path) -> None:
     world.write("calc.py", STUB)
     world.write(TEST_PATH, both)
     done(world.advance())
-    said = done(world.validate(Judgement(PASS)))
+    said = done(world.validate(GivenVerdict(PASS)))
     assert said.said[0].startswith("validation: CONCERNS")
     assert any("carries 2 scenarios and asserts 1" in line for line in said.said)
 
 
 def test_too_many_rounds_stop_the_cycle_for_a_person(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "validate", "cycle: {rounds: 1}\n")
-    done(world.validate(Judgement(CONCERNS, ("x:1 — weak",))))
+    done(world.validate(GivenVerdict(CONCERNS, ("x:1 — weak",))))
     assert "sent back 1 times" in world.cycle.stopped
     denied(world.advance(), "cycle-stopped")
     done(resume(world.project(VALIDATOR), "another author takes over"))
@@ -291,7 +291,9 @@ def test_too_many_rounds_stop_the_cycle_for_a_person(tmp_path: Path) -> None:
 
 def test_a_blocker_stops_the_cycle_until_a_person_resumes_it(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "validate")
-    done(world.validate(Judgement(BLOCKER, ("specs/subtract.md:8 — the scenarios contradict each other",))))
+    done(
+        world.validate(GivenVerdict(BLOCKER, ("specs/subtract.md:8 — the scenarios contradict each other",)))
+    )
     no = denied(world.freeze(), "cycle-stopped")
     assert "tdd cycle resume --why WHY" in no.next
 
@@ -311,7 +313,7 @@ def test_the_validators_tests_are_held_out_and_leave_the_tree(tmp_path: Path) ->
     world = make_cycle(tmp_path / "repo", "validate")
     hidden = "import calc\n\n\ndef test_far():\n    assert calc.sub(70, 50) == 20\n"
     world.write(".tdd/holdout/tests/test_hidden.py", hidden)
-    said = done(world.validate(Judgement(PASS)))
+    said = done(world.validate(GivenVerdict(PASS)))
     assert "held out: tests/test_hidden.py" in said.said
     assert list(world.state.held_out) == ["tests/test_hidden.py"]
     assert not (world.root / ".tdd/holdout/tests/test_hidden.py").exists()

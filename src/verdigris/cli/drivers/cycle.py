@@ -114,11 +114,11 @@ def validate_cycle(verdict: str | None, findings: tuple[str, ...], name: str | N
     A judgement makes the verdict worse, never better; the tests' author cannot give one. Tests below
     .tdd/holdout/ are held out: only verdicts run them.
     """
-    from verdigris.drivers.cycle.validation.judgement import Judgement, validate
+    from verdigris.drivers.cycle.validation.judgement import GivenVerdict, validate
 
     if findings and verdict in {None, PASS}:
         raise click.UsageError("a finding needs a verdict: --verdict CONCERNS or --verdict BLOCKER")
-    judged = None if verdict is None else Judgement(verdict, findings)
+    judged = None if verdict is None else GivenVerdict(verdict, findings)
     with live() as progress:
         done = validate(_project(name), judged, progress=progress)
     code = _answer(done, as_json=as_json)

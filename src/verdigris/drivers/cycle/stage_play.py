@@ -18,7 +18,7 @@ from verdigris.drivers.cycle.frame import CycleStep, report_step
 from verdigris.drivers.cycle.roles import DRIVER, ROLE_OF, TEAM, VALIDATOR, material_of, task_of
 from verdigris.drivers.cycle.settings import load_cycle
 from verdigris.drivers.cycle.stages import advance, resume
-from verdigris.drivers.cycle.validation.judgement import HOLDOUT, Judgement, validate
+from verdigris.drivers.cycle.validation.judgement import HOLDOUT, GivenVerdict, validate
 from verdigris.drivers.edits import (
     Bad,
     format_changes,
@@ -149,7 +149,7 @@ class StagePlay:
         """The validator's word, on top of the kernel's own checks."""
         for path, data in got.changes.items():
             write_whole(self._project.root / HOLDOUT / path, data)
-        return validate(self._project, Judgement(got.say.value, got.findings))
+        return validate(self._project, GivenVerdict(got.say.value, got.findings))
 
     def _report_bug(self, reason: str) -> CycleStep | Deny:
         """Reports the place that it names; where that is no test's, the first test that is still red."""

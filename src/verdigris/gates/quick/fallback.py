@@ -230,12 +230,12 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
 def _recall_compiled(place: str) -> None:
     """The card is stale, and yet its patterns are the configuration's as a rule."""
     from verdigris.core.paths import recall_compiled
-    from verdigris.gates.quick.place import Doubt, find
+    from verdigris.gates.quick.place import NotPlain, find
     from verdigris.storage import quick_state
 
     try:
         known = quick_state.read(find(place).private)
-    except (Doubt, OSError):
+    except (NotPlain, OSError):
         return
     recall_compiled(
         {text: quick_state.regex(rule) for text, rule in quick_state.rules_by_text(known).items()}

@@ -9,8 +9,8 @@ from verdigris.storage.log.light import read
 _TYPE, _FOLDER, _FILE, _LINK = 0o170000, 0o040000, 0o100000, 0o120000
 
 
-class Doubt(Exception):
-    """It takes more than looks to tell."""
+class NotPlain(Exception):
+    """It takes more than a quick look to tell."""
 
 
 class WorktreePlace:
@@ -29,15 +29,15 @@ def find(folder: str) -> WorktreePlace:
     while at:
         kind = _kind(f"{at}/.git")
         if _kind(f"{at}/HEAD") or at.endswith("/.git"):
-            raise Doubt
+            raise NotPlain
         if kind == _FOLDER:
             return WorktreePlace(at, f"{at}/.git", f"{at}/.git", "main")
         if kind == _FILE:
             return _find_linked(at)
         if kind:
-            raise Doubt
+            raise NotPlain
         at = at.rpartition("/")[0]
-    raise Doubt
+    raise NotPlain
 
 
 def _find_linked(root: str) -> WorktreePlace:
@@ -45,7 +45,7 @@ def _find_linked(root: str) -> WorktreePlace:
     git_dir = _text(f"{root}/.git").removeprefix("gitdir: ")
     common, _, name = git_dir.rpartition("/worktrees/")
     if not common.startswith("/") or "/" in name or _text(f"{git_dir}/commondir") != "../..":
-        raise Doubt
+        raise NotPlain
     walk(git_dir)
     return WorktreePlace(root, git_dir, common, "main:linked" if name == "main" else name)
 
@@ -54,7 +54,7 @@ def walk(path: str) -> tuple[str, list[str], posix.stat_result | None]:
     """The part of an absolute path that exists, the rest of it, and what that part is; no link anywhere."""
     parts = [part for part in path.split("/") if part and part != "."]
     if not path.startswith("/") or ".." in parts or "\0" in path:
-        raise Doubt
+        raise NotPlain
     at, found = "", None
     for index, part in enumerate(parts):
         try:
@@ -62,7 +62,7 @@ def walk(path: str) -> tuple[str, list[str], posix.stat_result | None]:
         except FileNotFoundError:
             return at, parts[index:], found
         if found.st_mode & _TYPE == _LINK:
-            raise Doubt
+            raise NotPlain
         at = f"{at}/{part}"
     return at, [], found
 
@@ -82,25 +82,25 @@ def path_below(root: str, path: str) -> str | None:
 
 
 def check_way(root: str, path: str, missing: list[str]) -> None:
-    """Doubt where a name below the root may have other spellings, or another repository begins on the way."""
+    """NotPlain where a name below the root may have other spellings, or another repository begins there."""
     at = root
     for part in path[len(root) + 1 :].split("/") if path != root else ():
         _check_name(at, part)
         at = f"{at}/{part}"
         if exists(f"{at}/.git"):
-            raise Doubt
+            raise NotPlain
     if missing:
         if not all(part.isascii() for part in missing):
-            raise Doubt
+            raise NotPlain
         _check_listed(at)
 
 
 def _check_name(folder: str, name: str) -> None:
     if not name.isascii():
-        raise Doubt
+        raise NotPlain
     other = name.swapcase()
     if other != name and _is_same(f"{folder}/{name}", f"{folder}/{other}"):
-        raise Doubt
+        raise NotPlain
 
 
 def _check_listed(folder: str) -> None:

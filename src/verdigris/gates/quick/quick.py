@@ -7,7 +7,7 @@ import marshal
 import posix
 from sys import modules
 
-from verdigris.gates.quick.place import Doubt, check_way, find, is_folder, is_lone_file, path_below, walk
+from verdigris.gates.quick.place import NotPlain, check_way, find, is_folder, is_lone_file, path_below, walk
 from verdigris.storage.log import light
 from verdigris.storage.quick_state import read, refs, regex, whole
 
@@ -33,41 +33,41 @@ _WRITABLE = {
 
 
 def writable(card: QuickCard, cwd: str, spelling: str) -> str:
-    """The path below the root; Doubt where it is not for sure an agent's to write now."""
+    """The path below the root; NotPlain where it is not for sure an agent's to write now."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or not (is_folder(found) if missing else is_lone_file(found)):
-        raise Doubt
+        raise NotPlain
     whole = "/".join((at, *missing))
     path = path_below(card.root, whole)
     if path is None or not f"{at}/".startswith(f"{card.root}/"):
-        raise Doubt
+        raise NotPlain
     if any(_is_within(place, whole) for place in card.guarded):
-        raise Doubt
+        raise NotPlain
     check_way(card.root, at, missing)
     if not _is_allowed(card, path):
-        raise Doubt
+        raise NotPlain
     return path
 
 
 def readable(card: QuickCard, cwd: str, spelling: str) -> str:
-    """The path, from the root where it lies below; Doubt where it may be one that is kept from agents."""
+    """The path, from the root where it lies below; NotPlain where it may be one that is kept from agents."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or missing or not (is_folder(found) or is_lone_file(found)):
-        raise Doubt
+        raise NotPlain
     if _is_within(card.control, at) or at.lower() == card.control.rpartition("/")[0].lower():
-        raise Doubt
+        raise NotPlain
     path = path_below(card.root, at)
     if path in card.held_out:
-        raise Doubt
+        raise NotPlain
     return path or at
 
 
 def _absolute(cwd: str, spelling: str) -> str:
-    """Doubt where a client may make something else of the spelling before it opens it."""
+    """NotPlain where a client may make something else of the spelling before it opens it."""
     if not spelling.isascii() or spelling != spelling.strip() or spelling.endswith("/"):
-        raise Doubt
+        raise NotPlain
     if spelling.startswith(("~", "file:")):
-        raise Doubt
+        raise NotPlain
     return spelling if spelling.startswith("/") else f"{cwd}/{spelling}"
 
 
@@ -93,12 +93,12 @@ _TYPE, _FOLDER = 0o170000, 0o040000
 
 
 def check(private: str, root: str, state: int) -> None:
-    """Doubt where one looks otherwise than when it was known to be right, or the state was another then."""
+    """NotPlain where one looks otherwise than when it was known to be right, or the state was another."""
     here = posix.open(".", posix.O_RDONLY)
     try:
         version, seq, top, rows = marshal.loads(whole(f"{private}/stamps"))  # noqa: S302 - our own, as the card
         if (version, seq, top.decode("utf-8")) != (VERSION, state, root):
-            raise Doubt
+            raise NotPlain
         posix.chdir(root)
         _compare(rows)
     finally:
@@ -116,18 +116,18 @@ def _compare(rows: list[Row]) -> None:
                 raise
             continue
         if now.st_ctime_ns != ctime or now.st_ino != inode or now.st_mode != mode:
-            raise Doubt
+            raise NotPlain
         if size != (now.st_mtime_ns if mode & _TYPE == _FOLDER else now.st_size):
-            raise Doubt
+            raise NotPlain
 
 
 def check_nobody_lives(private: str) -> None:
-    """Doubt where a process of an earlier shell call may still write."""
+    """NotPlain where a process of an earlier shell call may still write."""
     if is_left_over(private):
         from verdigris.storage.open_calls import alive, forget_ended
 
         if alive(private):
-            raise Doubt
+            raise NotPlain
         forget_ended(private)
 
 
@@ -168,7 +168,7 @@ class AllowedCall:
 def words_of(name: str) -> ModuleType:
     """The words of an agent that comes with Verdigris; the slow entry decides the calls of all others."""
     if not name.isidentifier():
-        raise Doubt
+        raise NotPlain
     place = f"verdigris.gates.clients.{name}.quick"
     __import__(place)
     return modules[place]
@@ -184,10 +184,10 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     place = find(start(payload, words))
     card = read(place.private)
     if card is None or (card.root, card.control) != (place.root, f"{place.common}/tdd"):
-        raise Doubt
+        raise NotPlain
     _check_surroundings(place, card)
     if home(words) != card.home:
-        raise Doubt
+        raise NotPlain
     envelope = _envelope(payload, card, words)
     moment, tool, manner, given = words.read_plainly(payload)
     if moment == "after":
@@ -202,10 +202,10 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
             return AllowedCall(card, envelope, "call", {"tool": tool, "paths": paths})
         case "shell":
             if not card.prefix or words.prefix_now(posix.environ, _settings_of(place)) != card.prefix:
-                raise Doubt
+                raise NotPlain
             _before_shell(given, words.caller_of(payload), card, place)
             return AllowedCall(card, envelope, "", {})
-    raise Doubt
+    raise NotPlain
 
 
 def start(payload: dict[str, Any], words: ModuleType) -> str:
@@ -222,7 +222,7 @@ def home(words: ModuleType) -> str:
 def _after(raw: bytes, card: QuickCard, place: WorktreePlace) -> None:
     """Decides as `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
     if any(sign in raw for sign in SIGNS):
-        raise Doubt
+        raise NotPlain
     _check_nothing_changed(card, place)
     check_nobody_lives(place.private)
 
@@ -230,10 +230,10 @@ def _after(raw: bytes, card: QuickCard, place: WorktreePlace) -> None:
 def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, place: WorktreePlace) -> None:
     """Decides as the gate does: commands are confined, and a look before the call would see nothing."""
     if not isinstance(command, str):
-        raise Doubt
+        raise NotPlain
     _check_nothing_changed(card, place)
     if is_left_over(place.private):
-        raise Doubt
+        raise NotPlain
     session, agent = caller
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
@@ -268,16 +268,16 @@ def _check_nothing_changed(card: QuickCard, place: WorktreePlace) -> None:
     head = light.head(card.control)
     memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
     if head is None or any(memory.get(name) for name in ("alive", "moved", "undone", "texts")):
-        raise Doubt
+        raise NotPlain
     check(place.private, place.root, light.changed_at(head))
 
 
 def _check_surroundings(place: WorktreePlace, card: QuickCard) -> None:
     """Checks that nothing happened which the kernel would take in first, and that nothing is under way."""
     if refs(place.git_dir, place.common) != card.refs:
-        raise Doubt
+        raise NotPlain
     if card.config is not None and _digest(f"{place.root}/tdd.yaml") not in {card.config, None}:
-        raise Doubt
+        raise NotPlain
     try:
         lock = posix.open(
             f"{place.common}/tdd/locks/{place.private.rpartition('/')[2]}.operation", posix.O_RDONLY
@@ -308,5 +308,5 @@ def _envelope(payload: dict[str, Any], card: QuickCard, words: ModuleType) -> di
 
 def _text(value: object, least: int = 1) -> str:
     if not isinstance(value, str) or not least <= len(value) <= LONGEST:
-        raise Doubt
+        raise NotPlain
     return value

@@ -52,7 +52,7 @@ HOLDOUT = f"{durable_files.TDD_FOLDER}/holdout"
 
 
 @value
-class Judgement:
+class GivenVerdict:
     """What a person or a model says on top; it can make a verdict worse, never better."""
 
     verdict: str
@@ -61,7 +61,7 @@ class Judgement:
 
 
 def validate(
-    project: Project, judged: Judgement | None = None, *, progress: Progress | None = None
+    project: Project, judged: GivenVerdict | None = None, *, progress: Progress | None = None
 ) -> CycleStep | Deny:
     cycle = open_cycle(project, "cycle validate")
     if isinstance(cycle, Deny):
@@ -82,7 +82,7 @@ def validate(
 
 
 def _deny_validating(
-    project: Project, cycle: Cycle, settings: CycleSettings, judged: Judgement | None
+    project: Project, cycle: Cycle, settings: CycleSettings, judged: GivenVerdict | None
 ) -> Deny | None:
     if cycle.stage is not Stage.VALIDATE:
         why = f"There is nothing to validate in stage {cycle.stage}."
@@ -143,7 +143,7 @@ def _take_held_out(project: Project) -> tuple[str, ...]:
 class _ValidationOutcome:
     seen: RedFacts
     checks: Validation
-    judged: Judgement | None
+    judged: GivenVerdict | None
     held_out: tuple[str, ...]
 
     @property
@@ -199,7 +199,9 @@ def _consequences(
     return (back,)
 
 
-def record_of(seen: RedFacts, checks: Validation, judged: Judgement | None, by: Actor) -> dict[str, object]:
+def record_of(
+    seen: RedFacts, checks: Validation, judged: GivenVerdict | None, by: Actor
+) -> dict[str, object]:
     """What is kept of a validation; evidence is made of it."""
     return {
         "verdict": checks.verdict,
