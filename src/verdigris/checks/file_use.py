@@ -186,33 +186,21 @@ def objections(
     ]
     told = {*expected, *(use.path for use in uses)}
     loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
-    return Objections(
-        broken=_each(f"{use.path} {UNSEEN}" for use in unseen if use not in trusted),
-        blocking=_each(
-            (
-                *(f"{path} {EXPECTED}" for path in expected if path in changed),
-                *map(_code, fresh),
-                *(
-                    f"{told}, and {', '.join(_each(data)[:FEW])} changed in this turn"
-                    for told in made
-                    if data
-                ),
-            )
-        ),
-        noted=_each(
-            (
-                *(f"{use.path} {UNSEEN}" for use in trusted),
-                *(_code(use) for use in odd if use not in fresh),
-                *(
-                    f"{u.path} changed in this turn, and {u.by} reads it"
-                    for u in by_source
-                    if u.path in changed
-                ),
-                *(f"{path} {_IN_TURN} the run opens it" for path in loose),
-                *(told for told in made if not data),
-            )
-        ),
+    read_by_source = (use for use in by_source if use.path in changed)
+    blocking = (
+        *(f"{path} {EXPECTED}" for path in expected if path in changed),
+        *map(_code, fresh),
+        *(f"{what}, and {', '.join(_each(data)[:FEW])} changed in this turn" for what in made if data),
     )
+    noted = (
+        *(f"{use.path} {UNSEEN}" for use in trusted),
+        *(_code(use) for use in odd if use not in fresh),
+        *(f"{use.path} changed in this turn, and {use.by} reads it" for use in read_by_source),
+        *(f"{path} {_IN_TURN} the run opens it" for path in loose),
+        *(what for what in made if not data),
+    )
+    broken = (f"{use.path} {UNSEEN}" for use in unseen if use not in trusted)
+    return Objections(broken=_each(broken), blocking=_each(blocking), noted=_each(noted))
 
 
 def _is_data(use: FileUse, cls: Callable[[str], PathClass]) -> bool:

@@ -95,7 +95,7 @@ class Session:
     settings: CodeSettings
     watch: Watcher
     limits: Limits = Limits()  # noqa: RUF009 - frozen
-    cast_model: Callable[[str], Model] | None = None
+    open_model: Callable[[str], Model] | None = None
     """Finds another model, by the name that a person gives it."""
     begun: float = field(default_factory=time.monotonic)
     turns: int = 0
@@ -217,9 +217,9 @@ class Session:
 
     def choose_model(self, name: str) -> None:
         """Chooses it for later turns; what was said and the tools stay, so that a prompt begins as before."""
-        if self.cast_model is None:
+        if self.open_model is None:
             raise UserError("this session has one model.", hint="`tdd code --resume ID --model NAME`")
-        self.model = self.cast_model(name)
+        self.model = self.open_model(name)
         self.file.add(entries.ModelChosen(name))
 
     def compact(self) -> None:

@@ -87,11 +87,7 @@ def open_session(
     settings = load_code(project.root)
     _require_law(project)
     limits = options.limits
-    if limits.money and AGENT not in settings.prices:
-        raise UserError(
-            "--max-cost needs prices, and tdd.yaml has none.",
-            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
-        )
+    _require_prices(limits, settings)
     if options.resume is not None:
         name = find_session(project.repo, options.resume)
         project = replace(project, actor=Actor("agent", name, CLIENT))
@@ -100,7 +96,7 @@ def open_session(
     busy = f"session {read_current(project.repo) or 'of another'} is at work in this worktree already"
     wait = "let it end, or stop it with Ctrl-C there; `git worktree add` makes room for a second one"
     with ExitStack() as held:
-        role_models = held.enter_context(_cast(settings, options, project, watch))
+        role_models = held.enter_context(_open_models(settings, options, project, watch))
         held.enter_context(hold_alone(project.repo.lock(CLIENT), busy, wait))
         note_current(project.repo, name)
         told = scrub_events(watch, role_models.scrub)
@@ -118,12 +114,20 @@ def open_session(
         session.dispatcher.ask_person = ask_person
         held.callback(session.bench.jobs.close)
 
-        def cast_model(name: str) -> Model:
-            cast = held.enter_context(_cast(settings, replace(options, model=name), project, watch))
-            return _model_of(cast, session.file)
+        def open_model(name: str) -> Model:
+            opened = held.enter_context(_open_models(settings, replace(options, model=name), project, watch))
+            return _model_of(opened, session.file)
 
-        session.cast_model = cast_model
+        session.open_model = open_model
         yield session
+
+
+def _require_prices(limits: Limits, settings: CodeSettings) -> None:
+    if limits.money and AGENT not in settings.prices:
+        raise UserError(
+            "--max-cost needs prices, and tdd.yaml has none.",
+            hint="llm: {prices: {input: …, cached: …, output: …}}, of a million tokens",
+        )
 
 
 def _require_law(project: Project) -> None:
@@ -137,7 +141,9 @@ def _require_law(project: Project) -> None:
         )
 
 
-def _cast(settings: CodeSettings, options: SessionOptions, project: Project, watch: Watcher) -> RoleModels:
+def _open_models(
+    settings: CodeSettings, options: SessionOptions, project: Project, watch: Watcher
+) -> RoleModels:
     player = settings.player(AGENT)
     player = Player(options.model, player.served) if options.model else player
     if not player.model or player.model == HUMAN:

@@ -124,18 +124,17 @@ def _junit(junit: JUnit | None) -> _Raw | None:
     return _flow({key: value for key, value in said.items() if value != getattr(unsaid, key)})
 
 
+_PLAIN_KEYS = {
+    "red": "what counts as red: behaviour, or assertion alone",
+    "claims": "an edit outside the targets joins (implied), or not (strict)",
+    "strikes": "failed settlements before the edits are set aside",
+}
+
+
 def _top_lines(settings: Settings) -> Iterator[str]:
     default = Settings()
-    for key, value, usual, meaning in (
-        ("red", settings.red, default.red, "what counts as red: behaviour, or assertion alone"),
-        (
-            "claims",
-            settings.claims,
-            default.claims,
-            "an edit outside the targets joins (implied), or not (strict)",
-        ),
-        ("strikes", settings.strikes, default.strikes, "failed settlements before the edits are set aside"),
-    ):
+    for key, meaning in _PLAIN_KEYS.items():
+        value, usual = getattr(settings, key), getattr(default, key)
         yield _line(key, None if value == usual else value, usual, meaning)
     yield _line("spec", settings.spec or None, ("specs/",), "globs of specification files")
     oracle = {"include": settings.oracle_include, "exclude": settings.oracle_exclude}
