@@ -239,6 +239,63 @@ def test_a_field_of_a_data_class_is_a_difference_of_the_class() -> None:
 
 
 @pytest.mark.parametrize(
+    "head",
+    [
+        "from abc import ABC, abstractmethod\n\n\nclass Shape(ABC):\n",
+        "from typing import Protocol, runtime_checkable\n\n\n@runtime_checkable\nclass Shape(Protocol):\n",
+    ],
+)
+def test_a_method_more_of_what_others_must_fit_is_a_difference_of_the_class(head: str) -> None:
+    """Who fails to have it, or is no longer an instance, does not say its name."""
+    text = head + "    def area(self): ...\n"
+    found = compare(text, text + "    def edge(self): ...\n")
+    assert (found.more, set(found.classes), "Shape" in found.names) == (False, {"Shape"}, True)
+
+
+TESTS = """
+from lib import helper
+
+
+class TestBox(Base):
+    pass
+
+
+class TestLid:
+    def test_one(self):
+        pass
+
+
+def check():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("def check", "test_check = helper\n\n\ndef check"),
+        ("def check", "test_check = None\n\n\ndef check"),
+        ("import helper", "import helper, test_check"),
+        ("import helper", "import helper, Other as TestOther"),
+    ],
+)
+def test_a_test_that_is_bound_by_a_plain_statement_is_more(old: str, new: str) -> None:
+    assert compare(TESTS, TESTS.replace(old, new)).more
+
+
+@pytest.mark.parametrize("new", ["test_two = test_one", "test_one = None"])
+def test_in_a_class_it_is_a_difference_of_the_class(new: str) -> None:
+    found = compare(TESTS, TESTS.replace("class TestLid:\n", f"class TestLid:\n    {new}\n\n"))
+    assert (found.more, set(found.classes)) == (False, {"TestLid"})
+
+
+@pytest.mark.parametrize("new", ["test_data = [1]", "TEST_SIZE = 3", "import testing_tools"])
+def test_what_only_has_such_a_name_is_none(new: str) -> None:
+    text = "import testing_tools\n" + TESTS
+    assert not compare(text, f"{text}{new}\n").more
+
+
+@pytest.mark.parametrize(
     "added",
     [
         "@register\nclass Stats:\n    pass\n",

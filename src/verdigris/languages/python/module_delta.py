@@ -174,7 +174,7 @@ def _may_come(name: str, before: Outline, after: Outline) -> bool:
     sides = [side for side in (before, after) if owner in side.shells]
     if not owner or len(sides) == 1:
         return True
-    return all(owner in side.classes for side in sides) and last not in _USUAL
+    return all(owner in side.open_classes for side in sides) and last not in _USUAL
 
 
 def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:

@@ -79,6 +79,8 @@ class Outline:
     """
     classes: frozenset[str]
     """Classes whose names may come and go."""
+    open_classes: frozenset[str]
+    """Those of them of which names may do so, too: of an abstract class or a protocol each method counts."""
     imports: frozenset[str]
     """Every word of what it imports, wherever; a star where it takes all names of a module."""
     library: frozenset[str]
@@ -95,6 +97,7 @@ class _OutlineDraft:
     """Words that are said otherwise than as variables."""
     made: dict[str, set[str]] = field(default_factory=dict)
     classes: set[str] = field(default_factory=set)
+    open_classes: set[str] = field(default_factory=set)
     makers: frozenset[str] = frozenset()
     """What only makes a value where the module calls it (`mere_values`)."""
 
@@ -132,6 +135,7 @@ def outline(text: str) -> Outline | None:
         frozenset(draft.variables - draft.others),
         {name: frozenset(words) for name, words in draft.made.items()},
         frozenset(draft.classes),
+        frozenset(draft.open_classes),
         frozenset(library | others),
         frozenset(library - others),
     )
@@ -168,7 +172,7 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and (_is_literal(bound) or is_mere_value(bound, draft.makers, named=True)):
+            ) if plain and not _may_be_test(name, bound) and _is_made(bound, draft.makers):
                 made = f"{owner}.{name}" if owner else name
                 if not _is_literal(bound):
                     draft.say_of(made, [bound])
@@ -242,6 +246,7 @@ def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
     others = [base for base in node.bases if base not in known and not _is_plain_base(ast.unparse(base))]
     if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
         draft.classes.add(name)
+        draft.open_classes |= {name} if plain else set()
         draft.say_of(f"{name}.__bases__", head)
     draft.shells.setdefault(name, []).append(str([ast.dump(one) for one in head]))
     if name not in draft.classes:
@@ -343,8 +348,24 @@ def _is_plain_decorator(node: ast.expr) -> bool:
 
 
 def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
-    future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    return not future and all(alias.name != "*" for alias in node.names)
+    if isinstance(node, ast.Import):
+        return True
+    library = not node.level and (node.module or "").partition(".")[0] in sys.stdlib_module_names
+    tests = any((alias.asname or alias.name).startswith(("test_", "Test")) for alias in node.names)
+    return (
+        node.module != "__future__" and (library or not tests) and all(one.name != "*" for one in node.names)
+    )
+
+
+def _is_made(node: ast.expr, makers: frozenset[str]) -> bool:
+    return _is_literal(node) or is_mere_value(node, makers, named=True)
+
+
+def _may_be_test(name: str, bound: ast.expr) -> bool:
+    """Whether a runner may find a test by that name, or no longer find one."""
+    callable_ = isinstance(bound, ast.Name | ast.Attribute | ast.Call)
+    nothing = isinstance(bound, ast.Constant) and bound.value is None
+    return name.lower().startswith("test") and (callable_ or nothing)
 
 
 COMPUTED = "computed name"
