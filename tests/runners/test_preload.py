@@ -90,6 +90,28 @@ def test_pytest_looks_through_its_own_modules_for_hooks_and_fixtures_alone() -> 
     assert "False FixtureFunctionDefinition" not in left_out
 
 
+PROGRAM_OF_FILES = """
+import inspect, sys
+sys.path.insert(0, {reporter!r})
+import pytest
+from verdigris_reporter import preload
+preload.load_plugins()
+inspect.os.path.realpath = sys.exit
+print(inspect.getmodule(compile("", "/elsewhere.py", "exec")))
+late = type(sys)("late")
+late.__file__ = "/late.py"
+sys.modules["late"] = late
+inspect.os.path.realpath = lambda path: path
+print(inspect.getmodule(compile("", "/late.py", "exec")).__name__)
+"""
+
+
+def test_the_files_of_its_modules_are_resolved_before_the_first_failure() -> None:
+    program = PROGRAM_OF_FILES.format(reporter=str(REPORTER))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["None", "late"], done.stderr
+
+
 PROGRAM_OF_CONFIGURATIONS = """
 import os, sys
 sys.path.insert(0, {reporter!r})

@@ -55,6 +55,14 @@ def load_plugins() -> None:
         from importlib import metadata
 
         metadata.version("pluggy")  # each run asks, and folders that did not change are not listed again
+        know_files_of_modules()
+
+
+def know_files_of_modules() -> None:
+    """Has `inspect` resolve the file of each loaded module now: it does so for the first failure of a run."""
+    import inspect
+
+    inspect.getmodule(compile("", "<no module's>", "exec"))
 
 
 def prepare_configuration() -> None:
