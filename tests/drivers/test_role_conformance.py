@@ -95,7 +95,7 @@ def test_a_verdict_that_is_not_the_roles_is_refused_with_what_it_may_do(team: Te
 def test_a_name_that_no_driver_has_is_told() -> None:
     with pytest.raises(HarnessError, match="machine has no role soprano"):
         find_team("machine").role("soprano")
-    with pytest.raises(HarnessError, match="nobody here knows the driver quartet"):
+    with pytest.raises(HarnessError, match="there is no driver quartet here"):
         find_team("quartet")
 
 
