@@ -170,6 +170,8 @@ def row_of(triple: Triple) -> dict[str, Any]:
     failing, passing = (_name_tests_of(triple) if fits else None) or native
     more = {name: one for name, one in told.items() if name not in _LARGE}
     more |= {} if passing == native[1] else {"passing": native[1]}
+    # With its stubs: without them the red tree could not be made again.
+    more |= {} if triple.test_patch == patches.tests else {"test_patch": triple.test_patch}
     return {
         "repo": triple.repository,
         "instance_id": triple.id,
@@ -194,7 +196,7 @@ def row_of(triple: Triple) -> dict[str, Any]:
 
 
 def triple_of(row: Any) -> Triple:
-    """The triple of a row, without the patches that a row does not have."""
+    """The triple of a row, without the edit from its red tree, which a row does not have."""
     match row:
         case {
             "verdigris": str(told),
@@ -203,8 +205,8 @@ def triple_of(row: Any) -> Triple:
             "pass_to_pass": list(ids),
         }:
             patches = {"tests": tests, "source": source}
-            more = {"patch": "", "test_patch": "", "against_commit": patches}
-            return parse_triple({"passing": ids, **json.loads(told), **more})
+            more = {"patch": "", "against_commit": patches}
+            return parse_triple({"passing": ids, "test_patch": "", **json.loads(told), **more})
         case _:
             raise UserError("this row is not one of ours", hint="make it with `tdd corpus export`")
 
