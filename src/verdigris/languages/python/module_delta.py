@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.module_facts import ModuleDelta, ModuleWords
 from verdigris.core.value import replace
+from verdigris.languages.python.load_order import keep_order
 from verdigris.languages.python.outline import PROTOCOL, outline
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ MORE = ModuleDelta(more=True)
 
 def compare_modules(before: str, after: str) -> ModuleDelta | None:
     old, new = outline(before), outline(after)
-    return None if old is None or new is None else compare_outlines(old, new)
+    if old is None or new is None:
+        return None
+    return compare_outlines(old, new) if keep_order(before, after) else MORE
 
 
 def module_words(text: str) -> ModuleWords | None:
