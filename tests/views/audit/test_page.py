@@ -195,3 +195,12 @@ def test_without_javascript_there_are_no_switches_and_units_unfold(tmp_path: Pat
     found = re.search(r'data-seen="([^"]*)"', dumped)
     assert found is not None
     assert json.loads(unescape(found[1])) == {"switches": 0, "units": 10, "before": False, "after": True}
+
+
+@pytest.mark.quick
+def test_what_a_change_did_unfolds_where_it_is_known() -> None:
+    page = render_page(audits.EVERYTHING, {audits.UNTESTED.commit.id: f"-old\n+{EVIL}"})
+    assert page.count("what changed in source and tests") == 1
+    assert f"<del>-old</del>\n<ins>+{escape(EVIL)}</ins>" in page
+    assert _Reader(page).open == []
+    assert "what changed in source and tests" not in PAGE

@@ -79,7 +79,7 @@ def write_reports(report: AuditReport, files: ReportFiles) -> None:
     for name in ("markdown", "junit", "sarif", "html"):
         path = getattr(files, name)
         if path is not None:
-            _write(path, render(report, name))
+            _write(path, _render(report, name))
             say(f"wrote {path}")
     if files.annotations:
         sys.stdout.write(render(report, "github"))
@@ -108,14 +108,23 @@ def show_command(path: str, format_: str, output: Path | None) -> int:
     """Show a report that `tdd audit RANGE --json` saved; nothing is run. `-` reads standard input."""
     report = read_report(path)
     if output is not None:
-        _write(output, render(report, format_))
+        _write(output, _render(report, format_))
         say(f"wrote {output}")
     elif format_ == "table":
         show_table(report)
     else:
-        sys.stdout.write(render(report, format_))
+        sys.stdout.write(_render(report, format_))
         sys.stdout.flush()
     return 0
+
+
+def _render(report: AuditReport, format_: str) -> str:
+    """A page shows what each change did too, where its repository is here."""
+    if format_ != "html":
+        return render(report, format_)
+    from verdigris.drivers.audit.diffs import read_diffs
+
+    return render(report, format_, read_diffs(start(), report))
 
 
 def read_report(path: str) -> AuditReport:

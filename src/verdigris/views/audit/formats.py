@@ -20,7 +20,7 @@ from verdigris.views.audit.findings import (
 from verdigris.views.lines import make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from verdigris.drivers.audit.report import AuditReport, UnitReport
     from verdigris.views.audit.findings import Finding, FindingKind
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 FORMATS = ("table", "json", "markdown", "junit", "github", "sarif", "html")
 
 
-def render(report: AuditReport, format_: str) -> str:
-    """Imports only what the format needs."""
+def render(report: AuditReport, format_: str, diffs: Mapping[str, str] | None = None) -> str:
+    """Imports only what the format needs; `diffs`: see `render_page`."""
     match format_:
         case "table":
             from verdigris.views.audit.text import render_table
@@ -51,7 +51,7 @@ def render(report: AuditReport, format_: str) -> str:
         case "html":
             from verdigris.views.audit.page import render_page
 
-            return render_page(report)
+            return render_page(report, diffs)
         case _:
             raise ValueError(format_)
 

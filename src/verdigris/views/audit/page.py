@@ -15,7 +15,7 @@ from verdigris.views.audit.findings import KINDS, short, tell_range, tell_time, 
 from verdigris.views.lines import count_of, make_visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from verdigris.drivers.audit.report import AuditReport, LostCheck, RedTest, UnitReport
     from verdigris.views.audit.findings import Finding
@@ -25,11 +25,12 @@ _MOST_SHOWN = 20
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
-def render_page(report: AuditReport) -> str:
-    return "".join(_page(report))
+def render_page(report: AuditReport, diffs: Mapping[str, str] | None = None) -> str:
+    """`diffs`: what each change did, by commit, as far as it is known."""
+    return "".join(_page(report, diffs or {}))
 
 
-def _page(report: AuditReport) -> Iterator[str]:
+def _page(report: AuditReport, diffs: Mapping[str, str]) -> Iterator[str]:
     title = f"tdd audit {tell_range(report)}"
     yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -42,7 +43,7 @@ def _page(report: AuditReport) -> Iterator[str]:
         yield from _timeline(report)
         yield from _filters(report)
         for number, unit in enumerate(report.units, 1):
-            yield from _unit(number, unit)
+            yield from _unit(number, unit, diffs.get(unit.commit.id, ""))
         yield '<p id="none" hidden>No change has an outcome that is switched on above.</p>\n'
     else:
         yield "<p>There is no commit in this range.</p>\n"
@@ -102,7 +103,7 @@ def _filters(report: AuditReport) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _unit(number: int, unit: UnitReport) -> Iterator[str]:
+def _unit(number: int, unit: UnitReport, diff: str) -> Iterator[str]:
     group, kind = _group(unit.outcome), KINDS[unit.outcome]
     opened = " open" if group == "blame" else ""
     yield f'<details class="unit {group}" id=u{number} data-outcome="{unit.outcome}"{opened}>\n<summary>'
@@ -117,7 +118,10 @@ def _unit(number: int, unit: UnitReport) -> Iterator[str]:
     if kind.next:
         yield f"<p class=next><b>Next:</b> {_text(kind.next)}.</p>\n"
     yield from _places(unit)
-    yield from _list("Not tried", (_text(note) for note in unit.notes))
+    yield from _list("Noted", (_text(note) for note in unit.notes))
+    if diff:
+        yield "<details class=stub><summary>what changed in source and tests</summary>\n"
+        yield f"<pre class=diff>{_diff(diff.splitlines())}</pre></details>\n"
     yield from _commit_facts(unit)
     yield "</div>\n</details>\n"
 
