@@ -24,7 +24,7 @@ _DIFF = ("--literal-pathspecs", "diff", "--no-color", "--no-ext-diff", "--no-tex
 
 
 def read_diffs(start: Path, report: AuditReport) -> dict[str, str]:
-    """By commit; nothing of a change whose trees are not here, as where a report is shown elsewhere."""
+    """Diffs by commit; none of a change whose trees are not here, as where a report is shown elsewhere."""
     try:
         git = users_git(find_repository(start))
     except NotARepository:
