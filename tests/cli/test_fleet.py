@@ -41,6 +41,7 @@ def test_an_audit_and_a_replay_are_units_and_a_second_run_knows_them(cli: Cli, t
     assert (ran.code, ran.json["summary"]["verdicts"]) == (0, {"audit test-driven": 1, "replay holds": 1}), (
         ran
     )
+    assert f"audit repo {commit[:12]} (" in ran.err
     again = cli.tdd("fleet", "run", str(tasks), "--out", out, env=env)
     assert "2 of them answered already" in again.err
     tasks.write_text("".join(f"{json.dumps(unit)}\n" for unit in units))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from verdigris.drivers.fleet.unit import FleetUnit
 
 
+_SHORT = 12
+
+
 class FleetProgress:
     """One line a unit on standard error."""
 
@@ -31,11 +34,18 @@ class FleetProgress:
 
     def on_end(self, unit: FleetUnit, answer: str) -> None:
         self._done += 1
-        say(f"[{self._done}/{self._total}] {unit.key} {unit.kind}: {answer}")
+        say(f"[{self._done}/{self._total}] {_name(unit)}: {answer}")
 
     def on_loss(self, unit: FleetUnit, why: str, *, again: bool) -> None:
         what = "it is tried again" if again else "it is given up for now"
-        say(f"{unit.key} {unit.kind}: no answer ({make_visible(why)}); {what}")
+        say(f"{_name(unit)}: no answer ({make_visible(why)}); {what}")
+
+
+def _name(unit: FleetUnit) -> str:
+    """What was asked, as its line says it, with the key by which its result is found."""
+    asked = unit.asked.get("commit") or unit.asked.get("id") or ""
+    words = (unit.kind, str(unit.asked.get("repo", "")), str(asked)[:_SHORT], f"({unit.key[:_SHORT]})")
+    return make_visible(" ".join(filter(None, words)))
 
 
 @click.group("fleet")
