@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from verdigris.checks.coverage import uncovered_lines, watchable
@@ -10,13 +9,13 @@ from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
 from verdigris.checks.weakening import RECORDED, describe_weakening, find_weakenings
-from verdigris.core.confinement.needs import missing_download
-from verdigris.core.languages import facts_of, facts_of_manifest
-from verdigris.core.paths import PathClass, from_elsewhere
+from verdigris.core.languages import facts_of
+from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
+from verdigris.drivers.audit.doubts import missing_downloads, why_unknown
 from verdigris.drivers.audit.known_suites import Suite
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
 from verdigris.drivers.audit.red_runs import (
@@ -45,11 +44,6 @@ if TYPE_CHECKING:
 NOTHING = Suite(TestReport("", RunEnd.FINISHED, 0, 0))
 _PROSE = (".md", ".rst", ".txt", ".adoc", ".lock", ".yml", ".yaml", ".gitignore", ".svg", ".png")
 """What changes beside the code and is rarely read by a test."""
-_NOT_INSTALLED = re.compile(r"No module named '(\w+)")
-_LACKING_PLUGIN = re.compile(
-    r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|No module named '?pytest"
-)
-"""What pytest says where it lacks what the project's configuration asks it for."""
 
 
 @value
@@ -105,10 +99,10 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
         configuration=bool(change.oracle) and not change.tests,
         ran=bool(after.passed),
     )
-    if unknown := _why_unknown(project, unit, before, after):
-        return Replayed(replace(facts, unknown=unknown), paths=change.paths)
-    if missing := _missing_downloads(unit, before, after):
+    if missing := missing_downloads(unit, before, after):
         return Replayed(replace(facts, unknown=missing, curable=True), paths=change.paths)
+    if unknown := why_unknown(project, unit, before, after):
+        return Replayed(replace(facts, unknown=unknown), paths=change.paths)
     runs.tell("its tests over the source of before")
     weakened, noted = _find_lost_checks(project, unit, before, after)
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
@@ -203,65 +197,6 @@ def _suite_before(runs: TestRuns, tree: str) -> Suite:
     project = runs.at(tree)
     tested = any(_is_tested(project, entry.path) for entry in project.workspace.files(tree))
     return runs.suite(tree) if tested else NOTHING
-
-
-def _why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
-    """Why nobody can be blamed or praised, whatever else was seen."""
-    ended = after.report.ended
-    if ended is RunEnd.TIMEOUT or before.report.ended is RunEnd.TIMEOUT:
-        return "the test run did not end in time; `--timeout` gives it more."
-    if elsewhere := from_elsewhere(after.report):
-        return f"after the change the tests {elsewhere[0]}."
-    if missing := _missing_packages(project, unit, after):
-        return f"{missing} is not installed here, and tests need it; `--env lock` builds what a commit needs."
-    if ended is RunEnd.NO_START and (not before.passed or _LACKING_PLUGIN.search(after.report.tail)):
-        return f"after the change {reasons_against_run(after.report)[0]}."
-    if not after.passed and not before.passed and (after.report.results or after.report.errors):
-        said = _first_complaint(after)
-        return f"no test passes before or after the change: {said}."
-    return ""
-
-
-def _missing_downloads(unit: Unit, before: Suite, after: Suite) -> str:
-    """Packages that a tool would have fetched for one of the commits, and how to bring them."""
-    parent = unit.commit.parents[0] if unit.commit.parents else ""
-    for commit, suite in ((parent, before), (unit.commit.id, after)):
-        told = suite.report.tail if suite.report.ended is RunEnd.NO_START else ""
-        if move := missing_download(told):
-            name = commit[:9]
-            return (
-                f"the packages of {name} are not on this machine, and a test run downloads nothing:"
-                f" `git worktree add --detach ../packages {name}`, there {move}, and audit again."
-            )
-    return ""
-
-
-def _missing_packages(project: Project, unit: Unit, suite: Suite) -> str:
-    """Packages that the project says it needs, and without which tests do not load; what it does not name
-    is its own fault.
-    """
-    texts = [error.message for error in suite.report.errors]
-    texts += [suite.report.tail] if suite.report.ended is not RunEnd.FINISHED else []
-    named = {found[1] for text in texts for found in _NOT_INSTALLED.finditer(text)}
-    if not named:
-        return ""
-    paths = [entry.path for entry in project.workspace.files(unit.after) if _names_packages(entry.path)]
-    told = "\n".join(texts_at(project, unit.after, paths).values()).lower().replace("-", "_")
-    return ", ".join(sorted(name for name in named if name.lower() in told))
-
-
-def _names_packages(path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return facts_of_manifest(name) is not None or name.endswith(
-        (".toml", ".cfg", ".ini", ".lock", ".txt", "setup.py")
-    )
-
-
-def _first_complaint(suite: Suite) -> str:
-    report = suite.report
-    if report.errors:
-        return f"{report.errors[0].path}: {report.errors[0].message.strip().splitlines()[-1]}"
-    return reason_for(report, report.results[0].native_id, report.results[0].id)
 
 
 def _find_lost_checks(
