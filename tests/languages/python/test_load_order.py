@@ -32,6 +32,18 @@ def test_what_moves_across_a_statement_that_may_read_it_is_a_difference(before: 
     assert found.more
 
 
+@pytest.mark.parametrize("reader", ["B = [A]\n", "print(A)\n", f"{F}B = f()\n"])
+def test_who_says_a_name_that_is_bound_otherwise_is_known_wherever_it_stands(reader: str) -> None:
+    """Then it is the name's difference, and who says it while the module is loaded is told by that."""
+    language = reader_of("a.py")
+    after = f"{reader}def A():\n    return 1\n"
+    found, said = language.compare_modules(f"from b import A\n{reader}", after), language.module_words(after)
+    assert found is not None
+    assert said is not None
+    assert "A" in found.names or found.more
+    assert "A" in said.outside | said.made.get("B", frozenset()) | said.functions.get("f", frozenset())
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.syntax import parse
+from verdigris.languages.python.syntax import shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,14 +33,18 @@ class _Step:
     imports: bool = False
 
 
-def keep_order(before: str, after: str) -> bool:
-    """Whether each statement that is in both finds the same of their common names above it."""
+def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -> bool:
+    """Whether each statement that is in both finds the same of their common names above it.
+
+    `changed`: names that mean something else wherever they stand, so that who says them is known already.
+    """
     old, new = (dict(_with_names_above(_steps(text))) for text in (before, after))
     steps = [step for side in (old, new) for step, _ in side.values()]
     imported = frozenset(name for step in steps if step.imports for name in step.binds)
     common = frozenset.intersection(
         *(frozenset(name for step, _ in side.values() for name in step.binds) for side in (old, new))
     )
+    common -= changed
     for key in old.keys() & new.keys():
         (step, above), (other, above_other) = old[key], new[key]
         # A module that is loaded may read this one; what other imports bound here is nothing to it.
@@ -67,7 +71,8 @@ def _with_names_above(
 
 @lru_cache(maxsize=256)
 def _steps(text: str) -> tuple[_Step, ...]:
-    return tuple(map(_read_step, parse(text).body))
+    tree = shared_tree(text)
+    return () if tree is None else tuple(map(_read_step, tree.body))
 
 
 def _read_step(node: ast.stmt) -> _Step:

@@ -35,7 +35,8 @@ def compare_modules(before: str, after: str) -> ModuleDelta | None:
     old, new = outline(before), outline(after)
     if old is None or new is None:
         return None
-    return compare_outlines(old, new) if keep_order(before, after) else MORE
+    found = compare_outlines(old, new)
+    return found if found.more or keep_order(before, after, found.names) else MORE
 
 
 def module_words(text: str) -> ModuleWords | None:
