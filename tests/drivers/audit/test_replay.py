@@ -46,6 +46,21 @@ def test_settings_of_the_runner_beside_source_are_no_tests_that_came_with_it(tmp
     assert judge_last(repo).outcome is AuditOutcome.REFACTOR
 
 
+def test_of_a_change_without_source_no_concern_is_told_and_one_failing_test_fails(tmp_path: Path) -> None:
+    repo = begin(tmp_path / "repo")
+    failing = "def test_never():\n    assert False\n"
+    add_commit(repo, "failing", {"tests/test_never.py": failing})
+    names = ("alphabet", "betatron", "gammaray")
+    more = TEST_ADD + "".join(
+        f"\n\ndef test_{n}():\n    assert str.lower('{n.upper()}') == '{n}'\n" for n in names
+    )
+    words = "".join(f'{n} = "{n}"\n' for n in names)
+    add_commit(repo, "more", {"tests/test_add.py": more, "words.toml": words})
+    one = judge_last(repo)
+    assert (one.outcome, one.concerns) == (AuditOutcome.CHARACTERIZATION, ()), one.why
+    assert one.notes == ("1 test fails before and after",)
+
+
 @pytest.mark.parametrize(
     "tidied",
     [

@@ -107,7 +107,9 @@ def replay(runs: TestRuns, unit: Unit, *, deep: bool = False) -> Replayed:
     weakened, noted = _find_lost_checks(project, unit, before, after)
     regressed, unstable = _find_regressions(runs, unit, before, after, change)
     reds = _reds(runs, change, before, after, unstable)
-    concerns = find_concerns(project, unit.before, unit.after, change.edits)
+    # They ask whether what made tests green was written for them.
+    asked = change.source or reds
+    concerns = find_concerns(project, unit.before, unit.after, change.edits) if asked else ()
     places = (*(FoundPlace(c.path, c.line, c.what, c.kind) for c in concerns), *_find_idle(project, reds))
     notes = (*noted, *_note_flaky(reds, unstable), *_note_before(before, after))
     runs.tell("which of the changed lines are run")
@@ -183,7 +185,7 @@ def _note_flaky(reds: Sequence[RedTest], unstable: Collection[str]) -> Iterator[
 
 def _note_before(before: Suite, after: Suite) -> Iterator[str]:
     if failing := len(before.failed & after.failed):
-        yield f"{failing} test{'s'[: failing > 1]} fail before and after"
+        yield f"{failing} test{' fails' if failing == 1 else 's fail'} before and after"
     if before.report.ended is not RunEnd.FINISHED:
         yield f"what passed before is not known: {reasons_against_run(before.report)[0]}"
 
