@@ -58,7 +58,7 @@ def _free_blocks() -> dict[int, int]:
 def _join_pages() -> None:
     """A kernel that cannot do so says no, and all is as before."""
     advise = ctypes.CDLL(None).madvise
-    for line in Path("/proc/self/maps").read_text("utf-8").splitlines():
+    for line in Path("/proc/self/maps").read_text("utf-8", "replace").splitlines():
         place, rights, _, _, file, *_ = line.split()
         if rights == "rw-p" and file == "0":
             start, end = (int(text, 16) for text in place.split("-"))
