@@ -96,7 +96,6 @@ def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Repla
     try:
         if fault := _patch_fault(objects, triple):
             return ReplayedTriple(triple.id, ReplayAnswer.FAILS, fault)
-        _make_red_tree(objects, triple)
         missing = [tree for tree in (triple.red_tree, triple.green_tree) if not objects.has_all(tree)]
         if missing:
             why = f"this repository has not the tree {missing[0]}, and no patch here makes it"
@@ -117,7 +116,7 @@ def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
     """Whether its patches are its change; of a text that a secret was taken out of nothing is asked."""
     if triple.scrubbed:
         return ""
-    if triple.patch or (triple.test_patch and triple.against_commit is None):
+    if triple.test_patch or triple.patch:
         steps = (
             (triple.base_tree, triple.test_patch, triple.red_tree, "test patch"),
             (triple.red_tree, triple.patch, triple.green_tree, "patch"),
@@ -130,17 +129,6 @@ def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
         return ""
     made = objects.apply(commit_tree, against.tests, against.source)
     return "" if made == triple.green_tree else "its patches against the commit do not make its green tree"
-
-
-def _make_red_tree(objects: TreeObjects, triple: Triple) -> None:
-    """A red tree that was made for an audit stands in no commit: the tests' patch makes it."""
-    against, commit_tree = triple.against_commit, objects.tree_of(triple.base_commit)
-    if objects.has_all(triple.red_tree):
-        return
-    if triple.test_patch and objects.has_all(triple.base_tree):
-        objects.apply(triple.base_tree, triple.test_patch)
-    elif against is not None and commit_tree is not None:
-        objects.apply(commit_tree, against.tests)
 
 
 def _red_fault(runs: TestRuns, triple: Triple) -> str:

@@ -170,8 +170,9 @@ def row_of(triple: Triple) -> dict[str, Any]:
     failing, passing = (_name_tests_of(triple) if fits else None) or native
     more = {name: one for name, one in told.items() if name not in _LARGE}
     more |= {} if passing == native[1] else {"passing": native[1]}
-    # With its stubs: without them the red tree could not be made again.
-    more |= {} if triple.test_patch == patches.tests else {"test_patch": triple.test_patch}
+    # By way of the red tree, with its stubs; None where they are the row's.
+    more["test_patch"] = None if triple.test_patch == patches.tests else triple.test_patch
+    more["patch"] = None if triple.patch == patches.source else triple.patch
     return {
         "repo": triple.repository,
         "instance_id": triple.id,
@@ -196,7 +197,7 @@ def row_of(triple: Triple) -> dict[str, Any]:
 
 
 def triple_of(row: Any) -> Triple:
-    """The triple of a row, without the edit from its red tree, which a row does not have."""
+    """The triple of a row; one that an older version wrote has no patches by way of the red tree."""
     match row:
         case {
             "verdigris": str(told),
@@ -204,9 +205,11 @@ def triple_of(row: Any) -> Triple:
             "test_patch": str(tests),
             "pass_to_pass": list(ids),
         }:
+            more = {"test_patch": "", "patch": "", **json.loads(told)}
+            for name, same in (("test_patch", tests), ("patch", source)):
+                more[name] = same if more[name] is None else more[name]
             patches = {"tests": tests, "source": source}
-            more = {"patch": "", "against_commit": patches}
-            return parse_triple({"passing": ids, "test_patch": "", **json.loads(told), **more})
+            return parse_triple({"passing": ids, **more, "against_commit": patches})
         case _:
             raise UserError("this row is not one of ours", hint="make it with `tdd corpus export`")
 
