@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verdigris.core.records import from_json, to_json
-from verdigris.core.report import RunEnd, Status, TestReport
+from verdigris.core.report import Status, TestReport
 from verdigris.core.value import value
 from verdigris.drivers.audit.reuse import from_plain, to_plain
 
@@ -41,11 +41,6 @@ class Suite:
     @property
     def failed(self) -> frozenset[str]:
         return frozenset(r.native_id for r in self.report.results if r.status in {Status.FAIL, Status.ERROR})
-
-    @property
-    def is_whole(self) -> bool:
-        """It says how the suite stands: the run came to its end, and found tests or nothing to object."""
-        return self.report.ended is RunEnd.FINISHED and (bool(self.report.results) or not self.report.errors)
 
 
 class KnownSuites:
