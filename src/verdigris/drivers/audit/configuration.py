@@ -19,7 +19,7 @@ from verdigris.core.paths import FILE, LINK, Classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.folder import key_of
+from verdigris.drivers.audit.folder import answer_key
 from verdigris.drivers.private_worktree import link_shared
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
@@ -132,7 +132,7 @@ def configure(folder: AuditFolder, workspace: Workspace, home: Path, tree: str) 
     """`home`: the user's worktree, whose environments every commit finds. Nobody is asked anything."""
     entries = workspace.files(tree)
     telling = [(e.path, e.blob if _configures(e.path) else "") for e in entries]
-    key = key_of(str(home), telling)
+    key = answer_key(str(home), telling)
     known = folder.read(_KIND, key)
     if known is not None:
         return UnitConfiguration(

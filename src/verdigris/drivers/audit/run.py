@@ -24,7 +24,7 @@ from verdigris.drivers.audit.environment import (
     present_environment,
     require_rooms,
 )
-from verdigris.drivers.audit.folder import find_folder, key_of
+from verdigris.drivers.audit.folder import answer_key, find_folder
 from verdigris.drivers.audit.jobs import judge_at_once
 from verdigris.drivers.audit.known_suites import KnownSuites
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
@@ -195,7 +195,7 @@ class Auditor:
             return None
 
     def _key(self, unit: Unit) -> str:
-        return key_of(
+        return answer_key(
             unit.before,
             unit.after,
             unit.commit.id,

@@ -13,7 +13,7 @@ from verdigris.core.records import to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
-from verdigris.drivers.audit.folder import key_of
+from verdigris.drivers.audit.folder import answer_key
 from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
 from verdigris.drivers.audit.reuse import Doubt, join_records, list_removed, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite
@@ -236,7 +236,7 @@ class TestRuns:
         return min(float(self.project.settings.timeout), self.left())
 
     def _key(self, tree: str) -> str:
-        return key_of(tree, to_json(self.project.settings), self.environment)
+        return answer_key(tree, to_json(self.project.settings), self.environment)
 
     def _known(self, tree: str) -> Suite | None:
         carried = partial(self.suites.suite, CARRIED, self._key(tree))
