@@ -98,16 +98,16 @@ def world(shared: World, warmth: Warmth) -> World:
 
 
 def ask(world: World) -> None:
-    """For a resident, by a run that is given no time."""
+    """For a resident, by a run that is given no time; again, where the one that it found was about to end."""
     called(world, timeout=0.01)
-    ready(world)
-
-
-def ready(world: World) -> None:
     (folder,) = folders(world)
-    until(
-        lambda: resident.is_running(str(folder)) and resident.read_note(str(folder)).get("ready"), "not ready"
-    )
+
+    def is_ready() -> bool:
+        if not resident.is_running(str(folder)):
+            called(world, timeout=0.01)
+        return resident.is_running(str(folder)) and bool(resident.read_note(str(folder)).get("ready"))
+
+    until(is_ready, "not ready")
 
 
 def called(world: World, *names: str, timeout: float | None = None) -> TestReport:
@@ -166,7 +166,7 @@ def test_it_tells_what_a_cold_run_tells(tmp_path: Path, newest: Path, warmth: Wa
     made = recorded(tmp_path / "demo", newest)
     with ended(made):
         plain = called(made)
-        ready(made)
+        ask(made)
         whole = warm(made, warmth)
         assert shown(whole) == shown(plain)
         assert len(whole.results) > 30
@@ -177,7 +177,7 @@ def test_it_tells_the_same_with_an_old_vitest(tmp_path: Path, warmth: Warmth) ->
     some = [f"test/calc.test.ts::{name}" for name in ("sums › adds", "thrown in source", "snap", "retry")]
     with ended(made):
         plain = called(made, *some)
-        ready(made)
+        ask(made)
         assert shown(warm(made, warmth, *some)) == shown(plain)
 
 
