@@ -34,9 +34,6 @@ PYTHON_ONLY = {
     "drivers/judges/implementor.py",
     "drivers/judges/refactorer.py",
     "drivers/judges/tester.py",
-    "languages/grammar/concerns.py",
-    "languages/grammar/mutation.py",
-    "languages/grammar/weakening.py",
     "setup/doctor_checks.py",
     "turns/refactor.py",
 }

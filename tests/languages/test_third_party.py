@@ -16,7 +16,7 @@ from verdigris.drivers.machine.roles import TEAM
 from verdigris.languages import registry
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import is_mixed, runner_keys
-from verdigris.languages.tests import TestReader, find_test_at, marks, native_of
+from verdigris.languages.tests import find_test_at, marks, native_of
 from verdigris.models.roles.prompt import guide
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
@@ -80,10 +80,10 @@ def test_stubs_are_told_from_code_and_comments_from_both() -> None:
 
 
 def test_its_tests_are_read_and_have_the_ids_that_comments_give_them() -> None:
-    registry.language_named("calm")
+    calm = registry.language_named("calm")
     text = "? @tdd-id: sum\ncheck adds = 2\ncheck subtracts = 0\n"
-    assert TestReader().reads("checks/a.calm")
-    assert TestReader().read("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
+    assert calm.reads_tests("checks/a.calm")
+    assert calm.read_test_file("checks/a.calm", text).tests == (("adds", 2), ("subtracts", 3))
     (mark,) = marks("checks/a.calm", text)
     assert (mark.slug, native_of("checks/a.calm", mark, "")) == ("sum", "checks/a.calm::adds")
     at = find_test_at("checks/a.calm", text, 3, ())

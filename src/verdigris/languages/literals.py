@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar
 
 from verdigris.core.report import Status
 from verdigris.core.value import value
@@ -159,3 +159,24 @@ def differences(
 ) -> dict[str, tuple[EndOfTest, EndOfTest]]:
     both = before.keys() & after.keys()
     return {name: (before[name], after[name]) for name in sorted(both) if before[name] != after[name]}
+
+
+_LENGTH = 3
+_COMMON = frozenset(
+    {10, 12, 16, 20, 24, 25, 30, 31, 32, 50, 60, 64, 99, 100, 128, 255, 256, 365, 404, 500, 512}
+)
+
+
+def is_telling(found: object) -> TypeGuard[str | int | float | bytes]:
+    """Whether a literal is rare enough that source has it from a test, and not by chance."""
+    match found:
+        case bool() | None:
+            return False
+        case str() | bytes():
+            return len(found) >= _LENGTH
+        case int():
+            return abs(found) >= 10 and abs(found) not in _COMMON and found % 1000 != 0  # noqa: PLR2004 - two digits
+        case float():
+            return found != int(found) if abs(found) < 1e15 else False  # noqa: PLR2004 - beyond it all are whole
+        case _:
+            return False

@@ -9,9 +9,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.report import Place
 from verdigris.core.test_ids import MARK, REACH, split_id
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import TestFile
 from verdigris.languages.findings import IdMark, TestFacts
-from verdigris.languages.grammar.weakening import is_given_up
 from verdigris.languages.registry import UNREAD, has_grammar, language_for, read_all, reader_of
 
 if TYPE_CHECKING:
@@ -53,29 +51,6 @@ def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collect
 def _name(native: str) -> str:
     """Returns the id without its file."""
     return native[len(split_id(native).path) + 2 :]
-
-
-@value
-class TestReader:
-    """What `languages.python.tests.assertions` asks of a reader of tests."""
-
-    __test__ = False
-
-    revised: tuple[str, ...] = ()
-    """Tests that were given up with a reason."""
-
-    def reads(self, path: str) -> bool:
-        return reader_of(path).reads_tests(path)
-
-    def read(self, path: str, text: str) -> TestFile:
-        file = reader_of(path).read_test_file(path, text)
-        if not has_grammar(path):
-            return file
-        return TestFile(
-            tuple(a for a in file.assertions if not is_given_up(path, a.scope, self.revised)),
-            tuple(t for t in file.tests if not is_given_up(path, t[0], self.revised)),
-            file.skips,
-        )
 
 
 def find_test_at(path: str, text: str, line: int, known: Collection[str]) -> WrittenTest | None:

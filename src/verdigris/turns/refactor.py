@@ -43,9 +43,9 @@ from verdigris.core.verdict import (
 )
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
+from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.python.syntax import added_lines
-from verdigris.languages.python.tests.assertions import find_losses
-from verdigris.languages.tests import TestReader, given_up, without
+from verdigris.languages.tests import given_up, without
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
@@ -247,7 +247,7 @@ def _gather_facts(
         before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
         after=report,
         frozen=frozen,
-        findings=find_losses(then, now, TestReader(revised)),
+        findings=find_losses(then, now, revised),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.python.tests.assertions import find_losses
-from verdigris.languages.tests import TestReader, read_tests
+from verdigris.languages.tests import read_tests
 
 TS = """\
 import { describe, expect, it, vi } from 'vitest';
@@ -305,15 +305,15 @@ def test_a_refactor_keeps_every_assertion_up_to_names(path: str) -> None:
         .replace("Parse", "Read")
         .replace("add", "plus")
     )
-    assert find_losses({path: text}, {path: renamed}, TestReader()) == ()
+    assert find_losses({path: text}, {path: renamed}) == ()
     weaker = (
         text.replace("toBe(3)", "toBe(4)").replace("(got, 3)", "(got, 4)").replace("got != 3", "got != 4")
     )
-    assert find_losses({path: text}, {path: weaker}, TestReader()) != ()
-    (first, *_) = find_losses({path: text}, {}, TestReader())
+    assert find_losses({path: text}, {path: weaker}) != ()
+    (first, *_) = find_losses({path: text}, {})
     assert first.path == path
-    assert find_losses({path: text}, {}, TestReader((path,))) == ()
-    assert "parse" in find_losses({path: text}, {path: "}"}, TestReader())[0].what
+    assert find_losses({path: text}, {}, (path,)) == ()
+    assert "parse" in find_losses({path: text}, {path: "}"})[0].what
 
 
 NAMED_TABLES = {

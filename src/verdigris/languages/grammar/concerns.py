@@ -23,7 +23,7 @@ from verdigris.languages.grammar.trees import (
     text_of_node,
     walk,
 )
-from verdigris.languages.python.concerns.literals import is_telling
+from verdigris.languages.literals import is_telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

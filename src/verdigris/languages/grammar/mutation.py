@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
+from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
@@ -25,7 +26,6 @@ from verdigris.languages.grammar.trees import (
 )
 from verdigris.languages.literals import Literal, compare_literals
 from verdigris.languages.probes import ByteEdit, apply_edits
-from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

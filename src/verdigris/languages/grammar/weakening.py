@@ -6,20 +6,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from verdigris.core.languages import file_end
+from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.assertions import HELPER, ROW
 from verdigris.languages.findings import Weakening
-from verdigris.languages.python.tests.assertions import match_assertions
-from verdigris.languages.python.weakening import describe_losses, losses_between
+from verdigris.languages.weakening import describe_losses, is_given_up, losses_between, stands_in
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from verdigris.languages.assertions import Mark, PlainFact, TestReading, TestSeen
-    from verdigris.languages.python.weakening.losses import Key
-
-SEPARATORS = (" › ", "::", "/")
-"""Between the names of a test and of what it stands in."""
+    from verdigris.languages.weakening import Key
 
 
 def plain_weakenings(
@@ -74,24 +70,3 @@ class PlainState:
 
     def within(self, name: str, scope: str) -> bool:
         return stands_in(name, scope)
-
-
-def stands_in(name: str, scope: str) -> bool:
-    return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
-
-
-def _entry(revised: str) -> tuple[str, str]:
-    end = file_end(revised)
-    return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
-
-
-def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
-    """`revised`: test ids, paths and folders."""
-    return any(_covers(*_entry(one), path, scope) for one in revised)
-
-
-def _covers(named: str, name: str, path: str, scope: str) -> bool:
-    if not name:
-        return path == named or path.startswith(f"{named.rstrip('/')}/")
-    # A Rust test's full name begins with the modules that lead to its file.
-    return path == named and (stands_in(scope, name) or f"::{name}".endswith(f"::{scope}"))

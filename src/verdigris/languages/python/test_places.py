@@ -20,7 +20,7 @@ from verdigris.languages.python.syntax import (
 )
 from verdigris.languages.python.tests import collected_tests, is_fixture, read
 from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.weakening.losses import marks
+from verdigris.languages.python.weakening.facts import marks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

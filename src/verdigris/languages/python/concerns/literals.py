@@ -7,8 +7,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
+from verdigris.languages.literals import is_telling
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import module_of, resolve_import
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
@@ -202,11 +203,6 @@ _READS = frozenset(
         *("getline", "getlines", "run_path", "spec_from_file_location", "loadtxt", "copy", "copyfile"),
     }
 )
-_LENGTH = 3
-_COMMON = frozenset(
-    {10, 12, 16, 20, 24, 25, 30, 31, 32, 50, 60, 64, 99, 100, 128, 255, 256, 365, 404, 500, 512}
-)
-
 Literal = str | int | float | bytes | complex
 
 
@@ -278,20 +274,6 @@ def _arguments(node: ast.expr) -> list[ast.expr]:
 def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
     found = (part.value for node in nodes for part in nodes_in(node) if isinstance(part, ast.Constant))
     return frozenset(value for value in found if is_telling(value))
-
-
-def is_telling(value: object) -> TypeGuard[Literal]:
-    match value:
-        case bool() | None:
-            return False
-        case str() | bytes():
-            return len(value) >= _LENGTH
-        case int():
-            return abs(value) >= 10 and abs(value) not in _COMMON and value % 1000 != 0  # noqa: PLR2004 - two digits
-        case float():
-            return value != int(value) if abs(value) < 1e15 else False  # noqa: PLR2004 - beyond it all are whole
-        case _:
-            return False
 
 
 def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.python.mutation.conditions import (
     WriteOut,
@@ -22,7 +23,6 @@ from verdigris.languages.python.mutation.conditions import (
 )
 from verdigris.languages.python.stubs.forms import Function, is_docstring, is_elsewhere
 from verdigris.languages.python.tests import local_names
-from verdigris.languages.python.tests.assertions import match_assertions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

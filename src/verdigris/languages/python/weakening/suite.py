@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import collected_tests, is_fixture
-from verdigris.languages.python.tests.assertions import match_assertions
 from verdigris.languages.python.tests.code import Tests
-from verdigris.languages.python.weakening.facts import facts
-from verdigris.languages.python.weakening.losses import Loss, marks
+from verdigris.languages.python.weakening.facts import facts, marks
 from verdigris.languages.python.weakening.names import SuiteFiles, read_file
+from verdigris.languages.weakening import Loss
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

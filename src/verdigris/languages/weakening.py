@@ -1,20 +1,20 @@
-"""Finds tests and assertions that a new suite no longer has, and new skips."""
+"""Lists what a suite loses from one state to the next, in any language: tests, assertions, cases, runs."""
 
 from __future__ import annotations
 
-import ast
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
+from verdigris.core.languages import file_end
 from verdigris.core.value import value
-from verdigris.languages.assertions import AssertionChange, Mark
-from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.tests import skip_owners, skips
+from verdigris.languages.assertions import AssertionChange
+from verdigris.languages.findings import Weakening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from verdigris.languages.assertions import Mark
 
 
 Key = tuple[str, str]
@@ -65,6 +65,14 @@ class SuiteFacts(Protocol):
         """Whether a test still has these words."""
         ...
 
+    def marks(self) -> Iterable[tuple[str, Mark]]:
+        """What takes tests out of a run, by path."""
+        ...
+
+    def within(self, name: str, scope: str) -> bool:
+        """Whether a test is the scope, or stands in it; all stand in the empty one."""
+        ...
+
 
 @value
 class Loss:
@@ -76,8 +84,18 @@ class Loss:
     scope: str
 
 
-def losses(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
+def losses_between(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
     """`pairs`: by index, the new fact that an old one is found in."""
+    yield from _lost_facts(old, new, pairs)
+    yield from _new_marks(old, new, pairs)
+
+
+def describe_losses(losing: Iterable[Loss]) -> tuple[Weakening, ...]:
+    found = (Weakening(loss.kind, loss.path, loss.line, loss.before, loss.after) for loss in losing)
+    return tuple(dict.fromkeys(found))
+
+
+def _lost_facts(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
     lost = [fact for at, fact in enumerate(old.facts) if at not in pairs]
     heirs = _heirs(old, new, pairs)
     gone = list(_gone_tests(old, new, lost, heirs))
@@ -216,69 +234,94 @@ def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
     return "changed" if fact.case == other.case else ""
 
 
-_DESELECTING = frozenset({"collect_ignore", "collect_ignore_glob", "__test__"})
-_COLLECTING = ("pytest_collection", "pytest_ignore_collect", "pytest_collect", "pytest_itemcollected")
-_RUNNING = (
-    *(
-        "pytest_runtest",
-        "pytest_pyfunc_call",
-        "pytest_pycollect",
-        "pytest_make_collect",
-        "pytest_sessionfinish",
-    ),
-    *(
-        "pytest_report_teststatus",
-        "pytest_cmdline",
-        "pytest_load_initial",
-        "pytest_assertion",
-        "pytest_exception",
-    ),
-    *("pytest_fixture_setup", "pytest_configure", "pytest_generate_tests"),
-)
+def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> Iterator[Loss]:
+    """New marks on what was there before; a new test may be skipped as its author likes."""
+    known = Counter((mark.kind, mark.what) for _, mark in old.marks())
+    fresh = _fresh(old, new, found_in)
+    origins = _TestOrigins(old, new, found_in)
+    for path, mark in new.marks():
+        known[mark.kind, mark.what] -= 1
+        is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
+        if is_known or _only_fresh(mark.scope, path, fresh, new):
+            continue
+        yield Loss(mark.kind, path, mark.line, _mark_before(old, path, mark), _head(mark.what), mark.scope)
 
 
-@lru_cache(maxsize=16)
-def marks(tree: ast.Module) -> tuple[Mark, ...]:
-    """Remembers the last ones, as who reads the trees does."""
-    return tuple(_marks(tree.body, "", skip_owners(tree)))
+def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
+    """The mark of the same kind that stood on the same test or class; empty where there was none."""
+    place = (path, mark.kind, mark.scope)
+    return next((_head(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), "")
 
 
-def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    for node in body:
-        match node:
-            case ast.ClassDef(name=name, body=inner):
-                inside = f"{scope}{name}"
-                for decorator in node.decorator_list:
-                    yield from _find_skips(decorator, inside, owners)
-                yield from _marks(inner, f"{inside}::", owners)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield from _find_skips(node, f"{scope}{name}", owners)
-                yield from _hooks(node)
-            case _:
-                yield from _find_skips(node, scope.removesuffix("::"), owners)
-                yield from _find_assignments(node, scope.removesuffix("::"))
+class _TestOrigins:
+    """Which earlier test each test was, so that the skip of one is not taken for that of another."""
+
+    def __init__(self, old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> None:
+        self.old, self.new = old, new
+        self.heirs: defaultdict[Key, set[Key]] = defaultdict(set)
+        for at, to in found_in.items():
+            fact, other = old.facts[at], new.facts[to]
+            self.heirs[other.path, other.scope].add((fact.path, fact.scope))
+
+    def takes_out(self, path: str, mark: Mark) -> bool:
+        """Whether a skip stands on a test that ran without it before, wherever such a skip stood then."""
+        if mark.kind != "skipped" or not mark.scope:
+            return False
+        tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
+        return any((then := self._earlier_tests(key)) and not self._had(then, mark) for key in tests)
+
+    def _earlier_tests(self, key: Key) -> set[Key]:
+        if key in self.old.tests:
+            return {key}
+        same = {other for other in self.old.tests if other[1] == key[1]}
+        return same or {other for other in self.heirs[key] if other in self.old.tests}
+
+    def _had(self, then: set[Key], mark: Mark) -> bool:
+        return any(
+            path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
+            for was, was_mark in self.old.marks()
+            for path, name in then
+            if self.old.within(name, was_mark.scope)
+        )
 
 
-def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[Mark]:
-    yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
+def _head(what: str) -> str:
+    lines = what.splitlines()
+    return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _hooks(node: Function) -> Iterator[Mark]:
-    if node.name.startswith(_COLLECTING):
-        yield Mark("deselected", node.lineno, ast.unparse(node), "")
-    elif node.name.startswith(_RUNNING):
-        yield Mark("hook", node.lineno, ast.unparse(node), "")
+def _fresh(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+    """Tests that stand for no earlier one."""
+    heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
+    names = old.names()
+    return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
 
-def _find_assignments(node: ast.stmt, scope: str) -> Iterator[Mark]:
-    match node:
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
-            names = {last_name(target) for target in targets}
-        case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-            names = {last_name(target)}
-        case _:
-            return
-    if names & _DESELECTING and ast.unparse(node) != "__test__ = True":
-        yield Mark("deselected", node.lineno, ast.unparse(node), scope)
-    elif "pytest_plugins" in names:
-        yield Mark("hook", node.lineno, ast.unparse(node), scope)
+def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
+    under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
+    return bool(under) and all(key in fresh for key in under)
+
+
+SEPARATORS = (" › ", "::", "/")
+"""Between the names of a test and of what it stands in."""
+
+
+def stands_in(name: str, scope: str) -> bool:
+    return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
+
+
+def _entry(revised: str) -> tuple[str, str]:
+    end = file_end(revised)
+    return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
+
+
+def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
+    """`revised`: test ids, paths and folders."""
+    return any(_names_scope(*_entry(one), path, scope) for one in revised)
+
+
+def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
+    if not name:
+        return path == named or path.startswith(f"{named.rstrip('/')}/")
+    # A Rust test's full name begins with the modules that lead to its file.
+    return path == named and (stands_in(scope, name) or f"::{name}".endswith(f"::{scope}"))

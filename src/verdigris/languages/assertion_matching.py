@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.core.verdict import LostAssertion
-from verdigris.languages.python.tests import read
+from verdigris.languages.assertions import TestFile
+from verdigris.languages.registry import has_grammar, reader_of
+from verdigris.languages.weakening import is_given_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from verdigris.languages.assertions import Assertion, TestFile
+    from verdigris.languages.assertions import Assertion
 
 
 @value
@@ -26,18 +28,17 @@ class _TestShapes:
 
 
 def find_losses(
-    before: Mapping[str, str], after: Mapping[str, str], reader: Reader | None = None
+    before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str] = ()
 ) -> tuple[LostAssertion, ...]:
     """What the change loses: assertions, tests, data; and what it newly skips.
 
     Names may be renamed one to one and tests moved between files; files that are the same on both sides
-    need not be given. `reader`: of languages besides Python.
+    need not be given. `revised`: tests that were given up with a reason.
     """
-    reader = reader or _Python()
     old = {path: text for path, text in before.items() if after.get(path) != text}
     new = {path: text for path, text in after.items() if before.get(path) != text}
-    then = {path: found for path, text in old.items() if (found := _read(path, text, reader)) is not None}
-    now = {path: _read(path, text, reader) for path, text in new.items() if reader.reads(path)}
+    then = {path: found for path, text in old.items() if (found := _read(path, text, revised)) is not None}
+    now = {path: _read(path, text, revised) for path, text in new.items() if _is_read(path)}
     unreadable = tuple(
         LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None
     )
@@ -48,33 +49,28 @@ def find_losses(
         *_lost_assertions(then, readable),
         *_lost_tests(then, readable),
         *_new_skips(then, readable),
-        *_changed_data(*({p: t for p, t in side.items() if not reader.reads(p)} for side in (old, new))),
+        *_changed_data(*({p: t for p, t in side.items() if not _is_read(p)} for side in (old, new))),
     )
 
 
-class Reader(Protocol):
-    def reads(self, path: str) -> bool: ...
-
-    def read(self, path: str, text: str) -> TestFile:
-        """SyntaxError where it does not parse."""
-        ...
+def _is_read(path: str) -> bool:
+    return reader_of(path).reads_tests(path)
 
 
-class _Python:
-    def reads(self, path: str) -> bool:
-        return path.endswith(".py")
-
-    def read(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - Python is Python under any name
-        return read(text)
-
-
-def _read(path: str, text: str, reader: Reader) -> TestFile | None:
-    if not reader.reads(path):
+def _read(path: str, text: str, revised: Collection[str]) -> TestFile | None:
+    if not _is_read(path):
         return None
     try:
-        return reader.read(path, text)
+        file = reader_of(path).read_test_file(path, text)
     except SyntaxError:
         return None
+    if not has_grammar(path):
+        return file  # its texts come without the tests that were given up
+    return TestFile(
+        tuple(a for a in file.assertions if not is_given_up(path, a.scope, revised)),
+        tuple(t for t in file.tests if not is_given_up(path, t[0], revised)),
+        file.skips,
+    )
 
 
 def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:

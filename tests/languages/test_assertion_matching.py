@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from verdigris.core.verdict import LostAssertion
+from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.python.tests import read
-from verdigris.languages.python.tests.assertions import find_losses
 
 PATH = "tests/test_calc.py"
 OLD = """\
