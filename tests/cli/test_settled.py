@@ -5,7 +5,6 @@ import pytest
 from verdigris.cli import turn as view
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.verdict import Kind, Verdict
-from verdigris.turns.refactor import RefactorResult as RefactorEnded
 from verdigris.turns.settle import Settlement
 
 pytestmark = pytest.mark.quick
@@ -100,7 +99,7 @@ def test_the_document_names_claimed_tests_and_those_that_do_not_pass() -> None:
 
 
 def test_the_end_of_a_refactor_is_told_the_same_way() -> None:
-    ended = RefactorEnded(Verdict(Kind.ACCEPTED), REPORT, ("calc.py",), None, "red", "go on", "[tdd] f")
-    assert [line.text for line in view.refactor_lines(ended)] == ["accepted", "next: go on"]
-    assert view.refactor_lines(ended, for_model=True)[-1].text == "[tdd] f"
+    ended = Settlement(Verdict(Kind.ACCEPTED), REPORT, ("calc.py",), None, "red", "go on", "[tdd] f")
+    assert [line.text for line in view.settled_lines(ended)] == ["accepted", "next: go on"]
+    assert view.settled_lines(ended, for_model=True)[-1].text == "[tdd] f"
     assert view.refactor_document(ended)["verdict"] == "accepted"

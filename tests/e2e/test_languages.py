@@ -16,7 +16,8 @@ from verdigris.core.verdict import Kind
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import revise
-from verdigris.turns.refactor import Begun, RefactorResult, begin, end
+from verdigris.turns.refactor import Begun, begin, end
+from verdigris.turns.settle import Settlement
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def red(world: World, *words: str) -> str:
     return found
 
 
-def refactored(world: World) -> RefactorResult:
+def refactored(world: World) -> Settlement:
     done = end(world.project)
-    assert isinstance(done, RefactorResult)
+    assert isinstance(done, Settlement)
     return done
 
 

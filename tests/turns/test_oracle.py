@@ -82,14 +82,14 @@ def test_a_foundation_that_changed_in_a_refactor_is_tampered_until_it_is_put_bac
     world.write("calc.py", CALC.replace("a + b", "b + a"))
     (packages / "zz.pth").write_text("import os\n")
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.RefactorResult)
+    assert isinstance(done, Settlement)
     assert done.verdict.kind is Kind.TAMPERED
     assert "zz.pth changed in a refactor" in done.verdict.reasons[0]
     assert "refactor abort" in done.next
     assert [event.what for event in world.events(Violation) if isinstance(event, Violation)]
     (packages / "zz.pth").unlink()
     again = refactor.end(world.project)
-    assert isinstance(again, refactor.RefactorResult)
+    assert isinstance(again, Settlement)
     assert again.verdict.accepted, again.verdict
 
 

@@ -14,7 +14,8 @@ from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.turns.person import hold_out, revise
-from verdigris.turns.refactor import Aborted, Begun, RefactorResult, abort, begin, end
+from verdigris.turns.refactor import Aborted, Begun, abort, begin, end
+from verdigris.turns.settle import Settlement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,9 +37,9 @@ def begun(world: World, *, uncovered: bool = False) -> Begun:
     return done
 
 
-def ended(world: World) -> RefactorResult:
+def ended(world: World) -> Settlement:
     done = end(world.project)
-    assert isinstance(done, RefactorResult), done
+    assert isinstance(done, Settlement), done
     return done
 
 
@@ -212,11 +213,14 @@ def test_poisoned_bytecode_proves_nothing(world: World) -> None:
     assert ended(world).verdict.kind is Kind.REGRESSED
 
 
-def test_verify_has_a_say(tmp_path: Path) -> None:
-    world = make_world(tmp_path / "repo", f"    verify: {sys.executable} -c 'raise SystemExit(1)'\n")
+def test_verify_has_a_say_and_what_it_printed_is_kept(tmp_path: Path) -> None:
+    failing = f"{sys.executable} -c 'print(41 + 1); raise SystemExit(1)'"
+    world = make_world(tmp_path / "repo", f"    verify: {failing}\n")
     begun(world)
     world.write("calc.py", RENAMED)
-    assert ended(world).verdict.reasons[0].startswith("verify failed: ")
+    done = ended(world)
+    assert done.verdict.reasons[0].startswith("verify failed: ")
+    assert [text.strip() for text in done.output] == ["42"]
 
 
 def test_a_specification_is_not_a_refactors_to_change(tmp_path: Path, canned_runs: None) -> None:

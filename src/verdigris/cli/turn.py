@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
     from verdigris.turns.claim_check import Claimed
-    from verdigris.turns.refactor import Aborted, Begun, RefactorResult
+    from verdigris.turns.refactor import Aborted, Begun
     from verdigris.turns.settle import Settlement
 
 
@@ -143,7 +144,6 @@ def claim_document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
     }
 
 
-_Ended = TypeVar("_Ended", "Settlement", "RefactorResult")
 TAMPERED = 4
 
 
@@ -156,26 +156,21 @@ def settle_command(*, as_json: bool) -> int:
     """
     from verdigris.turns.settle import settle
 
-    return _end_with_verdict(settle, settled_document, settled_lines, as_json=as_json)
+    return _end_with_verdict(settle, settled_document, as_json=as_json)
 
 
 def _end_with_verdict(
-    end: Callable[[Project, Progress | None], Deny | _Ended],
-    document: Callable[[_Ended], dict[str, Any]],
-    lines: Callable[..., list[Line]],
+    end: Callable[[Project, Progress | None], Deny | Settlement],
+    document: Callable[[Settlement], dict[str, Any]],
     *,
     as_json: bool,
 ) -> int:
     opened = project()
     with live() as progress:
         answer = end(opened, progress)
-    if isinstance(answer, Deny):
-        return deny(answer, as_json=as_json)
-    if as_json:
-        show_json(document(answer))
-    else:
-        show(lines(answer, for_model=opened.actor != PERSON))
-    return exit_code(answer.verdict)
+    lines = partial(settled_lines, for_model=opened.actor != PERSON)
+    denied = report(answer, document, lines, as_json=as_json)
+    return denied if isinstance(answer, Deny) else exit_code(answer.verdict)
 
 
 def exit_code(verdict: Verdict) -> int:
@@ -197,12 +192,8 @@ def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Li
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
     found += _aside(settlement.aside) or _tries(settlement)
-    return found + _end(settlement.next, settlement.footer if for_model else "")
-
-
-def refactor_lines(ended: RefactorResult, *, for_model: bool = False) -> list[Line]:
-    found = _verdict(ended.verdict) + unconfined_lines(ended.report) + _aside(ended.aside)
-    return found + _end(ended.next, ended.footer if for_model else "")
+    found.append(Line(f"next: {settlement.next}"))
+    return [*found, Line(settlement.footer)] if for_model else found
 
 
 def _tries(settlement: Settlement) -> list[Line]:
@@ -222,15 +213,23 @@ def _tries(settlement: Settlement) -> list[Line]:
 
 
 def settled_document(settlement: Settlement) -> dict[str, Any]:
+    return {**refactor_document(settlement), "accepted": list(settlement.accepted)}
+
+
+def refactor_document(end: Settlement) -> dict[str, Any]:
     return {
-        **_common(settlement),
-        "tests": _tests(settlement.report, settlement.claimed),
-        "accepted": list(settlement.accepted),
+        "verdict": end.verdict.kind.value,
+        "reasons": list(end.verdict.reasons),
+        "concerns": list(end.verdict.concerns),
+        "paths": list(end.paths),
+        "sandbox": end.report.sandbox if end.report else None,
+        "wrote": list(end.report.wrote) if end.report else [],
+        "aside": end.aside,
+        "phase": end.phase,
+        "next": end.next,
+        "footer": end.footer,
+        "tests": _tests(end.report, end.claimed),
     }
-
-
-def refactor_document(ended: RefactorResult) -> dict[str, Any]:
-    return {**_common(ended), "tests": _tests(ended.report, ())}
 
 
 def _verdict(verdict: Verdict, accepted: Sequence[str] = ()) -> list[Line]:
@@ -248,25 +247,6 @@ def _aside(aside: str | None) -> list[Line]:
     if not aside:
         return []
     return [Line(f"  your edits are set aside as {aside}: claim again, then `tdd restore {aside}`")]
-
-
-def _end(following: str, footer: str) -> list[Line]:
-    return [Line(f"next: {following}"), *([Line(footer)] if footer else [])]
-
-
-def _common(end: Settlement | RefactorResult) -> dict[str, Any]:
-    return {
-        "verdict": end.verdict.kind.value,
-        "reasons": list(end.verdict.reasons),
-        "concerns": list(end.verdict.concerns),
-        "paths": list(end.paths),
-        "sandbox": end.report.sandbox if end.report else None,
-        "wrote": list(end.report.wrote) if end.report else [],
-        "aside": end.aside,
-        "phase": end.phase,
-        "next": end.next,
-        "footer": end.footer,
-    }
 
 
 def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, str]]:
@@ -302,7 +282,7 @@ def end(*, as_json: bool) -> int:
     """
     from verdigris.turns.refactor import end
 
-    return _end_with_verdict(end, refactor_document, refactor_lines, as_json=as_json)
+    return _end_with_verdict(end, refactor_document, as_json=as_json)
 
 
 @refactor_command.command("abort")

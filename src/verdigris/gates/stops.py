@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
-    from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
 
 _TEST_BUG = re.compile(
@@ -160,7 +159,7 @@ def _unproven(project: Project) -> tuple[str, ...]:
     return (*describe(memory.unproven), f"to mend HEAD: {remedy(memory.unproven)}")
 
 
-def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | RefactorResult | Deny) -> Reply:
+def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | Deny) -> Reply:
     match judged:
         case Deny() as no:
             return _send_back(project, call, "\n".join(no.lines()))
@@ -173,7 +172,7 @@ def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | Ref
             return _send_back(project, call, _describe_verdict(done))
 
 
-def _describe_verdict(judged: Settlement | RefactorResult) -> str:
+def _describe_verdict(judged: Settlement) -> str:
     """The reasons that the footer has no room for, then the footer, then what became of the edits."""
     lines = [*judged.verdict.reasons[1:], judged.footer]
     if judged.aside is not None:

@@ -9,20 +9,29 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
 from verdigris.core.paths import LINK, PathClass
-from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import finishes
 from verdigris.storage.snapshots.restoration import list_displaced
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.storage.project import Project
+
+
+def set_aside(project: Project, intent: LayingAside, *first: Event) -> str:
+    """Takes the edits out of the tree, and returns the id that they are kept as. `first` is recorded before.
+
+    The caller holds the operation.
+    """
+    project.record(*first, intent, sync=True)
+    carry_out(project, intent)
+    return intent.aside
 
 
 def carry_out(project: Project, intent: LayingAside) -> None:
@@ -39,9 +48,8 @@ def carry_out_restore(project: Project, intent: Restoring) -> None:
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
     """`tdd aside`: source edits made before any red are set aside, and come back with the next claim."""
     with operation(project) as state:
-        decision = decide(state, Do("aside"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("aside")):
+            return denial
         tree = project.workspace.snapshot()
         ground = state.ground or tree
         edits = find_unclaimed(project, ground, tree)
@@ -55,17 +63,15 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
             why="edited before a red",
             back_at_claim=True,
         )
-        project.record(intent, sync=True)
-        carry_out(project, intent)
-        return project.state().aside[intent.aside]
+        laid = set_aside(project, intent)
+        return project.state().aside[laid]
 
 
 def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
     """`tdd restore ID`: the paths that were brought back."""
     with operation(project) as state:
-        decision = decide(state, Do("restore", aside), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("restore", aside)):
+            return denial
         laid = _find_aside(state, aside)
         return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
 
@@ -167,8 +173,7 @@ def lay_back(
         aborted: list[Event] = []
         if state.phase is Phase.REFACTOR and state.refactor is not None:
             aborted = [RefactorEnded(verdict="aborted", tree=state.refactor.tree)]
-        project.record(*aborted, intent, sync=True)
-        carry_out(project, intent)
+        set_aside(project, intent, *aborted)
         return paths
 
 

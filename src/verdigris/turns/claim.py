@@ -15,7 +15,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
-from verdigris.turns.aside import carry_out, lay_on
+from verdigris.turns.aside import lay_on, set_aside
 from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within
 from verdigris.turns.operation import operation
 
@@ -166,6 +166,4 @@ def continue_turn(
         why=why,
         test_ids=tuple(state.claims),
     )
-    project.record(intent, sync=True)
-    carry_out(project, intent)
-    return intent.aside
+    return set_aside(project, intent)

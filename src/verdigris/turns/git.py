@@ -14,7 +14,6 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Committed, Committing, NotCommitted, Synced, Syncing
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.storage.git import REDIRECTING, GitAnswer, ask_users_git, git, run_openly, users_git
@@ -22,7 +21,7 @@ from verdigris.storage.intents import finishes
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
 from verdigris.storage.snapshots import head_moves, trees
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import AGENT, move_back, place
 from verdigris.turns.tripwire import accept_move
 
@@ -248,9 +247,8 @@ def sync(
             hint="e.g. tdd sync -- pull --rebase",
         )
     with operation(project) as state:
-        decision = decide(state, Do("sync"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("sync")):
+            return denial
         is_agent = project.actor.role == AGENT
         if is_agent and (denial := _refusal(project, argv, agents_git)):
             return denial

@@ -1,4 +1,4 @@
-"""The frame of every command that changes something: lock, recover, look at HEAD."""
+"""The frame of every command that changes something: lock, recover, look at HEAD, ask the policy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, look
+from verdigris.core.actions import Deny
+from verdigris.core.policy import decide
 from verdigris.storage.open_calls import alive
+from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.core.actions import Action
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
@@ -40,3 +44,9 @@ def _look_at_the_agents_doing(project: Project) -> None:
         from verdigris.turns.tripwire.calls import look_within_call
 
         look_within_call(project)
+
+
+def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | None:
+    """Asks the policy; None if it allows the action."""
+    decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+    return decision if isinstance(decision, Deny) else None

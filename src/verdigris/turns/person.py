@@ -9,7 +9,6 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import HeldOut, HoldingOut, Released, Releasing, Revised, SwitchedOff, SwitchedOn
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
 from verdigris.core.test_ids import split_id
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import holds_tests
@@ -18,7 +17,7 @@ from verdigris.storage.intents import finishes
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import texts_at
 from verdigris.storage.snapshots.head_moves import list_commit
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
 def switch_off(project: Project, why: str) -> Deny | None:
     """An open turn ends without a verdict; its edits stay in the tree."""
     with operation(project) as state:
-        decision = decide(state, Do("off"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("off")):
+            return denial
         project.record(SwitchedOff(why=why), sync=True)
         stop(str(project.repo.private))
         return None
@@ -42,9 +40,8 @@ def switch_off(project: Project, why: str) -> Deny | None:
 def switch_on(project: Project) -> Deny | None:
     """The tree as it stands is the new ground."""
     with operation(project) as state:
-        decision = decide(state, Do("on"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("on")):
+            return denial
         project.record(SwitchedOn(tree=project.workspace.snapshot()), sync=True)
         return None
 
@@ -77,9 +74,8 @@ def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) 
 def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[str, ...] | Deny:
     """`tdd holdout add PATH…`: the paths that left the tree."""
     with operation(project) as state:
-        decision = decide(state, Do("holdout"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("holdout")):
+            return denial
         paths = _resolve_tests(project, spellings, cwd)
         before = project.workspace.snapshot()
         entries = {entry.path: entry for entry in project.workspace.files(before) if entry.path in paths}
@@ -104,9 +100,8 @@ def carry_out(project: Project, intent: HoldingOut) -> None:
 def release(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[str, ...] | Deny:
     """`tdd holdout release PATH…`: back into the tree, as they were."""
     with operation(project) as state:
-        decision = decide(state, Do("holdout"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("holdout")):
+            return denial
         paths = tuple(canonical(project.root, spelling, cwd=cwd).path or spelling for spelling in spellings)
         for path in paths:
             if path not in state.held_out:

@@ -25,7 +25,6 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
 from verdigris.core.policy.claims import give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
@@ -49,10 +48,10 @@ from verdigris.languages.tests import given_up, without
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
-from verdigris.storage.repository import in_progress
-from verdigris.turns import aside
+from verdigris.turns.aside import set_aside
 from verdigris.turns.claim_check import following_move as next_here
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
+from verdigris.turns.settle import Settlement, failed_output
 
 if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
@@ -72,17 +71,6 @@ class Begun:
     passed: int
     failed: int
     uncovered: bool
-
-
-@value
-class RefactorResult:
-    verdict: Verdict
-    report: TestReport | None
-    paths: tuple[str, ...]
-    aside: str | None
-    phase: str
-    next: str
-    footer: str
 
 
 @value
@@ -108,10 +96,8 @@ def begin(
     with operation(project) as state:
         tree = project.workspace.snapshot()
         edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
-        action = Do("refactor begin", unclaimed=edits)
-        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("refactor begin", unclaimed=edits)):
+            return denial
         record = _known_record(project, state, tree) if known else None
         suites: list[SuiteRun] = []
         if record is None:
@@ -156,11 +142,10 @@ def _nothing_to_hold_on_to(report: TestReport) -> Deny:
     )
 
 
-def end(project: Project, progress: Progress | None = None) -> RefactorResult | Deny:
+def end(project: Project, progress: Progress | None = None) -> Settlement | Deny:
     with operation(project) as state:
-        decision = decide(state, Do("refactor end"), project.settings, in_progress=in_progress(project.repo))
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("refactor end")):
+            return denial
         refactor = _open_refactor(state)
         tree = project.workspace.snapshot()
         if out := refuse(links_out(project, tree)):
@@ -264,7 +249,7 @@ def _conclude(
     verdict: Verdict,
     seen: Restructured,
     paths: tuple[str, ...],
-) -> RefactorResult:
+) -> Settlement:
     refactor = _open_refactor(state)
     ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
@@ -279,14 +264,13 @@ def _conclude(
         return _result(project, verdict, seen, paths, None)
     why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
     intent = LayingAside(aside=next_aside(state), paths=paths, edited=tree, start=refactor.tree, why=why)
-    project.record(*events, Repair(why=why, test_ids=(), aside=intent.aside), intent, sync=True)
-    aside.carry_out(project, intent)
+    set_aside(project, intent, *events, Repair(why=why, test_ids=(), aside=intent.aside))
     return _result(project, verdict, seen, paths, intent.aside)
 
 
 def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
-) -> RefactorResult:
+) -> Settlement:
     after = project.state()
     following = next_here(project, after)
     if laid is None and seen.undermined:
@@ -298,33 +282,30 @@ def _result(
         following = f"put what is missing back, or a person gives it up: {given}"
     elif laid is None and seen.findings and verdict.kind is Kind.WEAKENED:
         following = give_up_losses(verdict.reasons)
-    return RefactorResult(
+    return Settlement(
         verdict,
         seen.after,
-        paths,
-        laid,
-        after.phase,
-        following,
-        footer(verdict, ("refactor",), paths, after.phase, following),
+        paths=paths,
+        aside=laid,
+        phase=after.phase,
+        next=following,
+        footer=footer(verdict, ("refactor",), paths, after.phase, following),
+        output=failed_output(seen.tools),
     )
 
 
 def abort(project: Project) -> Aborted | Deny:
     """Everything that the refactor changed in source and tests is set aside."""
     with operation(project) as state:
-        decision = decide(
-            state, Do("refactor abort"), project.settings, in_progress=in_progress(project.repo)
-        )
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("refactor abort")):
+            return denial
         refactor = _open_refactor(state)
         tree = project.workspace.snapshot()
         paths = difference(project, refactor.tree, tree).protected
         intent = LayingAside(
             aside=next_aside(state), paths=paths, edited=tree, start=refactor.tree, why="refactor aborted"
         )
-        project.record(RefactorEnded(verdict="aborted", tree=refactor.tree), intent, sync=True)
-        aside.carry_out(project, intent)
+        set_aside(project, intent, RefactorEnded(verdict="aborted", tree=refactor.tree))
         return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))
 
 

@@ -26,17 +26,19 @@ from verdigris.core.turn_events import (
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import explain, links_out, remedy
-from verdigris.storage.repository import in_progress
-from verdigris.turns import aside
+from verdigris.turns.aside import set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import following_move as next_here
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import AGENT, put_back
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.verdict import Tool
     from verdigris.runners.protocol import Progress
     from verdigris.storage.paths import LinkOut
     from verdigris.storage.project import Project
@@ -44,18 +46,22 @@ if TYPE_CHECKING:
 
 @value
 class Settlement:
+    """The end of a turn, or of a refactor."""
+
     verdict: Verdict
     report: TestReport | None
-    claimed: tuple[str, ...]
-    accepted: tuple[str, ...]
     paths: tuple[str, ...]
-    """What the turn had edited."""
+    """What was edited."""
     aside: str | None
+    """The id that the edits are set aside as, after the last strike."""
     phase: str
     next: str
     footer: str
+    claimed: tuple[str, ...] = ()
+    """Of a turn."""
+    accepted: tuple[str, ...] = ()
     output: tuple[str, ...] = ()
-    """What failing commands (check, format) printed."""
+    """What failing commands (check, format, verify) printed."""
     strikes: int = 0
     """Settlements in a row that this red was not accepted in."""
     limit: int = 0
@@ -64,9 +70,8 @@ class Settlement:
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
     with operation(project) as state:
-        decision = decide(state, Do("settle"), project.settings, in_progress=in_progress(project.repo))
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("settle")):
+            return denial
         return _join_edits(project, state) or _settle(project, project.state(), progress)
 
 
@@ -222,8 +227,7 @@ def _lay_aside(
         test_ids=tuple(sorted(ids)),
     )
     repair = Repair(why=why, test_ids=intent.test_ids, aside=intent.aside)
-    project.record(settled, repair, intent, sync=True)
-    aside.carry_out(project, intent)
+    set_aside(project, intent, settled, repair)
     rest = project.state()
     if alone is None or rest.turn is None:
         return _settlement(
@@ -256,8 +260,7 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
             why=why,
             test_ids=tuple(state.claims),
         )
-        project.record(Repair(why=why, test_ids=intent.test_ids, aside=intent.aside), intent, sync=True)
-        aside.carry_out(project, intent)
+        set_aside(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
     return _settlement(project, state, _SettlementOutcome(verdict, other.paths, trial=trial, laid=first))
 
 
@@ -283,17 +286,22 @@ def _settlement(project: Project, state: WorktreeState, outcome: _SettlementOutc
     return Settlement(
         verdict,
         None if trial is None else trial.report,
-        claimed,
-        outcome.accepted,
         paths,
         laid,
         after.phase,
         following,
         footer(verdict, claimed, paths, after.phase, following),
-        () if trial is None else tuple(t.output for t in trial.tools if not t.ok),
+        claimed,
+        outcome.accepted,
+        () if trial is None else failed_output(trial.tools),
         max((after.strikes.get(test_id, 0) for test_id in claimed), default=0),
         project.settings.strikes,
     )
+
+
+def failed_output(tools: Iterable[Tool]) -> tuple[str, ...]:
+    """What failing commands printed."""
+    return tuple(tool.output for tool in tools if not tool.ok)
 
 
 def _paths(edits: TreeDifference) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from verdigris.core.actions import BlockTests, Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import BlockingTests, TestBugClosed, TestsBlocked
 from verdigris.core.paths import LINK, PathClass
-from verdigris.core.policy import decide
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
@@ -25,9 +24,8 @@ from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import is_made_by, written_tests
 from verdigris.storage.intents import finishes
-from verdigris.storage.repository import in_progress
 from verdigris.storage.snapshots.restoration import list_displaced
-from verdigris.turns.operation import operation
+from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import AGENT
 
 if TYPE_CHECKING:
@@ -63,10 +61,9 @@ def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> Skipped
             return SkippedTests(known, (), {})
         tree = project.workspace.snapshot()
         passed = _read_passed(project, state)
-        decision = _decide(project, state, tree, wanted, passed)
-        if isinstance(decision, Deny):
-            project.record(denial_event(decision, f"skip {' '.join(test_ids)}"))
-            return decision
+        if denial := _refuse_skip(project, state, tree, wanted, passed):
+            project.record(denial_event(denial, f"skip {' '.join(test_ids)}"))
+            return denial
         reason = why if why.startswith(BLOCKED) else BLOCKED + why
         marking = _Marking(project, state, tree, passed, reason)
         for test_id in wanted:
@@ -110,7 +107,7 @@ def _closed_bugs(state: WorktreeState, tests: Sequence[str]) -> tuple[TestBugClo
     return tuple(TestBugClosed(bug=bug.id, test_id="") for bug in bugs)
 
 
-def _decide(
+def _refuse_skip(
     project: Project, state: WorktreeState, tree: str, test_ids: tuple[str, ...], passed: frozenset[str]
 ) -> Deny | None:
     if project.actor.role == AGENT:
@@ -128,8 +125,7 @@ def _decide(
         unclaimed=find_unclaimed(project, state.ground or tree, tree, limit=1),
         weakened=find_losses(project, state, tree).blocking,
     )
-    decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
-    return decision if isinstance(decision, Deny) else None
+    return refusal(project, state, action)
 
 
 def _read_passed(project: Project, state: WorktreeState) -> frozenset[str]:

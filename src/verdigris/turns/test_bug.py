@@ -10,7 +10,6 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed
 from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import next_aside
@@ -20,8 +19,8 @@ from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import text_of, texts_at
-from verdigris.turns import aside
-from verdigris.turns.operation import operation
+from verdigris.turns.aside import set_aside
+from verdigris.turns.operation import operation, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +47,8 @@ class _Named:
 
 def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) -> Reported | Deny:
     with operation(project) as state:
-        decision = decide(state, Do("test-bug"), project.settings)
-        if isinstance(decision, Deny):
-            return decision
+        if denial := refusal(project, state, Do("test-bug")):
+            return denial
         found = [_resolve_place(project, state, spelling, cwd) for spelling in places]
         named = tuple(one.place for one in found)
         tests = tuple(dict.fromkeys(one.test for one in found))
@@ -61,8 +59,7 @@ def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) 
             project.record(report, sync=True)
             return Reported(bug, named, None, ())
         intent = _lay_turn_aside(project, state, state.turn.tree, tree, named)
-        project.record(report, intent, sync=True)
-        aside.carry_out(project, intent)
+        set_aside(project, intent, report)
         return Reported(bug, named, intent.aside, intent.paths)
 
 

@@ -14,6 +14,7 @@ from verdigris.core.verdict import Kind
 from verdigris.execution.rooms import frozen_layer
 from verdigris.sandbox.child import available
 from verdigris.turns import refactor
+from verdigris.turns.settle import Settlement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -148,5 +149,5 @@ def test_nor_does_a_refactor(world: World) -> None:
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     world.write("src/f.js", lying("true"))
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.RefactorResult)
+    assert isinstance(done, Settlement)
     assert done.verdict.kind is Kind.HOLLOW, done.verdict

@@ -13,7 +13,7 @@ def nothing(_: str, __: int) -> str:
 
 def settlement(verdict: Verdict, aside: str | None = None) -> Settlement:
     told = footer(verdict, ("t.py::a",), ("calc.py",), "red", "write one failing test, then `tdd test ID`")
-    return Settlement(verdict, None, ("t.py::a",), (), ("calc.py",), aside, "red", "", told)
+    return Settlement(verdict, None, ("calc.py",), aside, "red", "", told, ("t.py::a",))
 
 
 def test_next_moves_name_the_tools_and_leave_other_commands_to_the_shell() -> None:

@@ -10,6 +10,7 @@ from support.node_tools import present
 from support.tool_worlds import make_tool_world
 from verdigris.core.verdict import Kind
 from verdigris.turns import refactor
+from verdigris.turns.settle import Settlement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,8 +68,8 @@ def test_a_refactor_is_neither_another_behaviour_nor_a_function_that_no_test_run
     assert done.verdict.kind is Kind.ACCEPTED, done.verdict
 
 
-def end(world: World, source: str) -> refactor.RefactorResult:
+def end(world: World, source: str) -> Settlement:
     world.write("src/calc.js", source)
     done = refactor.end(world.project)
-    assert isinstance(done, refactor.RefactorResult)
+    assert isinstance(done, Settlement)
     return done

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.languages.stubs import Stub
     from verdigris.models.protocol import ModelReply, ToolSpec
-    from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
     from verdigris.turns.test import Tested
 
@@ -178,21 +177,19 @@ def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
     )
 
 
-def describe_footer(judged: Settlement | RefactorResult) -> str:
+def describe_footer(judged: Settlement) -> str:
     """Leaves out the move that always follows an acceptance: the system text names it once."""
     said = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
     return in_tools(said)
 
 
-def _without_edits(judged: Settlement | RefactorResult) -> str:
+def _without_edits(judged: Settlement) -> str:
     """An accepted turn, for the model: it knows what it has just edited."""
     said = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
     return describe_footer(replace(judged, footer=said))
 
 
-def describe_judgement(
-    judged: Settlement | RefactorResult, *, withheld: Collection[str], quote: feedback.Quote
-) -> str:
+def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: feedback.Quote) -> str:
     """The footer alone where it is accepted; else the reasons, which the footer then does not say again."""
     if judged.verdict.accepted:
         return _without_edits(judged)
@@ -205,7 +202,7 @@ def describe_judgement(
     told = feedback.describe_verdict(
         judged.verdict,
         judged.report,
-        getattr(judged, "output", ()),
+        judged.output,
         withheld=frozenset(withheld),
         quote=quote,
         closing=closing,

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from verdigris.core.events import Event
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
-    from verdigris.turns.refactor import RefactorResult
     from verdigris.turns.settle import Settlement
 
 
@@ -138,7 +137,7 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
     )
 
 
-def _describe(bench: Workbench, judged: Settlement | RefactorResult) -> str:
+def _describe(bench: Workbench, judged: Settlement) -> str:
     project = bench.project
     laid = project.state().aside.get(judged.aside or "")
     quote = make_quote(project, laid.edited if laid is not None else None)
