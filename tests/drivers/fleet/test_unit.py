@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
 from verdigris.core.errors import UserError
+from verdigris.drivers import answer_keys
 from verdigris.drivers.fleet.unit import FleetUnit, UnitOutcome, choose_shard, judge_end, read_units
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.quick
 
@@ -34,6 +39,14 @@ def test_a_unit_is_known_by_what_it_asks_and_the_same_line_is_one() -> None:
     units = read_units("\n".join(map(json.dumps, lines)) + "\n\n", "/")
     assert [one.kind for one in units] == ["audit", "replay"]
     assert units[0].key != units[1].key
+
+
+def test_other_code_under_the_same_version_has_no_results_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = unit(AUDIT).key
+    monkeypatch.setattr(answer_keys, "CODE", tmp_path)
+    assert unit(AUDIT).key != before
 
 
 @pytest.mark.parametrize(

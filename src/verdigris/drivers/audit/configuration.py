@@ -19,7 +19,7 @@ from verdigris.core.paths import FILE, LINK, Classes
 from verdigris.core.records import from_json, to_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.folder import answer_key
+from verdigris.drivers.answer_keys import answer_key
 from verdigris.drivers.private_worktree import link_shared
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ToolMissing, VerdigrisError
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.folder import key_of
+from verdigris.drivers.answer_keys import key_of
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.rooms import possible
 from verdigris.languages.registry import language_named

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import verdigris
-from verdigris import __version__
 from verdigris.core.errors import StorageError
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from verdigris.storage.repository import Repository
 
 DRIVER = "audit"
-CODE = Path(verdigris.__file__).parent
 
 
 @value
@@ -94,24 +90,3 @@ def find_folder(repo: Repository) -> AuditFolder:
             hint="set XDG_CACHE_HOME to a folder that can be written",
         ) from error
     return folder
-
-
-def key_of(*parts: Any) -> str:
-    """A name for what depends on these, and on the layout of our files."""
-    text = json.dumps([__version__, *parts], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:40]
-
-
-def answer_key(*parts: Any) -> str:
-    """A name for what our code found out from these. Code that comes from git changes under one version."""
-    return key_of(digest_code(CODE), *parts)
-
-
-@cache
-def digest_code(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for file in sorted(file for file in folder.rglob("*") if file.is_file()):
-        if file.parent.name != "__pycache__":
-            name = str(file.relative_to(folder))
-            digest.update(f"{name}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
-    return digest.hexdigest()

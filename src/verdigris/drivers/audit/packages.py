@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing
 from verdigris.core.value import value
+from verdigris.drivers.answer_keys import key_of
 from verdigris.drivers.audit.environment_build import InstallCall, build_once, call_tool
-from verdigris.drivers.audit.folder import key_of
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.lookup import NODE, program

@@ -16,6 +16,7 @@ from verdigris.core.paths import Classes
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import replace, value
+from verdigris.drivers.answer_keys import answer_key
 from verdigris.drivers.audit.configuration import check_out, configure
 from verdigris.drivers.audit.environment import (
     PRESENT,
@@ -24,7 +25,7 @@ from verdigris.drivers.audit.environment import (
     present_environment,
     require_rooms,
 )
-from verdigris.drivers.audit.folder import answer_key, find_folder
+from verdigris.drivers.audit.folder import find_folder
 from verdigris.drivers.audit.jobs import judge_at_once
 from verdigris.drivers.audit.known_suites import KnownSuites
 from verdigris.drivers.audit.outcome import UnitFacts, judge_unit

@@ -13,7 +13,7 @@ from verdigris.core.records import to_json
 from verdigris.core.report import RunEnd, Status, TestReport, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
-from verdigris.drivers.audit.folder import answer_key
+from verdigris.drivers.answer_keys import answer_key
 from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
 from verdigris.drivers.audit.reuse import Doubt, join_records, list_removed, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite

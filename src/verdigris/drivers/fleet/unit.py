@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from verdigris import __version__
 from verdigris.core.errors import UserError
 from verdigris.core.value import value
+from verdigris.drivers.answer_keys import answer_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SCHEMA = "verdigris.fleet/1"
-_KEY_DIGITS = 24
 _FIELDS = {"audit": ("commit",), "machine": (), "replay": ("corpus", "id")}
 """What each kind needs besides `repo`."""
 _OPTIONAL = {"audit": {"options"}, "machine": {"steps", "options"}, "replay": {"options"}}
@@ -39,7 +37,7 @@ class UnitOutcome(StrEnum):
 @value
 class FleetUnit:
     key: str
-    """By what was asked and by our version: the name of its result."""
+    """The name of its result: made of what was asked and of our code."""
     kind: str
     repo: str
     """Where it is carried out."""
@@ -95,7 +93,7 @@ def _read_unit(number: int, line: str, folder: str) -> FleetUnit:
     if not isinstance(asked.get("steps", 1), int):
         raise UserError(f"line {number} of the tasks: `steps` is no number.", hint=_EXAMPLE)
     repo = _absolute(folder, asked["repo"])
-    return FleetUnit(_key(asked), kind, repo, _words(asked, options, folder), asked)
+    return FleetUnit(answer_key(asked), kind, repo, _words(asked, options, folder), asked)
 
 
 def _words(asked: Mapping[str, Any], options: list[str], folder: str) -> tuple[str, ...]:
@@ -111,11 +109,6 @@ def _words(asked: Mapping[str, Any], options: list[str], folder: str) -> tuple[s
 
 def _absolute(folder: str, path: str) -> str:
     return os.path.normpath(os.path.join(folder, path))  # noqa: PTH118 - text; it may be another machine's
-
-
-def _key(asked: Mapping[str, Any]) -> str:
-    told = json.dumps([__version__, asked], sort_keys=True)
-    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:_KEY_DIGITS]
 
 
 def choose_shard(units: Iterable[FleetUnit], part: int, parts: int) -> tuple[FleetUnit, ...]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.drivers.audit import folder as audit_folder
-from verdigris.drivers.audit.folder import answer_key, digest_code, key_of
+from verdigris.drivers import answer_keys
+from verdigris.drivers.answer_keys import answer_key, digest_code, key_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,6 +42,6 @@ def test_bytecode_is_no_part_of_the_digest(code: Path) -> None:
 
 def test_other_code_under_the_same_version_asks_again(code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, environment = answer_key("tree"), key_of("lock file")
-    monkeypatch.setattr(audit_folder, "CODE", code)
+    monkeypatch.setattr(answer_keys, "CODE", code)
     assert answer_key("tree") != ours
     assert key_of("lock file") == environment
