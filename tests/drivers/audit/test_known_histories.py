@@ -9,8 +9,8 @@ from support.known_histories import LANGUAGES, KnownAnswer, make_history, missin
 from support.node_tools import installed
 from support.recorded_tool_runs import compared_runs, recorded_runs
 from support.tool_worlds import lend_go_cache
-from verdigris.drivers.audit.folder import find_folder
 from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.tree_runs.folder import find_folder
 from verdigris.drivers.audit.units import Selection
 from verdigris.execution.tools.runs import cache_folder
 from verdigris.storage.repository import find_repository

@@ -11,10 +11,10 @@ import pytest
 from support.small_histories import CHANGES, make_history
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
-from verdigris.drivers.audit.folder import find_folder
-from verdigris.drivers.audit.jobs import split_evenly
 from verdigris.drivers.audit.report import AuditReport, join_shards
 from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.schedule import split_evenly
+from verdigris.drivers.audit.tree_runs.folder import find_folder
 from verdigris.drivers.audit.units import Selection, find_units
 from verdigris.storage.repository import find_repository
 

@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
+from verdigris.core.errors import ToolMissing
 from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
-from verdigris.drivers.audit.suite import TestRuns
+from verdigris.drivers.audit.tree_runs import environment
+from verdigris.drivers.audit.tree_runs.suite import TestRuns
 from verdigris.drivers.audit.units import Selection
+from verdigris.sandbox.child import Availability
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,3 +203,14 @@ def test_a_regression_that_does_not_repeat_blames_nobody(
     (one,) = audit(repo.root, AuditRequest(Selection("HEAD"), whole=True)).units
     assert one.outcome is AuditOutcome.REFACTOR, one.why
     assert "flaky: tests/test_weather.py::test_weather both passes and fails on one tree" in one.notes
+
+
+def test_without_a_sandbox_the_audit_says_how_to_have_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "possible", lambda _: Availability(None, "", ()))
+    with pytest.raises(ToolMissing) as told:
+        audit(begin(tmp_path / "repo").root, AuditRequest(Selection("HEAD")))
+    assert told.value.exit_code == 69
+    assert told.value.hint is not None
+    assert "apparmor_restrict_unprivileged_userns=0" in told.value.hint

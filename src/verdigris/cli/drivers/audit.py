@@ -122,7 +122,7 @@ def _render(report: AuditReport, format_: str) -> str:
     """A page shows what each change did too, where its repository is here."""
     if format_ != "html":
         return render(report, format_)
-    from verdigris.drivers.audit.diffs import read_diffs
+    from verdigris.drivers.audit.units import read_diffs
 
     return render(report, format_, read_diffs(start(), report))
 

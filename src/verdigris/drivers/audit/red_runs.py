@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.core.report import CollectError, Failure, TestReport, TestResult
-    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.storage.project import Project
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}

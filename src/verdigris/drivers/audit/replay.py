@@ -15,9 +15,7 @@ from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import function_of, innermost, split_id
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import reason_for, reasons_against_run
-from verdigris.drivers.audit.doubts import missing_downloads, why_unknown
-from verdigris.drivers.audit.known_suites import Suite
-from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
+from verdigris.drivers.audit.outcome import UnitFacts, judge_unit, missing_downloads, why_unknown
 from verdigris.drivers.audit.red_runs import (
     find_reds,
     judge_reds,
@@ -26,6 +24,7 @@ from verdigris.drivers.audit.red_runs import (
     repeat_reds,
 )
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome, FoundPlace, LostCheck
+from verdigris.drivers.audit.tree_runs.folder import Suite
 from verdigris.execution.rooms import frozen_layer
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import still_written
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.paths import Change
     from verdigris.drivers.audit.report import RedTest
-    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
     from verdigris.storage.project import Project
 

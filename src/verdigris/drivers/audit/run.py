@@ -10,43 +10,37 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris import __version__
-from verdigris.checks.observation import source_roots
 from verdigris.core.errors import HarnessError, StorageError, TimedOut, UserError, VerdigrisError
 from verdigris.core.paths import Classes
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import replace, value
 from verdigris.drivers.answer_keys import answer_key
-from verdigris.drivers.audit.configuration import check_out, configure
-from verdigris.drivers.audit.environment import (
+from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
+from verdigris.drivers.audit.replay import Replayed, replay
+from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
+from verdigris.drivers.audit.schedule import Judgement, judge_at_once, judge_in_turn
+from verdigris.drivers.audit.tree_runs.configuration import check_out
+from verdigris.drivers.audit.tree_runs.environment import (
     PRESENT,
     UV,
-    build_environment,
     present_environment,
     require_rooms,
 )
-from verdigris.drivers.audit.folder import find_folder
-from verdigris.drivers.audit.jobs import judge_at_once
-from verdigris.drivers.audit.known_suites import KnownSuites
-from verdigris.drivers.audit.outcome import UnitFacts, judge_unit
-from verdigris.drivers.audit.proof import Judgement, judge_in_turn
-from verdigris.drivers.audit.replay import Replayed, replay
-from verdigris.drivers.audit.report import AuditOutcome, AuditReport, UnitReport, parse_unit, render_unit
-from verdigris.drivers.audit.suite import TestRuns, plain_snapshot
+from verdigris.drivers.audit.tree_runs.folder import KnownSuites, find_folder
+from verdigris.drivers.audit.tree_runs.suite import open_runs, plain_snapshot
 from verdigris.drivers.audit.units import find_units
-from verdigris.storage.project import Project, TreeView, open_log
+from verdigris.storage.project import Project, open_log
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from verdigris.drivers.audit.environment import Environment
-    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
+    from verdigris.drivers.audit.tree_runs.suite import Builder
     from verdigris.drivers.audit.units import Range, Selection, Unit
     from verdigris.storage.repository import Repository
-
-    Builder = Callable[[Project], tuple[Project, Environment]]
 
 _KIND = "units"
 TIMEOUT = 600.0
@@ -181,7 +175,7 @@ class Auditor:
         """No commit's code is run outside of a room."""
         require_rooms(self._plain)
         if self._asked.env == UV:
-            from verdigris.drivers.audit.packages import find_uv
+            from verdigris.drivers.audit.tree_runs.packages import find_uv
 
             find_uv()
 
@@ -209,7 +203,7 @@ class Auditor:
         )
 
     def _environment(self) -> str:
-        return present_environment(self._plain).key if self._asked.env == PRESENT else ""
+        return present_environment(self._plain) if self._asked.env == PRESENT else ""
 
     def _check_out(self, unit: Unit) -> Unit:
         worktree = plain_snapshot(self._plain)
@@ -225,6 +219,8 @@ class Auditor:
     def _builder(self, unit: Unit) -> Builder | None:
         if self._asked.env == PRESENT:
             return None
+        from verdigris.drivers.audit.tree_runs.packages import build_environment
+
         return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
     def keep(self, unit: Unit, judged: UnitReport) -> None:
@@ -291,34 +287,3 @@ def _told_passing(outcome: AuditOutcome, replayed: Replayed) -> tuple[str, ...]:
     if outcome is not AuditOutcome.TEST_DRIVEN:
         return ()
     return tuple(sys.intern(native) for native in replayed.passing if native not in reds)
-
-
-def open_runs(
-    plain: Project,
-    suites: KnownSuites,
-    tree: str,
-    seconds: float,
-    suite: tuple[str, ...] = (),
-    *,
-    build: Builder | None = None,
-) -> TestRuns:
-    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings.
-
-    `suites`: what is known already. `build` gives it another environment than the present one.
-    """
-    found = configure(suites.folder, plain.workspace, plain.repo.root, tree)
-    settings = found.settings
-    if suite:
-        settings = replace(settings, stacks=tuple(replace(one, suite=suite) for one in settings.stacks))
-    view = TreeView(tree, plain_snapshot(plain))
-    project = replace(plain, settings=settings, configured=found.classes, view=view)
-    project = replace(project, settings=_with_sources(project, tree))
-    environment = "" if build is not None else present_environment(project).key
-    return TestRuns(project, suites, environment, seconds, build)
-
-
-def _with_sources(project: Project, tree: str) -> Settings:
-    """Modules come from the commit, though another copy of the project is installed."""
-    roots = [str(project.root / root) for root in source_roots(project, tree)]
-    given = (f"PYTHONPATH={':'.join(roots)}",) if roots else ()
-    return replace(project.settings, room_env=(*project.settings.room_env, *given))

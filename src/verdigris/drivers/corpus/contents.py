@@ -17,7 +17,7 @@ from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.records import Actor
 from verdigris.core.settings import Settings
 from verdigris.core.value import value
-from verdigris.drivers.audit.folder import AuditFolder
+from verdigris.drivers.audit.tree_runs.folder import AuditFolder
 from verdigris.drivers.corpus.triple import CommitPatches
 from verdigris.storage.git import users_git
 from verdigris.storage.project import Project, open_log

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import HarnessError, StorageError, ToolMissing, UserError, VerdigrisError
 from verdigris.core.report import Status
 from verdigris.core.value import value
-from verdigris.drivers.audit.known_suites import KnownSuites
 from verdigris.drivers.audit.red_runs import judge_reds
-from verdigris.drivers.audit.run import open_runs
+from verdigris.drivers.audit.tree_runs.folder import KnownSuites
+from verdigris.drivers.audit.tree_runs.suite import open_runs
 from verdigris.drivers.corpus.contents import open_objects
 from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
 from verdigris.storage.repository import find_repository
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.report import TestReport
-    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.corpus.contents import TreeObjects
     from verdigris.drivers.corpus.triple import Triple
 

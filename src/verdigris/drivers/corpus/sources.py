@@ -19,9 +19,9 @@ from verdigris.core.settings import Settings
 from verdigris.core.state import State
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.drivers.audit.configuration import configure
 from verdigris.drivers.audit.red_runs import lay_tests
 from verdigris.drivers.audit.report import AuditOutcome, parse_report
+from verdigris.drivers.audit.tree_runs.configuration import configure
 from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
     Author,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Record
     from verdigris.core.state import Configuration, WorktreeState
-    from verdigris.drivers.audit.configuration import UnitConfiguration
     from verdigris.drivers.audit.report import AuditReport, RedTest, UnitReport
+    from verdigris.drivers.audit.tree_runs.configuration import UnitConfiguration
     from verdigris.drivers.corpus.contents import RepositoryName, TreeObjects
     from verdigris.drivers.corpus.session_source import Sessions
     from verdigris.storage.repository import Repository

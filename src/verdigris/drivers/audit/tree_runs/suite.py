@@ -14,8 +14,10 @@ from verdigris.core.report import RunEnd, Status, TestReport, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.drivers.answer_keys import answer_key
-from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
-from verdigris.drivers.audit.reuse import Doubt, join_records, list_removed, make_record, plan
+from verdigris.drivers.audit.tree_runs.configuration import configure
+from verdigris.drivers.audit.tree_runs.environment import present_environment
+from verdigris.drivers.audit.tree_runs.folder import CARRIED, WHOLE, KnownSuites, Suite
+from verdigris.drivers.audit.tree_runs.reuse import Doubt, join_records, list_removed, make_record, plan
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import TreeView
@@ -25,9 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from verdigris.core.reuse import RunRecord
-    from verdigris.drivers.audit.environment import Environment
+    from verdigris.core.settings import Settings
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
+
+    Builder = Callable[[Project], tuple[Project, str]]
+    """Returns the project with another environment, and the key of that."""
 
 _LEAST = 1.0
 _TRIES = 3
@@ -45,7 +50,7 @@ class TestRuns:
         suites: KnownSuites,
         environment: str,
         seconds: float,
-        build: Callable[[Project], tuple[Project, Environment]] | None = None,
+        build: Builder | None = None,
     ) -> None:
         """`project`: its settings are the unit's. `environment`: the key of what its tests run in; `build`
         makes another.
@@ -73,8 +78,7 @@ class TestRuns:
     def prepare(self) -> None:
         """Builds the environment, where one is to be built: once, and only where something is run."""
         if self._build is not None:
-            self.project, built = self._build(self.project)
-            self.environment = built.key
+            self.project, self.environment = self._build(self.project)
             self._build = None
 
     def at(self, tree: str) -> Project:
@@ -266,6 +270,37 @@ def _join_reports(basis: TestReport, dropped: Collection[str], report: TestRepor
         others=(),
         duration_ms=basis.duration_ms,
     )
+
+
+def open_runs(
+    plain: Project,
+    suites: KnownSuites,
+    tree: str,
+    seconds: float,
+    suite: tuple[str, ...] = (),
+    *,
+    build: Builder | None = None,
+) -> TestRuns:
+    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings.
+
+    `suites`: what is known already. `build` gives it another environment than the present one.
+    """
+    found = configure(suites.folder, plain.workspace, plain.repo.root, tree)
+    settings = found.settings
+    if suite:
+        settings = replace(settings, stacks=tuple(replace(one, suite=suite) for one in settings.stacks))
+    view = TreeView(tree, plain_snapshot(plain))
+    project = replace(plain, settings=settings, configured=found.classes, view=view)
+    project = replace(project, settings=_with_sources(project, tree))
+    environment = "" if build is not None else present_environment(project)
+    return TestRuns(project, suites, environment, seconds, build)
+
+
+def _with_sources(project: Project, tree: str) -> Settings:
+    """Modules come from the commit, though another copy of the project is installed."""
+    roots = [str(project.root / root) for root in source_roots(project, tree)]
+    given = (f"PYTHONPATH={':'.join(roots)}",) if roots else ()
+    return replace(project.settings, room_env=(*project.settings.room_env, *given))
 
 
 def plain_snapshot(project: Project) -> str:

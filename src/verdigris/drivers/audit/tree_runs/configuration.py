@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from verdigris.core.paths import Entry
-    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.workspace import Workspace
 

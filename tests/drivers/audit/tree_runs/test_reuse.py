@@ -9,8 +9,8 @@ import pytest
 from support.small_histories import CHANGES, add_commit, begin, make_history
 from verdigris.core.reuse import Rerun
 from verdigris.core.value import replace
-from verdigris.drivers.audit import suite
 from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.tree_runs import suite
 from verdigris.drivers.audit.units import Selection
 
 if TYPE_CHECKING:

@@ -15,18 +15,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.drivers.answer_keys import key_of
-from verdigris.drivers.audit.environment_build import InstallCall, build_once, call_tool
+from verdigris.drivers.audit.tree_runs.environment import (
+    LOCK,
+    BuildRequest,
+    InstallCall,
+    build_once,
+    call_tool,
+)
 from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.lookup import NODE, program
+from verdigris.languages.registry import language_named
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.audit.environment_build import BuildRequest
+    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
+    from verdigris.drivers.audit.units import Unit
+    from verdigris.storage.project import Project
 
 
 _UV = "uv"
@@ -52,6 +61,32 @@ class Wishes:
     def lock(self) -> str:
         """The lock that decides; empty where there is none."""
         return next((name for name in _PYTHON_LOCKS if name in self.texts), "")
+
+
+def build_environment(project: Project, folder: AuditFolder, unit: Unit, env: str) -> tuple[Project, str]:
+    """Builds what the stacks of a commit need. Returns the project that runs in it, and its key.
+
+    Raises a UserError if it cannot be built.
+    """
+    stacks, keys = [], []
+    lent: tuple[tuple[str, str], ...] = ()
+    for stack in project.settings.stacks:
+        asked = BuildRequest(project, folder, unit, stack)
+        language = language_named(stack.language)
+        if language.has_interpreter:
+            key, python = install_python(asked)
+            stacks.append(replace(stack, python=python))
+            keys.append(key)
+            continue
+        stacks.append(stack)
+        if env == LOCK and language.packages_folder:
+            key, packages = install_node(asked)
+            keys.append(key)
+            lent += tuple(one for one in packages if one not in lent)
+    settings = replace(project.settings, stacks=tuple(stacks))
+    view = project.view and replace(project.view, lent=lent)
+    named = "-".join((env, *(key[:12] for key in dict.fromkeys(keys))))
+    return replace(project, settings=settings, view=view), named
 
 
 def find_uv() -> str:

@@ -8,8 +8,7 @@ import pytest
 
 from verdigris.core.report import RunEnd, TestReport, TestUse
 from verdigris.core.reuse import RunRecord
-from verdigris.drivers.audit.folder import AuditFolder
-from verdigris.drivers.audit.known_suites import CARRIED, WHOLE, KnownSuites, Suite
+from verdigris.drivers.audit.tree_runs.folder import CARRIED, WHOLE, AuditFolder, KnownSuites, Suite
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,10 +8,10 @@ import pytest
 
 from support.small_histories import ADD, PYPROJECT, SUB, TEST_SUB, add_commit, begin
 from verdigris.core.errors import ToolMissing
-from verdigris.drivers.audit.folder import find_folder
-from verdigris.drivers.audit.packages import Wishes, find_uv, list_locked, list_words
 from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
+from verdigris.drivers.audit.tree_runs.folder import find_folder
+from verdigris.drivers.audit.tree_runs.packages import Wishes, find_uv, list_locked, list_words
 from verdigris.drivers.audit.units import Selection
 from verdigris.storage.repository import find_repository
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from support import audits
 from support.small_histories import ADD, SUB, add_commit, begin
 from verdigris.core.value import replace
-from verdigris.drivers.audit.diffs import MOST_LINES, read_diffs
+from verdigris.drivers.audit.units import MOST_LINES, read_diffs
 
 if TYPE_CHECKING:
     from pathlib import Path

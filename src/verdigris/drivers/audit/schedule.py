@@ -1,21 +1,31 @@
-"""Proves what was carried from tree to tree by whole runs: a result that was carried hurries, never decides.
+"""Decides in which order and in how many processes units are judged, and when a whole run has to agree.
 
-Answers that rest on carried results are kept for later audits only once a whole run has agreed with these.
-Where it does not, the changes since the last whole run are judged again, by whole runs alone.
+Results that are carried from tree to tree save time, and never decide: answers that rest on them are kept for
+later audits only once a whole run has agreed. Where it does not, the changes since the last whole run are
+judged again, by whole runs alone (ADR 36).
 """
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+from itertools import pairwise
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace, value
+from verdigris.drivers.audit.report import parse_unit, render_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
+    from multiprocessing.connection import Connection
 
     from verdigris.drivers.audit.report import UnitReport
-    from verdigris.drivers.audit.suite import TestRuns
+    from verdigris.drivers.audit.tree_runs.suite import TestRuns
     from verdigris.drivers.audit.units import Unit
+
+    Judge = Callable[[int, Sequence[Unit]], Iterator[tuple[Unit, UnitReport]]]
+
 
 LONGEST = 25
 """Changes in a row that rest on carried results, before a whole run is made."""
@@ -101,3 +111,49 @@ def _tell_wrong(wrong: Sequence[str]) -> str:
         f"judged by whole runs, since one contradicted results carried over from earlier commits:"
         f" {', '.join(wrong[:_SHOWN])}{more}"
     )
+
+
+def judge_at_once(units: Sequence[Unit], judge: Judge, jobs: int) -> Iterator[tuple[Unit, UnitReport]]:
+    """Yields answers as they come. Each job takes neighbours: what one change left, the next begins with."""
+    context = multiprocessing.get_context("fork")
+    ends: list[Connection] = []
+    processes = []
+    for number, part in enumerate(split_evenly(units, jobs), start=1):
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(judge, number, part, theirs), daemon=True)
+        process.start()
+        theirs.close()
+        processes.append(process)
+        ends.append(ours)
+    try:
+        by_commit = {(unit.commit.id, unit.before, unit.after): unit for unit in units}
+        yield from ((by_commit[one.commit.id, one.before, one.after], one) for one in _answers(ends))
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _answers(ends: list[Connection]) -> Iterator[UnitReport]:
+    """Yields answers until every job has closed its end, by finishing or by dying."""
+    while ends:
+        ready = wait(ends)
+        for end in [one for one in ends if one in ready]:
+            try:
+                yield parse_unit(end.recv())
+            except (EOFError, OSError):
+                ends.remove(end)
+
+
+def _work(judge: Judge, number: int, units: Sequence[Unit], end: Connection) -> None:
+    # Who asked is gone, or interrupted us: what was judged is kept in the folder.
+    with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+        for _, judged in judge(number, units):
+            end.send(render_unit(judged))
+
+
+def split_evenly(units: Sequence[Unit], jobs: int) -> list[Sequence[Unit]]:
+    """Parts of neighbours, about as long as each other; none is empty."""
+    count = min(jobs, len(units))
+    bounds = [len(units) * number // count for number in range(count + 1)] if count else [0]
+    return [units[first:last] for first, last in pairwise(bounds)]

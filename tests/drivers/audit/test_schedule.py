@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING, Any, cast
 
 from verdigris.core.value import replace
-from verdigris.drivers.audit.proof import LONGEST, Judgement, judge_in_turn
 from verdigris.drivers.audit.report import AuditOutcome, Commit, UnitReport
+from verdigris.drivers.audit.schedule import LONGEST, Judgement, judge_at_once, judge_in_turn
 from verdigris.drivers.audit.units import Unit
 
 if TYPE_CHECKING:
-    from verdigris.drivers.audit.suite import TestRuns
+    from collections.abc import Iterator, Sequence
+
+    from verdigris.drivers.audit.tree_runs.suite import TestRuns
 
 UNITS = [Unit(Commit(f"c{number}"), f"t{number}", f"t{number + 1}") for number in range(LONGEST + 3)]
 
@@ -96,3 +100,15 @@ def test_what_rests_on_nothing_carried_is_kept_at_once() -> None:
     next(turn)
     assert list(auditor.kept) == ["c0"]
     assert replace(auditor.kept["c0"], why="") == auditor.kept["c0"]
+
+
+def judge_until_killed(job: int, units: Sequence[Unit]) -> Iterator[tuple[Unit, UnitReport]]:
+    for unit in units:
+        if job == 2 and unit is units[-1]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield unit, UnitReport(unit.commit, unit.before, unit.after, AuditOutcome.NO_CODE, "")
+
+
+def test_what_a_killed_job_leaves_is_told_by_its_absence() -> None:
+    found = dict(judge_at_once(UNITS[:6], judge_until_killed, 3))
+    assert [unit for unit in UNITS[:6] if unit not in found] == [UNITS[3]]

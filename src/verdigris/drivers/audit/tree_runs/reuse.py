@@ -1,11 +1,11 @@
 """Carries results from one tree to the next, where the record of a run shows that they cannot differ.
 
-The decision is `core.reuse`'s; here trees are compared, and records are kept beside the suites.
+The decision is `core.reuse`'s; here trees are compared, and records of runs are made and joined.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.examples import is_example
@@ -202,30 +202,3 @@ def _refuse_doubtful(project: Project, change: Change, record: RunRecord, drifte
         raise Doubt(f"{path} says how tests run")
     if listed and (kind in {PathClass.SOURCE, PathClass.TEST} or path.endswith(".py")):
         raise Doubt(f"{path} is new or gone")
-
-
-def to_plain(record: RunRecord) -> dict[str, Any]:
-    """Makes plain values for JSON: there are thousands of tests, so no names of fields."""
-    tests = [[i, u.functions, u.hits, u.fills, int(u.unsure)] for i, u in record.tests.items()]
-    return {
-        "functions": record.functions,
-        "sets": record.sets,
-        "tests": tests,
-        "common": record.common,
-        "files": sorted(record.files),
-        "read": sorted(record.read),
-        "listed": sorted(record.listed),
-    }
-
-
-def from_plain(data: Any) -> RunRecord | None:
-    try:
-        return RunRecord(
-            tuple((path, name) for path, name in data["functions"]),
-            tuple(map(tuple, data["sets"])),
-            {i: TestUse(at, tuple(h), tuple(f), bool(u)) for i, at, h, f, u in data["tests"]},
-            data["common"],
-            *(frozenset(data[name]) for name in ("files", "read", "listed")),
-        )
-    except (KeyError, TypeError, ValueError):
-        return None

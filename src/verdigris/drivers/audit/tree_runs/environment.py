@@ -1,4 +1,4 @@
-"""Builds the environment that a commit's own files ask for: once for all commits that ask the same.
+"""The environment that the tests of a commit run in: the present one, or a folder that is built once.
 
 What a project says about itself is code where it is installed, so tools run in a room that shows the commit,
 with the machine's network, and write nothing but the environment and their own cache.
@@ -11,19 +11,68 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import UserError
+from verdigris.core.errors import ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import field, replace, value
+from verdigris.drivers.answer_keys import key_of
+from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
-from verdigris.execution.rooms import RoomEquipment, room
+from verdigris.execution.rooms import RoomEquipment, possible, room
+from verdigris.languages.registry import language_named
 from verdigris.storage.lock import hold_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from verdigris.core.settings import Stack
-    from verdigris.drivers.audit.folder import AuditFolder
+    from verdigris.drivers.audit.tree_runs.folder import AuditFolder
     from verdigris.drivers.audit.units import Unit
     from verdigris.storage.project import Project
+
+
+PRESENT = "present"
+UV, LOCK = "uv", "lock"
+"""Python environments alone; and those of every language that installs packages for a project."""
+NO_ROOMS = "no sandbox can be made here, and an audit runs every commit's code in one"
+WAYS_OUT = (
+    "allow it (`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`), or use a container that may"
+    " make namespaces (`docker run --privileged …`); `tdd doctor` tells what the system refuses"
+)
+
+
+def require_rooms(project: Project) -> None:
+    if not possible(project).ok:
+        raise ToolMissing(NO_ROOMS, hint=WAYS_OUT)
+
+
+def present_environment(project: Project) -> str:
+    """Returns a key of what is installed for the stacks, by names and versions."""
+    installed = [list(_describe(project, stack)) for stack in project.settings.stacks]
+    return f"{PRESENT}-{key_of(installed)[:12]}"
+
+
+def _describe(project: Project, stack: Stack) -> Iterator[str]:
+    root = project.root / stack.root
+    if language_named(stack.language).has_interpreter:
+        known = project.repo.private / "interpreters.json"
+        try:
+            found = find_interpreter(root, project.root, stack.python, os.environ, known)
+        except VerdigrisError as error:
+            yield error.message
+            return
+        yield str(found.path)
+        for folder in found.places.packages if found.places else ():
+            yield from sorted(_list_installed(Path(folder)))
+        return
+    lock = root / "node_modules" / ".package-lock.json"
+    yield str(lock.stat().st_mtime_ns) if lock.is_file() else ""
+
+
+def _list_installed(folder: Path) -> Iterator[str]:
+    try:
+        yield from (name for name in os.listdir(folder) if name.endswith((".dist-info", ".egg-info", ".pth")))  # noqa: PTH208 - only names
+    except OSError:
+        return
+
 
 SECONDS = 900.0
 _READY = "ready"

@@ -1,0 +1,3 @@
+"""Runs the tests of a commit's tree: its settings, environment and suite, and results of earlier trees."""
+
+from __future__ import annotations
