@@ -21,7 +21,6 @@ from verdigris.core.settings import (
 from verdigris.storage.config.drivers import (
     BudgetKeys,
     CommitKeys,
-    RoleKeys,
     RolesKeys,
     ServedKeys,
     find_sections,
@@ -82,7 +81,7 @@ class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
     suite: list[str] = []
     test_command: tuple[str, ...] | str = ()
     test_command_for: dict[Any, Any] = {}
-    """Looked at by `configstack`, which knows the place of each entry."""
+    """Checked by `stacks.py`, which names the line of each entry."""
     junit: JUnitKeys | None = None
     check: str | None = None
     verify: str | None = None
@@ -98,7 +97,7 @@ class RoomKeys(msgspec.Struct, forbid_unknown_fields=True):
     timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.timeout
     test_timeout: Annotated[int, msgspec.Meta(ge=1)] = _DEFAULT.test_timeout
     env: list[Any] | dict[Any, Any] = []
-    """Looked at by `configenv`, which knows the place of each entry."""
+    """Checked by `file.py`, which names the line of each entry."""
     network: Network = _DEFAULT.room_network
     plugins: list[str] | None = None
     git: bool = _DEFAULT.room_git
@@ -137,15 +136,6 @@ class ConfigDocument(msgspec.Struct, forbid_unknown_fields=True):
     budget: BudgetKeys = msgspec.field(default_factory=BudgetKeys)
 
 
-_SECTIONS: dict[str, type[msgspec.Struct]] = {
-    "oracle": OracleKeys,
-    "room": RoomKeys,
-    "sandbox": SandboxKeys,
-    "liveness": LivenessKeys,
-    "llm": ServedKeys,
-    "commit": CommitKeys,
-    "budget": BudgetKeys,
-}
 _CHOICES = {
     "red": get_args(RedRule),
     "claims": get_args(ClaimRule),
@@ -170,21 +160,7 @@ def document(value: dict[Any, Any], sections: Collection[AnySection], places: Pl
     """The values under their keys; the first that does not fit is an error with its place."""
     value = _move_old_keys(value)
     whole = with_sections(ConfigDocument, sections)
-    roles = role_names(sections)
-    _check_keys(value, whole.__struct_encode_fields__, "", places)
-    for key, keys in _SECTIONS.items():
-        _check_keys(value.get(key), keys.__struct_encode_fields__, key, places)
-    for section in sections:
-        _check_keys(value.get(section.driver), section.keys.__struct_encode_fields__, section.driver, places)
-    _check_keys(value.get("roles"), roles, "roles", places)
-    for role in roles:
-        said = _mapping(value.get("roles")).get(role)
-        _check_keys(said, RoleKeys.__struct_encode_fields__, f"roles.{role}", places)
-    stacks = value.get("stacks")
-    for index, stack in enumerate(stacks if isinstance(stacks, list) else ()):
-        _check_keys(stack, StackKeys.__struct_encode_fields__, f"stacks[{index}]", places)
-        junit = _mapping(stack).get("junit")
-        _check_keys(junit, JUnitKeys.__struct_encode_fields__, f"stacks[{index}].junit", places)
+    _check_keys(value, whole, "", places)
     try:
         return msgspec.convert(value, whole)
     except msgspec.ValidationError as error:
@@ -204,17 +180,36 @@ def _mapping(value: Any) -> dict[Any, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _check_keys(value: Any, known: Sequence[str], at: str, places: Places) -> None:
+def _check_keys(value: Any, kind: type[msgspec.Struct], at: str, places: Places) -> None:
+    """Refuses the first key that is unknown: here, or in a section below. `kind` has the known ones."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            _check_keys(_mapping(item), kind, f"{at}[{index}]", places)  # YAML may put a list into itself
+        return
+    below = {field.encode_name: _section_in(field.type) for field in msgspec.structs.fields(kind)}
     for key in _mapping(value):
-        if key in known:
-            continue
-        line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
-        where = f"{at}: " if at else ""
-        if there := _ELSEWHERE.get(str(key)):
-            raise wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
-        near = difflib.get_close_matches(str(key), known, n=1)
-        guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
-        raise wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)
+        if key not in below:
+            raise _unknown(key, tuple(below), at, places)
+    for key, said in _mapping(value).items():
+        if (section := below[key]) is not None:
+            _check_keys(said, section, f"{at}.{key}" if at else key, places)
+
+
+def _section_in(annotation: Any) -> type[msgspec.Struct] | None:
+    """The struct that a key holds, also where it may be absent or is one of a list."""
+    if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
+        return annotation
+    return next(filter(None, map(_section_in, get_args(annotation))), None)
+
+
+def _unknown(key: Any, known: Sequence[str], at: str, places: Places) -> ConfigError:
+    line = {"": places.get(f"{at}.{key}" if at else str(key), places.get(at, 1))}
+    where = f"{at}: " if at else ""
+    if there := _ELSEWHERE.get(str(key)):
+        return wrong(line, "", f"{where}unknown key `{key}`; {there}", _DOCS)
+    near = difflib.get_close_matches(str(key), known, n=1)
+    guess = f"did you mean `{near[0]}`?" if near else f"known are {', '.join(f'`{k}`' for k in known)}"
+    return wrong(line, "", f"{where}unknown key `{key}`; {guess}", _DOCS)
 
 
 def _as_written(at: str, places: Places) -> str:
