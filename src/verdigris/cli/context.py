@@ -60,9 +60,9 @@ def project() -> Project:
 
 
 def deny_agent(verb: str) -> Deny | None:
-    from verdigris.core.verbs import persons
+    from verdigris.core.agents import deny_persons_verb
 
-    return persons(verb) if ACTOR in os.environ else None
+    return deny_persons_verb(verb) if ACTOR in os.environ else None
 
 
 def persons_only(verb: str) -> Deny | None:

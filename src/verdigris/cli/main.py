@@ -76,9 +76,9 @@ def _begin_modules(verb: str) -> CodeFile | None:
 
 
 def _is_local(argv: list[str]) -> bool:
-    from verdigris.core.verbs import local
+    from verdigris.core.agents import is_local
 
-    return local(argv)
+    return is_local(argv)
 
 
 def _through(broker: str, argv: list[str]) -> int:

@@ -1,14 +1,17 @@
-"""The coding agents that are known: plain facts of each, by which its switches and its shell are protected.
+"""The coding agents that are known, and the commands that an agent may run.
 
-An agent is protected here whether or not it has a client (`gates/clients/`), since several may be used in one
-project. No other module names one.
+Of each agent: plain facts, by which its switches and its shell are protected, whether or not it has a client
+(`gates/clients/`), since several may be used in one project. No other module names one. Of each command:
+whether it is an agent's or a person's alone.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False  # part of every shell call, where `typing` takes long to load
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from verdigris.core.actions import Deny
 
 
 # Plain classes, not `value`: that loads `typing`, which a shell call does not wait for.
@@ -176,3 +179,64 @@ def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
 def hook_in(environment: Mapping[str, str]) -> str:
     """The agent whose hook a process is; empty where it is none."""
     return next((a.name for a in _ALL if a.variables.in_hooks and a.variables.in_hooks in environment), "")
+
+
+AGENT_VERBS = frozenset(
+    {"test", "stub", "claim", "settle", "refactor", "test-bug", "aside", "restore", "sync", "cycle"}
+)
+READING_VERBS = frozenset({"status", "log", "doctor", "displaced"})
+PERSON_VERBS = frozenset(
+    {"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit", "corpus", "fleet"}
+)
+LOCAL_VERBS = frozenset({"demo", "completion", "help", "shell", "spec", "loop"})
+"""They ask nothing of the kernel outside: served where they are called."""
+
+_PERSON_PARTS = {
+    "cycle": ("abort", "run"),
+    "log": ("repair",),
+    "refactor": ("--uncovered",),
+    "doctor": ("--room",),
+    "spec": ("activate", "supersede"),
+    "loop": ("new", "run", "daemon", "pause", "resume", "stop", "workflow"),
+}
+"""What lifts a law, says what is to be built, or runs the project's code unconfined, of a verb that is an
+agent's otherwise."""
+
+
+def is_local(argv: Sequence[str]) -> bool:
+    """Whether a call needs no broker: help, the version, and what works on files of its own."""
+    return not argv or argv[0].startswith("-") or (argv[0] in LOCAL_VERBS and not _persons_part(argv))
+
+
+def _persons_part(argv: Sequence[str]) -> str:
+    parts = _PERSON_PARTS.get(argv[0], ())
+    return next((part for part in parts if part in argv[1:]), "")
+
+
+def deny_persons_verb(verb: str) -> Deny:
+    from verdigris.core.actions import Deny
+
+    line = "tdd off WHY" if verb == "off" else f"tdd {verb} …"
+    way = "to run it in a shell of their own"
+    if not verb.startswith(("spec ", "loop ")):
+        way = f"to write `{line}` as the first line of a prompt, or {way}"
+    return Deny("persons-verb", f"Only a person may run `tdd {verb}`.", f"ask the person {way}")
+
+
+def refuse_verb(argv: Sequence[str]) -> Deny | None:
+    """Why the broker does not serve a call from inside an agent's shell; None where it does."""
+    verb = argv[0] if argv else ""
+    part = _persons_part(argv) if argv else ""
+    if verb in AGENT_VERBS | READING_VERBS and not part:
+        return None
+    if verb in PERSON_VERBS:
+        return deny_persons_verb(verb)
+    if part:
+        return deny_persons_verb(f"{verb} {part}")
+    from verdigris.core.actions import Deny
+
+    return Deny(
+        "unknown-verb",
+        f"`tdd {verb}` is not served inside an agent's shell.",
+        "`tdd status` tells the next move; `tdd --help` lists the commands",
+    )

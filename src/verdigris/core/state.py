@@ -186,6 +186,12 @@ class MachineState:
     """Why the last run went no further, until a step goes on."""
 
 
+PASS, CONCERNS, BLOCKER = "PASS", "CONCERNS", "BLOCKER"
+"""Verdicts on the tests of a cycle."""
+DONE, ABORTED = "done", "aborted"
+"""How a cycle ends."""
+
+
 class Stage(StrEnum):
     PLAN = "plan"
     RED = "red"

@@ -15,9 +15,8 @@ import signal
 import socket
 import subprocess
 
-from verdigris.core.agents import caller_in
+from verdigris.core.agents import caller_in, refuse_verb
 from verdigris.core.errors import ToolMissing
-from verdigris.core.verbs import refusal
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -147,7 +146,7 @@ def serve(connection: socket.socket, served: ServedCommand) -> None:
     except (ValueError, OSError):
         return
     try:
-        code = _send_refusal(denial, streams) if (denial := refusal(call.argv)) else None
+        code = _send_refusal(denial, streams) if (denial := refuse_verb(call.argv)) else None
         process = None if code is not None else _start_tdd(call, streams, served)
     finally:
         for stream in streams:

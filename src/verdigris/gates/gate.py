@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny
-from verdigris.core.cycle import next_step
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.events import ToolAllowed
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import replace

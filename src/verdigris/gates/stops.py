@@ -9,9 +9,9 @@ from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import describe_standing
 from verdigris.core.errors import UserError
 from verdigris.core.events import LeftOpen, SentBack
+from verdigris.core.policy.cycle import describe_standing
 from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from verdigris.core import test_ids
     from verdigris.core.languages import Facts
-    from verdigris.core.module_facts import ModuleDelta, ModuleWords
     from verdigris.core.report import Failure, TestResult
+    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
     from verdigris.languages import assertions, conventions, findings
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual

@@ -10,11 +10,11 @@ from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_edits import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
-from verdigris.core.cycle import supersede_steps
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners
 from verdigris.core.turn_events import (
     accepted_events,

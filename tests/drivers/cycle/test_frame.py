@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cycles import CODE, STUB, TEST_PATH, TESTS, CycleWorld, denied, done, make_cycle
-from verdigris.core.cycle import PASS
 from verdigris.core.records import Actor
-from verdigris.core.state import Stage
+from verdigris.core.state import PASS, Stage
 from verdigris.drivers.cycle.validation.judgement import GivenVerdict
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns.settle import settle

@@ -26,11 +26,10 @@ from support.cycles import (
     done,
     make_cycle,
 )
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
 from verdigris.core.errors import UserError
 from verdigris.core.events import SpecStatusSet
 from verdigris.core.records import Actor
-from verdigris.core.state import Phase, Stage
+from verdigris.core.state import BLOCKER, CONCERNS, PASS, Phase, Stage
 from verdigris.drivers.cycle.completion import verify
 from verdigris.drivers.cycle.stages import abort, resume, rule_on_bug, start
 from verdigris.drivers.cycle.validation.judgement import GivenVerdict

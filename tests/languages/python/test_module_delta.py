@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.core.module_facts import ModuleDelta, ModuleWords
+from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
 from verdigris.languages.python.module_delta import compare_modules, module_words, name_lines
 
 BASE = '''

@@ -22,8 +22,9 @@ from verdigris.cli.context import (
 )
 from verdigris.cli.context import paths as complete_paths
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import Actor
+from verdigris.core.state import BLOCKER, CONCERNS, PASS
 from verdigris.core.value import replace
 from verdigris.views.lines import Dot, Line
 

@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
-from verdigris.core import cycle as cycles
 from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
 from verdigris.core.languages import language_of
 from verdigris.core.paths import Classes, PathClass
+from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.claims import decide_block, decide_claim, decide_claim_phase, deny_suspended
 from verdigris.core.policy.next_move import (
     SYNCS_IN,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core import cycle as cycles
 from verdigris.core.actions import Allow, BlockTests, ClaimTest, Decision, Deny
 from verdigris.core.paths import PathClass
+from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words

@@ -7,11 +7,11 @@ from re import Pattern
 from re import compile as compile_regex
 from typing import TYPE_CHECKING
 
-from verdigris.core import cycle as cycles
 from verdigris.core.actions import Allow, Decision, Deny
-from verdigris.core.cycle import SOURCE_WAITS, deny_source
 from verdigris.core.languages import STUB_MARK, declaration_hint, is_loaded_singly
 from verdigris.core.paths import compile_glob
+from verdigris.core.policy import cycle as cycles
+from verdigris.core.policy.cycle import SOURCE_WAITS, deny_source
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.state import Phase, Red
 from verdigris.core.test_ids import named_tests, shell_words, split_id

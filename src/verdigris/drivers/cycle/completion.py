@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import DONE, cycle_after, next_step
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleEnded, decode
+from verdigris.core.fold import cycle_after
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import from_json, to_json
-from verdigris.core.state import Cycle, Stage
+from verdigris.core.state import DONE, Cycle, Stage
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     commit_stage,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import next_step
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.drivers.specs.spec import ACTIVE, SUPERSEDED, Spec, read_spec

@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import next_step, supersede_steps
 from verdigris.core.errors import UserError
 from verdigris.core.events import Committing
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import PASS, next_step
-from verdigris.core.state import Stage
+from verdigris.core.policy.cycle import next_step
+from verdigris.core.state import PASS, Stage
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
 from verdigris.drivers.cycle.frame import deny_misplaced

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import ABORTED, PASS, deny_source, next_step
 from verdigris.core.events import (
     CycleAdvanced,
     CycleEnded,
@@ -19,7 +18,8 @@ from verdigris.core.events import (
     TestBugClosed,
 )
 from verdigris.core.policy.claims import give_up_losses
-from verdigris.core.state import Stage
+from verdigris.core.policy.cycle import deny_source, next_step
+from verdigris.core.state import ABORTED, PASS, Stage
 from verdigris.core.turn_events import next_aside
 from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry

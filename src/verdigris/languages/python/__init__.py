@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from random import Random
 
-    from verdigris.core.module_facts import ModuleDelta, ModuleWords
     from verdigris.core.paths import Detected
+    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile

@@ -9,7 +9,7 @@ import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from verdigris.core.module_facts import ModuleDelta, ModuleWords
+from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
 from verdigris.core.value import replace
 from verdigris.languages.python.load_order import keep_order
 from verdigris.languages.python.outline import PROTOCOL, outline

@@ -8,8 +8,8 @@ from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.protection import protected_classes
-from verdigris.core.cycle import authored_classes, closes_stage
 from verdigris.core.paths import CACHES, PathClass
+from verdigris.core.policy.cycle import authored_classes, closes_stage
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words

@@ -10,10 +10,10 @@ from verdigris.checks.observation import difference, is_layout, look
 from verdigris.checks.source_edits import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Deny, Target
-from verdigris.core.cycle import authored_classes, deny_spec, deny_write
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
+from verdigris.core.policy.cycle import authored_classes, deny_spec, deny_write
 from verdigris.core.policy.next_move import implied_claim, owners
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.report import RunEnd, TestReport, TestUse
-from verdigris.core.reuse import RunRecord
+from verdigris.core.reuse.facts import RunRecord
 from verdigris.drivers.audit.tree_runs.folder import CARRIED, WHOLE, AuditFolder, KnownSuites, Suite
 
 if TYPE_CHECKING:

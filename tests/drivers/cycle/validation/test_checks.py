@@ -12,8 +12,8 @@ from _pytest.outcomes import Failed
 from support.gitrepo import make_repo
 from support.node_tools import present
 from support.turns import World, make_world
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
 from verdigris.core.records import Actor
+from verdigris.core.state import BLOCKER, CONCERNS, PASS
 from verdigris.drivers.cycle.validation import stub_runs
 from verdigris.drivers.cycle.validation.checks import (
     Validation,

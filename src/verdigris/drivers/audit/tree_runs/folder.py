@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from verdigris.core.errors import StorageError
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status, TestReport, TestUse
-from verdigris.core.reuse import RunRecord
+from verdigris.core.reuse.facts import RunRecord
 from verdigris.core.value import replace, value
 
 if TYPE_CHECKING:

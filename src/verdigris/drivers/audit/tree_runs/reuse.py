@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.core.examples import is_example
-from verdigris.core.module_facts import ModuleDelta, ModuleWords
 from verdigris.core.paths import LINK, PathClass
 from verdigris.core.report import Status, TestUse
-from verdigris.core.reuse import Rerun, RunRecord, TreeChange, plan_rerun
+from verdigris.core.reuse import Rerun, is_example, plan_rerun
+from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.languages.registry import reader_of

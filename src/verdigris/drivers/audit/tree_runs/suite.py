@@ -26,7 +26,7 @@ from verdigris.storage.snapshots.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from verdigris.core.reuse import RunRecord
+    from verdigris.core.reuse.facts import RunRecord
     from verdigris.core.settings import Settings
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository

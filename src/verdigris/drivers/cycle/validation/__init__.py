@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS
+from verdigris.core.state import BLOCKER, CONCERNS, PASS
 from verdigris.core.value import value
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
 from verdigris.core.errors import UserError
 from verdigris.core.events import CycleAdvanced, CycleStopped, CycleValidated, HeldOut
 from verdigris.core.paths import FILE, PathClass
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import to_json
-from verdigris.core.state import Stage
+from verdigris.core.state import BLOCKER, CONCERNS, PASS, Stage
 from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import (
     KERNEL,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from verdigris.core.module_facts import ModuleDelta, ModuleWords
 from verdigris.core.report import TestUse
-from verdigris.core.reuse import RunRecord, TreeChange, plan_rerun
+from verdigris.core.reuse import plan_rerun
+from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.languages.python.module_delta import compare_modules, module_words, name_lines
 
 if TYPE_CHECKING:

@@ -9,15 +9,15 @@ import pytest
 from verdigris.core import events as e
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Write
 from verdigris.core.confinement.protection import protected_classes
-from verdigris.core.cycle import BLOCKER, CONCERNS, PASS, next_step
 from verdigris.core.fold import advance
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.cycle import next_step
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.records import Actor, from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.settings import Settings
-from verdigris.core.state import Cycle, Phase, Stage, WorktreeState
+from verdigris.core.state import BLOCKER, CONCERNS, PASS, Cycle, Phase, Stage, WorktreeState
 
 AUTHOR, JUDGE, PERSON = Actor("agent", "b", "claude"), Actor("agent", "c", "claude"), Actor()
 TEST = "tests/test_a.py::test_a"

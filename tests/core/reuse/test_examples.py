@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from verdigris.core.examples import is_example, plan_examples
+from verdigris.core.reuse import is_example, plan_examples
 from verdigris.languages.python.module_delta import compare_modules, module_words
 
 Found = tuple[set[str], set[str], set[str]]
@@ -49,7 +49,7 @@ def plan(old: str, new: str, tests: tuple[str, ...] = KNOWN, more: frozenset[str
     assert delta is not None
     assert words is not None
     found = plan_examples(tests, {MODULE: delta}, {MODULE: words}, delta.names | more)
-    return set(found.ids), set(found.names), set(found.gone)
+    return set(found.ids), set(found.names), set(found.dropped)
 
 
 def test_an_example_is_told_by_the_dots_in_its_name() -> None:

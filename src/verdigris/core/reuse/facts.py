@@ -1,4 +1,4 @@
-"""Facts of a module that decide about tests: how two texts of it differ, and which words it says."""
+"""The facts that decide which tests keep their result: what modules say, how they differ, what tests ran."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from verdigris.core.report import TestUse
 
 
 @value
@@ -55,3 +57,34 @@ class ModuleWords:
     def loading(self) -> frozenset[str]:
         """All that is said where it is loaded."""
         return self.outside.union(*self.made.values())
+
+
+@value
+class RunRecord:
+    """What the tests of a tree used, by the names of functions: it holds wherever lines have moved to."""
+
+    functions: tuple[tuple[str, str], ...]
+    """File and qualified name."""
+    sets: tuple[tuple[int, ...], ...]
+    tests: Mapping[str, TestUse]
+    common: Mapping[str, int]
+    files: frozenset[str]
+    """Whose code was run."""
+    read: frozenset[str]
+    listed: frozenset[str]
+
+
+@value
+class TreeChange:
+    """The change from the recorded tree to the one that is asked about."""
+
+    modules: Mapping[str, ModuleDelta]
+    """By path: Python files on both sides that differ."""
+    others: frozenset[str] = frozenset()
+    """Paths of other files that differ, are new or gone."""
+    unlisted: frozenset[str] = frozenset()
+    """Of these, those that are new or gone."""
+    tests: frozenset[str] = frozenset()
+    """Python files that the runner looks for tests in; new ones too."""
+    fresh: frozenset[str] = frozenset()
+    """New ones among them."""

@@ -1,37 +1,30 @@
 """Decides which tests keep their result from one tree to the next: those that cannot notice the difference.
 
 A test may notice a change if it ran a function whose body differs, or one that says a name which means
-something else, or one that looks through names without saying them. Any doubt runs the test, or all of them.
+something else, or one that looks through names without saying them. The words of an example in documentation
+(a doctest) stand in that text. In any doubt the test is run, or all of them are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.core.examples import plan_examples
-from verdigris.core.module_facts import ModuleDelta, ModuleWords
-from verdigris.core.test_ids import split_id
+from verdigris.core.reuse.facts import ModuleDelta
+from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from verdigris.core.report import TestUse
+    from verdigris.core.reuse.facts import ModuleWords, RunRecord, TreeChange
 
 _LOOKS_THROUGH = frozenset(
-    {
+    (
         *("dir", "vars", "globals", "locals", "__dict__", "__all__", "getmembers", "eval", "exec", "__doc__"),
-        *(
-            "__code__",
-            "signature",
-            "getsource",
-            "get_type_hints",
-            "__annotations__",
-            "getdoc",
-            "import_module",
-        ),
-        *("walk_packages", "iter_modules", "reload", "getfullargspec", "computed name", "__wrapped__"),
-    }
+        *("__code__", "signature", "getsource", "get_type_hints", "__annotations__", "getdoc"),
+        *("import_module", "walk_packages", "iter_modules", "reload", "getfullargspec", "__wrapped__"),
+        "computed name",
+    )
 )
 """Words of code that may find a name which it does not say."""
 _FILLS = frozenset(
@@ -39,37 +32,6 @@ _FILLS = frozenset(
 )
 """Words of files that may bind names which they do not say."""
 _READS_SOURCE = frozenset({"getsource", "getsourcelines", "findsource", "getsourcefile", "linecache"})
-
-
-@value
-class RunRecord:
-    """What the tests of a tree used, by the names of functions: it holds wherever lines have moved to."""
-
-    functions: tuple[tuple[str, str], ...]
-    """File and qualified name."""
-    sets: tuple[tuple[int, ...], ...]
-    tests: Mapping[str, TestUse]
-    common: Mapping[str, int]
-    files: frozenset[str]
-    """Whose code was run."""
-    read: frozenset[str]
-    listed: frozenset[str]
-
-
-@value
-class TreeChange:
-    """The change from the recorded tree to the one that is asked about."""
-
-    modules: Mapping[str, ModuleDelta]
-    """By path: Python files on both sides that differ."""
-    others: frozenset[str] = frozenset()
-    """Paths of other files that differ, are new or gone."""
-    unlisted: frozenset[str] = frozenset()
-    """Of these, those that are new or gone."""
-    tests: frozenset[str] = frozenset()
-    """Python files that the runner looks for tests in; new ones too."""
-    fresh: frozenset[str] = frozenset()
-    """New ones among them."""
 
 
 @value
@@ -112,19 +74,21 @@ def plan_rerun(
         return Rerun(whole="what runs before the tests changed")
     noticing = _find_noticing(record, touched)
     ids = {i for i in record.tests if i in noticing or i not in kept}
-    gone = _in_tests(change, "gone")
-    classes = _classes_of_tests(change)
+    gone = _test_ids(change, lambda delta: _named_test(delta.gone))
+    classes = _test_ids(change, lambda delta: delta.classes)
     dropped = {
         i
         for i in record.tests
-        if _function(i) in gone or split_id(i).path in files or i.startswith(tuple(f"{c}::" for c in classes))
+        if function_of(i) in gone
+        or split_id(i).path in files
+        or i.startswith(tuple(f"{c}::" for c in classes))
     }
     examples = plan_examples(record.tests, change.modules, words, sought)
     ids |= examples.ids
-    dropped |= examples.gone
-    added = {name for name in _in_tests(change, "added") | classes if split_id(name).path not in files}
-    added |= {name for name in examples.names if split_id(name).path not in files}
-    return Rerun(frozenset(ids - dropped), frozenset(added | files | change.fresh), frozenset(ids | dropped))
+    dropped |= examples.dropped
+    added = _test_ids(change, lambda delta: _named_test(delta.added)) | classes | examples.names
+    named = frozenset(name for name in added if split_id(name).path not in files)
+    return Rerun(frozenset(ids - dropped), named | files | change.fresh, frozenset(ids | dropped))
 
 
 def _spread_meanings(change: TreeChange, words: Mapping[str, ModuleWords]) -> TreeChange:
@@ -179,24 +143,18 @@ def _changed_names(change: TreeChange) -> frozenset[str]:
     return frozenset(found)
 
 
-def _in_tests(change: TreeChange, which: str) -> frozenset[str]:
+def _test_ids(change: TreeChange, pick: Callable[[ModuleDelta], Iterable[str]]) -> frozenset[str]:
+    """Ids of the functions or classes that `pick` takes, of each file with tests."""
     return frozenset(
         f"{path}::{name.replace('.', '::')}"
         for path, delta in change.modules.items()
         if path in change.tests
-        for name in getattr(delta, which)
-        if _last(name).startswith("test")
+        for name in pick(delta)
     )
 
 
-def _classes_of_tests(change: TreeChange) -> frozenset[str]:
-    """Whose tests are run again, whatever their names are now."""
-    return frozenset(
-        f"{path}::{name.replace('.', '::')}"
-        for path, delta in change.modules.items()
-        if path in change.tests
-        for name in delta.classes
-    )
+def _named_test(names: Iterable[str]) -> Iterable[str]:
+    return (name for name in names if _last(name).startswith("test"))
 
 
 def _find_files(
@@ -336,18 +294,69 @@ def _find_noticing(record: RunRecord, touched: frozenset[int]) -> frozenset[str]
     found: set[str] = set()
     while more:
         found |= more
-        memories = _filled_by(record, found)
+        memories = {number for i in found for number in record.tests[i].fills}
         more = {i for i, use in record.tests.items() if i not in found and memories.intersection(use.hits)}
     return frozenset(found | unsure)
-
-
-def _filled_by(record: RunRecord, tests: Iterable[str]) -> set[int]:
-    return {number for i in tests for number in record.tests[i].fills}
 
 
 def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _function(native: str) -> str:
-    return native.removesuffix(split_id(native).case)
+def is_example(native: str) -> bool:
+    """Names of test functions have no dots; examples are called as what they document, with its module."""
+    return "." in native.partition("::")[2].partition("[")[0]
+
+
+def plan_examples(
+    tests: Iterable[str],
+    modules: Mapping[str, ModuleDelta],
+    words: Mapping[str, ModuleWords],
+    sought: frozenset[str],
+) -> Rerun:
+    """The examples to run. `sought`: names that mean something else, and words that may find them.
+
+    An example whose place is not found is run.
+    """
+    ids: set[str] = set()
+    gone: set[str] = set()
+    homes: dict[str, set[tuple[str, str]]] = {}
+    known: set[tuple[str, str]] = set()
+    for native in filter(is_example, tests):
+        file, _, dotted = native.partition("::")
+        places = list(_find_places(dotted, words))
+        here = [(path, name) for path, name, _ in places if name in words[path].examples]
+        if len(here) == 1:
+            path, name = here[0]
+            module = next(said for at, _, said in places if at == path)
+            known.add((path, name))
+            homes.setdefault(path, set()).add((file, module))
+            differs = path in modules and name in modules[path].notes
+            ids |= {native} if differs or words[path].examples[name] & sought else set()
+        elif not here and sum(_is_gone(modules.get(path), name) for path, name, _ in places) == 1:
+            gone.add(native)
+        else:
+            ids.add(native)
+    fresh = {
+        f"{file}::{module}{'.' if name else ''}{name}"
+        for path in modules.keys() & homes.keys()
+        for name in words[path].examples
+        if (path, name) not in known
+        for file, module in homes[path]
+    }
+    return Rerun(frozenset(ids), frozenset(fresh), frozenset(gone))
+
+
+def _find_places(dotted: str, words: Mapping[str, ModuleWords]) -> Iterator[tuple[str, str, str]]:
+    """Files that may hold what is called so: with its qualified name there, and that of the module."""
+    for path in words:
+        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        for first in range(len(parts)):
+            module = ".".join(parts[first:])
+            if f"{dotted}.".startswith(f"{module}."):
+                yield path, dotted[len(module) + 1 :], module
+                break
+
+
+def _is_gone(delta: ModuleDelta | None, name: str) -> bool:
+    return delta is not None and name in delta.gone | delta.notes
