@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from verdigris.cli import inspection as view
-from verdigris.core.records import Record
+from verdigris.core.records import Record, flatten
 from verdigris.storage.log.log import Repaired
 from verdigris.storage.log.verification import LogFault, Verification
 
@@ -46,8 +46,8 @@ def test_a_number_without_its_name_is_left_out() -> None:
 
 
 def test_data_is_the_whole_event() -> None:
-    assert view.data(RECORD)["reason"] == "long"
-    assert view.data(RECORD)["seq"] == 7
+    assert flatten(RECORD)["reason"] == "long"
+    assert flatten(RECORD)["seq"] == 7
 
 
 def test_a_whole_log_is_green_and_a_damaged_one_names_the_event() -> None:

@@ -32,7 +32,7 @@ def test_a_fresh_worktree_says_phase_and_next_move() -> None:
 
 
 def test_one_line_with_a_red_dot_per_open_red() -> None:
-    lines = view.survey_lines(_survey(WorktreeState(reds={"t::a": RED, "t::b": NOT_VALID})))
+    lines = list(view.survey_lines(_survey(WorktreeState(reds={"t::a": RED, "t::b": NOT_VALID}))))
     assert [(line.text, line.dot) for line in lines[1:3]] == [
         ("red t::a  AssertionError: no", "red"),
         ("red t::b (not claimable: import)", "red"),
@@ -47,7 +47,7 @@ def test_a_claim_is_red_until_its_last_run_passed_and_is_not_listed_twice() -> N
     state = WorktreeState(
         phase=Phase.GREEN, turn=Turn("t1", "tree"), claims=claims, reds={"t::a": RED}, strikes={"t::a": 1}
     )
-    lines = view.survey_lines(_survey(state))
+    lines = list(view.survey_lines(_survey(state)))
     assert [(line.text, line.dot) for line in lines[1:-1]] == [
         ("red t::a → calc.py (claimed, 1 strike)", "red"),
         ("green t::c → x, y (claimed, implied)", "green"),

@@ -150,8 +150,6 @@ class LiveLine:
     def _update(self, test_id: str) -> None:
         from rich.text import Text
 
-        from verdigris.views.lines import make_visible
-
         failed = f", {self._failed} not passed" if self._failed else ""
         self._spinner.update(
             Text(f"{self._done}/{self._total} tests{failed}  {make_visible(test_id)}", no_wrap=True)
@@ -213,19 +211,19 @@ def show_json(document: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def report(
+def show_result(
     answer: Answer | Deny,
-    document: Callable[[Answer], Mapping[str, Any]],
     lines: Callable[[Answer], Iterable[Line]],
+    document: Callable[[Answer], Mapping[str, Any]] | None = None,
     *,
-    as_json: bool,
+    as_json: bool = False,
 ) -> int:
-    """A denial, or the answer as a document or as lines; the exit code."""
+    """Shows what a command came to: a denial, or the answer as lines or as a document. The exit code."""
     from verdigris.core.actions import Deny
 
     if isinstance(answer, Deny):
         return deny(answer, as_json=as_json)
-    if as_json:
+    if as_json and document is not None:
         show_json(document(answer))
     else:
         show(lines(answer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_json, start
+from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_result, start
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
@@ -41,10 +41,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
     found += (*check_players(start()), *check_plan(start()))
-    if as_json:
-        show_json(finding_document(found))
-    else:
-        show(finding_lines(found))
+    show_result(found, finding_lines, finding_document, as_json=as_json)
     return 1 if any(finding.level == "fail" for finding in found) else 0
 
 
@@ -121,7 +118,7 @@ def _show_events(records: Iterator[Record]) -> None:
 
     click.echo(f'{{"schema": {SCHEMA}, "events": [', nl=False)
     for number, record in enumerate(records):
-        click.echo((",\n" if number else "\n") + json.dumps(data(record)), nl=False)
+        click.echo((",\n" if number else "\n") + json.dumps(flatten(record)), nl=False)
     click.echo("\n]}")
 
 
@@ -131,10 +128,7 @@ def verify(*, as_json: bool) -> int:
     """Check every event against the chain. Exit code: 0 whole, 4 damaged."""
     _, log = _open_log()
     found = log.verify()
-    if as_json:
-        show_json(verification_document(found))
-    else:
-        show(verification_lines(found))
+    show_result(found, verification_lines, verification_document, as_json=as_json)
     return 0 if found.whole else LogDamaged.exit_code
 
 
@@ -197,10 +191,6 @@ def _fact(value: Any) -> str:
             return " ".join(map(str, value))
         case _:
             return ""
-
-
-def data(record: Record) -> dict[str, Any]:
-    return flatten(record)
 
 
 def verification_lines(found: Verification) -> list[Line]:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, project, show, show_json
+from verdigris.cli.context import here, live, project, show_result
 from verdigris.core.errors import TimedOut
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import shell_words
@@ -52,11 +52,10 @@ def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> i
     with live() as progress:
         tested = run_tests(opened, words, cwd=here(), progress=progress, again=verbose)
     failed = sum(run.status in {Status.FAIL, Status.ERROR} for run in tested.tests)
-    if as_json:
-        show_json(report_document(tested))
-    else:
-        source = partial(_source_line, opened)
-        show(report_lines(tested, quiet=quiet, detailed=verbose or failed == 1, source=source))
+    lines = partial(
+        report_lines, quiet=quiet, detailed=verbose or failed == 1, source=partial(_source_line, opened)
+    )
+    show_result(tested, lines, report_document, as_json=as_json)
     if tested.report is not None and tested.report.ended is RunEnd.TIMEOUT:
         return TimedOut.exit_code
     return 0 if tested.passed else 1

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import (
-    PERSON,
-    deny,
-    here,
-    json_option,
-    live,
-    project,
-    report,
-    show,
-    show_json,
-    tests_and_paths,
-)
+from verdigris.cli.context import PERSON, here, json_option, live, project, show_result, tests_and_paths
 from verdigris.cli.testing import run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
@@ -70,7 +59,7 @@ def stub_command(test: str, *, as_json: bool) -> int:
     from verdigris.turns.stub import write_stubs
 
     answer = write_stubs(project(), test, cwd=here())
-    return report(answer, view.stub_document, view.stub_lines, as_json=as_json)
+    return show_result(answer, view.stub_lines, view.stub_document, as_json=as_json)
 
 
 @click.command("claim")
@@ -88,14 +77,9 @@ def claim_command(words: tuple[str, ...], *, as_json: bool) -> int:
     opened = project()
     tests, targets = split_words(opened, words, cwd=here())
     answer = claim(opened, tests, targets, cwd=here())
-    if isinstance(answer, Deny):
-        return deny(answer, as_json=as_json)
     state = opened.state()
-    if as_json:
-        show_json(claim_document(answer, state))
-    else:
-        show(claim_lines(answer, state))
-    return 0
+    lines, document = partial(claim_lines, state=state), partial(claim_document, state=state)
+    return show_result(answer, lines, document, as_json=as_json)
 
 
 _LISTED = 5
@@ -169,8 +153,8 @@ def _end_with_verdict(
     with live() as progress:
         answer = end(opened, progress)
     lines = partial(settled_lines, for_model=opened.actor != PERSON)
-    denied = report(answer, document, lines, as_json=as_json)
-    return denied if isinstance(answer, Deny) else exit_code(answer.verdict)
+    shown = show_result(answer, lines, document, as_json=as_json)
+    return shown if isinstance(answer, Deny) else exit_code(answer.verdict)
 
 
 def exit_code(verdict: Verdict) -> int:
@@ -270,7 +254,7 @@ def begin(*, uncovered: bool, as_json: bool) -> int:
 
     with live() as progress:
         answer = begin(project(), uncovered=uncovered, progress=progress)
-    return report(answer, begun_document, begun_lines, as_json=as_json)
+    return show_result(answer, begun_lines, begun_document, as_json=as_json)
 
 
 @refactor_command.command("end")
@@ -292,7 +276,7 @@ def abort(*, as_json: bool) -> int:
     from verdigris.turns.refactor import abort
 
     answer = abort(project())
-    return report(answer, aborted_document, aborted_lines, as_json=as_json)
+    return show_result(answer, aborted_lines, aborted_document, as_json=as_json)
 
 
 _NEXT = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"

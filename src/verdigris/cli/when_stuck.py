@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from verdigris.cli.context import (
-    deny,
     edits_set_aside,
     here,
     json_option,
     persons_command,
     project,
-    report,
     show,
-    show_json,
+    show_result,
     tests_and_paths,
 )
 from verdigris.cli.context import paths as complete_paths
-from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
-from verdigris.views.lines import Line, count_of, make_visible, time_of
+from verdigris.views.lines import Line, count_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,38 +40,26 @@ def aside_command(*, as_json: bool) -> int:
 
     opened = project()
     answer = lay_unclaimed_aside(opened)
-    return report(
+    following = following_move(opened, opened.state())
+    return show_result(
         answer,
-        lambda found: aside_document(found, following_move(opened, opened.state())),
-        lambda found: aside_lines(found, following_move(opened, opened.state())),
+        lambda laid: aside_lines(laid, following),
+        lambda laid: aside_document(laid, following),
         as_json=as_json,
     )
 
 
 def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
-    if laid is None:
-        return [
-            Line("nothing to set aside: no source was edited before a red"),
-            Line(f"next: {following}"),
-        ]
-    return [
-        Line(f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"),
-        Line(f"next: {following}"),
-    ]
+    done = "nothing to set aside: no source was edited before a red"
+    if laid is not None:
+        done = f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"
+    return [Line(done), Line(f"next: {following}")]
 
 
 def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
     if laid is None:
         return {"aside": None, "paths": [], "next": following}
     return {"aside": laid.id, "paths": list(laid.paths), "next": following}
-
-
-def restored_lines(aside: str, paths: Sequence[str]) -> list[Line]:
-    return [Line(f"your edits {aside} are back: {', '.join(paths)}")]
-
-
-def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:
-    return {"restored": aside, "paths": list(paths)}
 
 
 @click.command("restore")
@@ -89,12 +75,16 @@ def restore_command(aside: str, *, only_show: bool, as_json: bool) -> int:
         click.echo(diff_of(project(), aside), nl=False)
         return 0
     answer = restore(project(), aside)
-    return report(
+    return show_result(
         answer,
-        lambda found: restored_document(aside, found),
-        lambda found: restored_lines(aside, found),
+        lambda paths: [Line(f"your edits {aside} are back: {', '.join(paths)}")],
+        lambda paths: restored_document(aside, paths),
         as_json=as_json,
     )
+
+
+def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:
+    return {"restored": aside, "paths": list(paths)}
 
 
 @click.command("displaced")
@@ -107,16 +97,14 @@ def displaced_command(path: str | None, *, as_json: bool) -> int:
 
     opened = project()
     name = None if path is None else canonical(opened.root, path, cwd=here()).path or path
-    if as_json:
-        show_json(displaced_document(tuple(list_displaced_files(opened, name))))
-    elif name is None:
-        show(displaced_lines(tuple(list_displaced_files(opened))))
-    else:
-        newest = next(list_displaced_files(opened, name), None)
-        data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
-        if data is None:
-            raise UserError(f"nothing is kept of {name}.", hint="`tdd displaced` lists what is")
-        click.echo(data, nl=False)
+    if as_json or name is None:
+        found = tuple(list_displaced_files(opened, name))
+        return show_result(found, displaced_lines, displaced_document, as_json=as_json)
+    newest = next(list_displaced_files(opened, name), None)
+    data = None if newest is None else opened.workspace.blob_bytes(newest.blob)
+    if data is None:
+        raise UserError(f"nothing is kept of {name}.", hint="`tdd displaced` lists what is")
+    click.echo(data, nl=False)
     return 0
 
 
@@ -147,15 +135,11 @@ def test_bug_command(words: tuple[str, ...]) -> int:
         raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
     opened = project()
     answer = report_bug(opened, places, why, cwd=here())
-    if isinstance(answer, Deny):
-        return deny(answer)
-    show(reported_lines(answer, opened.state()))
-    return 0
+    return show_result(answer, lambda reported: reported_lines(reported, opened.state()))
 
 
 def _close(bugs: tuple[str, ...]) -> int:
     from verdigris.turns.test_bug import close_bug
-    from verdigris.views.lines import Line
 
     if len(bugs) != 1:
         raise click.UsageError("name one open test-bug: tdd test-bug close b1")
@@ -182,10 +166,7 @@ def on_command() -> int:
     if opened.state().phase is not Phase.OFF:
         show([Line("the laws are on already"), *switched_lines(opened.state())])
         return 0
-    if denial := switch_on(opened):
-        return deny(denial)
-    show(switched_lines(opened.state()))
-    return 0
+    return show_result(switch_on(opened), lambda _: switched_lines(opened.state()))
 
 
 def switched_lines(state: WorktreeState) -> list[Line]:
@@ -205,12 +186,10 @@ def off_command(why: str) -> int:
 
     opened = project()
     cycle = opened.state().open_cycle
-    if denial := switch_off(opened, why):
-        return deny(denial)
-    show(switched_lines(opened.state()))
-    if cycle is not None:
+    shown = show_result(switch_off(opened, why), lambda _: switched_lines(opened.state()))
+    if cycle is not None and shown == 0:
         show([Line(f"the cycle {cycle.id} on {cycle.spec_id} ended with that; start it anew after `tdd on`")])
-    return 0
+    return shown
 
 
 @click.command("revise")
@@ -221,8 +200,9 @@ def revise_command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's command)."""
     from verdigris.turns.person import revise
 
-    show([Line(f"revised: {make_visible(name)}") for name in revise(project(), names, why)])
-    return 0
+    return show_result(
+        revise(project(), names, why), lambda done: [Line(f"revised: {name}") for name in done]
+    )
 
 
 @click.group("holdout")
@@ -240,8 +220,7 @@ def add(paths: tuple[str, ...]) -> int:
     """
     from verdigris.turns.person import hold_out
 
-    answer = hold_out(project(), paths, cwd=here())
-    return deny(answer) if isinstance(answer, Deny) else _show_paths("held out", answer)
+    return show_result(hold_out(project(), paths, cwd=here()), partial(_path_lines, "held out"))
 
 
 @holdout_command.command("release")
@@ -251,27 +230,16 @@ def release(paths: tuple[str, ...]) -> int:
     """Bring held-out tests back into the tree. Exit code: 0, or 3 denied."""
     from verdigris.turns.person import release
 
-    answer = release(project(), paths, cwd=here())
-    return deny(answer) if isinstance(answer, Deny) else _show_paths("released", answer)
+    return show_result(release(project(), paths, cwd=here()), partial(_path_lines, "released"))
 
 
 @holdout_command.command("list")
 @json_option
 def list_(*, as_json: bool) -> int:
     """Name what is held out."""
-    paths = list(project().state().held_out)
-    if as_json:
-        show_json({"held_out": paths})
-    else:
-        show([Line(make_visible(path)) for path in paths])
-    return 0
+    held_out = list(project().state().held_out)
+    return show_result(held_out, partial(map, Line), lambda paths: {"held_out": paths}, as_json=as_json)
 
 
-def _show_paths(what: str, paths: Sequence[str]) -> int:
-    show(
-        [
-            Line(f"{what}: {count_of(len(paths), 'file')}"),
-            *(Line(f"  {make_visible(path)}") for path in paths),
-        ]
-    )
-    return 0
+def _path_lines(what: str, paths: Sequence[str]) -> list[Line]:
+    return [Line(f"{what}: {count_of(len(paths), 'file')}"), *(Line(f"  {path}") for path in paths)]

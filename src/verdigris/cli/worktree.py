@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import deny, json_option, project, say, show, show_json
+from verdigris.cli.context import json_option, project, say, show, show_json, show_result
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
@@ -54,11 +54,7 @@ def _machine(here: Project) -> MachineSurvey | None:
     return survey_machine(here)
 
 
-def survey_lines(survey: Survey) -> list[Line]:
-    return list(_lines(survey))
-
-
-def _lines(survey: Survey) -> Iterator[Line]:
+def survey_lines(survey: Survey) -> Iterator[Line]:
     state = survey.state
     yield Line(
         f"phase {state.phase}{_detail(state)}  (worktree {survey.worktree}, {survey.branch or 'detached'})"
@@ -188,12 +184,11 @@ def sync_command(argv: tuple[str, ...]) -> int:
     from verdigris.turns.git import sync
 
     answer = sync(project(), argv, agents_git=agent_git)
-    if isinstance(answer, Deny):
-        return deny(answer)
-    show(moved_lines(answer))
-    if answer.exit_code != 0:
-        say(f"tdd: git ended with exit code {answer.exit_code}")
-    return 0 if answer.exit_code == 0 else 1
+    shown = show_result(answer, moved_lines)
+    if isinstance(answer, Deny) or answer.exit_code == 0:
+        return shown
+    say(f"tdd: git ended with exit code {answer.exit_code}")
+    return 1
 
 
 MOST = 10
