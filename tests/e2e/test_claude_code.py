@@ -11,7 +11,8 @@ from support.anthropic_model import bash, model
 from support.claude_code import ClaudeCode, installed
 from support.cli import Cli
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, reading, red
-from verdigris.gates.clients.claude.settings import LOCAL, SHARED
+from verdigris.gates.clients.claude.quick import LOCAL
+from verdigris.gates.clients.claude.settings import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 from support.anthropic_model import bash, model, use
 from support.claude_code import installed
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, red
-from verdigris.gates.clients.claude.settings import LOCAL
+from verdigris.gates.clients.claude.quick import LOCAL
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from support.hooks import Client
 from support.turns import SUB, SUB_ID, TEST_SUB
 from verdigris.core.events import Denied, EditClaim
 from verdigris.core.state import Phase
-from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.clients.claude.quick import PREFIX
 
 if TYPE_CHECKING:
     from support.turns import World

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.gates.clients.claude.install import check, install
-from verdigris.gates.clients.claude.settings import LOCAL, SHARED
+from verdigris.gates.clients.claude.quick import LOCAL
+from verdigris.gates.clients.claude.settings import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ import pytest
 
 from support.turns import SUB_ID, TEST_SUB, make_world
 from verdigris.gates.clients.claude.client import CLIENT
-from verdigris.gates.clients.claude.quick import OWN, READERS, SHELLS
-from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.clients.claude.quick import OWN, PREFIX, READERS, SHELLS
 from verdigris.gates.gate import answer
 
 if TYPE_CHECKING:

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import UserError
+from verdigris.core.events import GateInstalled
 from verdigris.gates.clients.claude.install import confine, install, uninstall
-from verdigris.gates.clients.claude.settings import (
-    HOOKS,
-    LOCAL,
-    PREFIX,
-    SHARED,
-    command,
-    with_hooks,
-    without_hooks,
-)
+from verdigris.gates.clients.claude.quick import LOCAL, PREFIX
+from verdigris.gates.clients.claude.settings import HOOKS, SHARED, command, with_hooks, without_hooks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +61,16 @@ def test_uninstall_gives_back_the_very_bytes(world: World, theirs: str | None) -
     for name in (SHARED, LOCAL) if theirs is not None else ():
         assert (world.root / name).read_bytes() == (theirs or "").encode()
     assert not (world.project.repo.control / "hook").exists()
+
+
+def test_what_was_written_for_another_client_is_not_taken_for_ours(world: World) -> None:
+    theirs = '{"env":   {"A": "1"}}'
+    (world.root / SHARED).parent.mkdir()
+    (world.root / SHARED).write_text(theirs)
+    install(world.project)
+    world.project.record(GateInstalled(client="scribe", before={}, after={".scribe.json": "{}"}))
+    assert uninstall(world.project) == (SHARED, LOCAL)
+    assert world.read(SHARED) == theirs
 
 
 def test_what_others_wrote_is_kept_beside_ours(world: World) -> None:

@@ -11,7 +11,7 @@ from support.unconfined import without_sandbox
 from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
-from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.clients.claude.quick import PREFIX
 from verdigris.gates.prompts import LAWS
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project

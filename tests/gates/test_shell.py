@@ -73,15 +73,15 @@ def test_a_launcher_is_written_when_it_is_not_as_it_should_be(shell: Shelled) ->
 
 def test_hook_commands_are_parted_by_nul(shell: Shelled) -> None:
     repo = shell.world.project.repo
-    launcher.write_hook_commands(repo, "scribe", ["a\nb", "c d"])
+    launcher.write_hook_launcher(repo, "scribe", ["a\nb", "c d"])
     assert launcher.hook_commands(repo, "scribe").read_bytes() == b"a\nb\0c d"
     launcher.hook_commands(repo, "scribe").unlink()
 
 
 def test_each_client_has_hook_commands_of_its_own_and_the_last_takes_the_launchers(shell: Shelled) -> None:
     repo = shell.world.project.repo
-    launcher.write_hook_commands(repo, "scribe", ["a"])
-    launcher.write_hook_commands(repo, "clerk", ["b"])
+    launcher.write_hook_launcher(repo, "scribe", ["a"])
+    launcher.write_hook_launcher(repo, "clerk", ["b"])
     assert launcher.hook_commands(repo, "scribe").read_bytes() == b"a"
     shared = {launcher.launcher(repo), launcher.hook_launcher(repo)}
     assert not shared & set(launcher.files_of(repo, "scribe"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from verdigris.gates.clients.claude.client import CLIENT
-from verdigris.gates.clients.claude.settings import PREFIX
+from verdigris.gates.clients.claude.quick import PREFIX
 from verdigris.gates.gate import answer
 from verdigris.storage.repository import find_repository
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.actions import Deny
     from verdigris.core.settings import Stack
+    from verdigris.gates.clients.installation import CycleFiles
     from verdigris.gates.clients.registry import Client
-    from verdigris.gates.cycle_files import CycleFiles
     from verdigris.setup.initialisation import Initialised, InitPlan
     from verdigris.setup.scaffold import Scaffold
     from verdigris.setup.scaffold_files import ScaffoldResult
@@ -131,7 +131,7 @@ def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
 
     found = tuple(map(find, dict.fromkeys(agents)))
     if plays:
-        from verdigris.gates.cycle_files import check_plays
+        from verdigris.gates.clients.installation import check_plays
 
         for client in found:
             check_plays(client)
@@ -145,7 +145,7 @@ def _install(asked: Additions) -> Iterator[Line]:
     for client in asked.agents:
         yield gate_line(client, client.install(here))
         if asked.plays:
-            from verdigris.gates.cycle_files import install_cycle_files
+            from verdigris.gates.clients.installation import install_cycle_files
 
             yield from cycle_lines(client, install_cycle_files(here, client))
     if asked.audits:
@@ -205,7 +205,7 @@ def asked_lines(asked: Additions) -> Iterator[Line]:
 
 
 def cycle_lines(client: Client, files: CycleFiles) -> Iterator[Line]:
-    from verdigris.gates.cycle_files import REQUIRED
+    from verdigris.gates.clients.installation import REQUIRED
 
     yield from (
         Line(f"kept {path}: it is your own; move it away and repeat this to have ours") for path in files.kept

@@ -106,8 +106,8 @@ def _remove_leftovers() -> None:
 
 def _remove_cycle_files() -> tuple[str, ...]:
     """Before the gates: what is left of an agent's folder goes with those."""
+    from verdigris.gates.clients.installation import remove_cycle_files
     from verdigris.gates.clients.registry import clients
-    from verdigris.gates.cycle_files import remove_cycle_files
 
     try:
         here = project()

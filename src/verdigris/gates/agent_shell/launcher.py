@@ -55,37 +55,46 @@ def program(repo: Repository) -> str:
 
 def write_launcher(repo: Repository) -> Path:
     """Written anew where it is not as it should be: after an upgrade, or a move of the repository."""
-    text = os.fsencode(program(repo))
     target = launcher(repo)
+    write_program(target, program(repo))
+    return target
+
+
+def write_program(path: Path, text: str) -> None:
+    """Whole or not at all, since an agent's next call may run it; one that is so already is left alone."""
+    data = os.fsencode(text)
     try:
-        repo.private.mkdir(parents=True, exist_ok=True)
-        if not target.is_file() or target.read_bytes() != text:
-            fresh = target.with_name(f"{NAME}.{os.getpid()}")
-            fresh.write_bytes(text)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file() or path.read_bytes() != data:
+            fresh = path.with_name(f"{path.name}.{os.getpid()}")
+            fresh.write_bytes(data)
             fresh.chmod(0o755)
-            fresh.replace(target)
+            fresh.replace(path)
     except OSError as error:
         raise StorageError(
-            f"cannot write {target}: {error.strerror}", hint="look for a full or read-only disk"
+            f"cannot write {path}: {error.strerror}", hint="look for a full or read-only disk"
         ) from error
-    return target
 
 
 def hook_commands(repo: Repository, client: str) -> Path:
     return repo.control / f"{HOOKS}.{client}"
 
 
-def write_hook_commands(repo: Repository, client: str, commands: Iterable[str]) -> None:
-    """The client runs its hooks through the prefix, too: these pass, byte for byte, and run outside."""
-    hook_commands(repo, client).write_bytes(b"\0".join(map(os.fsencode, commands)))
-
-
 def hook_launcher(repo: Repository) -> Path:
     return repo.control / HOOK
 
 
+def write_hook_launcher(repo: Repository, client: str, commands: Iterable[str]) -> None:
+    """Writes the program that hooks call, and the commands of the client's settings.
+
+    A client may run its hooks through the prefix, too: these commands pass, byte for byte, and run outside.
+    """
+    hook_commands(repo, client).write_bytes(b"\0".join(map(os.fsencode, commands)))
+    write_program(hook_launcher(repo), hook_program())
+
+
 def hook_program() -> str:
-    """Writes one program for all clients: it is called with the client's name and the event."""
+    """One program for all clients: it is called with the client's name and the event."""
     call = shlex.join([interpreter(), "-I", "-S", str(HOOK_ENTRY)])
     paths = shlex.quote(os.pathsep.join(import_paths()))
     return f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n'

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.confinement.protection import STARTUP_FILES
 from verdigris.gates.agent_shell.launcher import own_paths, real_path
 from verdigris.gates.clients.claude import dialect
-from verdigris.gates.clients.claude.install import prefix
-from verdigris.gates.clients.claude.quick import NAME, PROJECT
-from verdigris.gates.clients.claude.settings import HOOKS, LOCAL, PREFIX, SHARED, place_of
+from verdigris.gates.clients.claude.quick import LOCAL, NAME, PREFIX, PROJECT
+from verdigris.gates.clients.claude.settings import HOOKS, SHARED, place_of, prefix
 from verdigris.gates.clients.registry import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from verdigris.gates.calls import HookAnswer, HookCall, Manner, Reply
-    from verdigris.gates.clients.registry import Hook
+    from verdigris.gates.calls import HookCall
     from verdigris.setup.doctor_checks import DoctorFinding
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
@@ -31,12 +29,6 @@ RUN_NEXT = (
     *STARTUP_FILES,
 )
 """In the user's home: start-up files, programs and git's settings; its shell cannot write them either."""
-
-
-def surroundings(project: Project, environment: Mapping[str, str]) -> tuple[bool, bool, tuple[Path, ...]]:
-    """Confined, confinable, guarded."""
-    confined = _active(project.repo, environment) == prefix(project.repo)
-    return confined, confined or _is_confinable(project), guarded_paths(environment)
 
 
 def _is_confinable(project: Project) -> bool:
@@ -55,12 +47,6 @@ def _active(repo: Repository, environment: Mapping[str, str]) -> str | None:
         return None
 
 
-def guarded_paths(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's own settings of the client, what their next command runs, and the files of the gate."""
-    home = Path(environment.get("HOME", "/"))
-    return _guarded_paths(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
-
-
 @lru_cache
 def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
     settings = (
@@ -76,57 +62,42 @@ def _guarded_paths(user: Path, home: Path) -> tuple[Path, ...]:
 
 
 class ClaudeCode:
-    @property
-    def name(self) -> str:
-        return NAME
-
-    @property
-    def title(self) -> str:
-        return "Claude Code"
-
-    @property
-    def hooks(self) -> tuple[Hook, ...]:
-        return HOOKS
-
-    def parse(self, raw: bytes, environment: Mapping[str, str]) -> HookCall:
-        return dialect.parse(raw, environment)
-
-    def manner(self, tool: str) -> Manner:
-        return dialect.manner(tool)
-
-    def render(self, call: HookCall, reply: Reply) -> HookAnswer:
-        return dialect.render(call, reply)
-
-    def fault(self, call: HookCall, what: str, hint: str) -> HookAnswer:
-        return dialect.fault(call, what, hint)
+    name = NAME
+    title = "Claude Code"
+    hooks = HOOKS
+    parse = staticmethod(dialect.parse)
+    manner = staticmethod(dialect.manner)
+    render = staticmethod(dialect.render)
+    fault = staticmethod(dialect.fault)
 
     def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         """The client's word for where its project is; the call's folder follows an agent's `cd`."""
         return environment.get(PROJECT) or call.cwd
 
     def surroundings(self, project: Project, environment: Mapping[str, str]) -> Surroundings:
-
-        return Surroundings(*surroundings(project, environment))
+        confined = _active(project.repo, environment) == prefix(project.repo)
+        return Surroundings(confined, confined or _is_confinable(project), self.guarded(environment))
 
     def guarded(self, environment: Mapping[str, str]) -> tuple[Path, ...]:
-
-        return guarded_paths(environment)
+        """The user's own settings of the client, what their next command runs, and the files of the gate."""
+        home = Path(environment.get("HOME", "/"))
+        return _guarded_paths(home, Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude"))
 
     def prefix(self, project: Project) -> str:
-        from verdigris.gates.clients.claude.install import prefix
-
         return prefix(project.repo)
-
-    def confine(self, project: Project) -> None:
-        from verdigris.gates.clients.claude.install import confine
-
-        confine(project)
 
     def plan(self) -> tuple[str, ...]:
         return (
             f"will add hooks to {SHARED} (shared: commit it), beside what is there",
             f"will add hooks and the shell prefix to {LOCAL} (yours alone, not committed)",
         )
+
+    # What installs is loaded late: every hook loads this module.
+
+    def confine(self, project: Project) -> None:
+        from verdigris.gates.clients.claude.install import confine
+
+        confine(project)
 
     def install(self, project: Project) -> tuple[str, ...]:
         from verdigris.gates.clients.claude.install import install

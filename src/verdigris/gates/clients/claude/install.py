@@ -5,163 +5,75 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from contextlib import contextmanager, suppress
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.errors import StorageError, UserError, VerdigrisError
-from verdigris.core.events import GateInstalled, GateRemoved, decode
+from verdigris.core.errors import VerdigrisError
 from verdigris.gates.agent_shell.launcher import (
     HOOK,
     arguments,
     files_of,
-    hook_launcher,
-    hook_program,
     import_paths,
-    write_hook_commands,
+    write_hook_launcher,
     write_launcher,
+    write_program,
 )
-from verdigris.gates.clients.claude.quick import NAME
+from verdigris.gates.clients.claude.quick import LOCAL, NAME, PREFIX
 from verdigris.gates.clients.claude.settings import (
-    LOCAL,
-    PREFIX,
     SHARED,
+    SHELL,
     commands,
     place_of,
-    read_settings,
-    render,
+    prefix,
     with_hooks,
     without_hooks,
 )
-from verdigris.storage.durable_files import read_whole
+from verdigris.gates.clients.hook_settings import MARK, read_settings
+from verdigris.gates.clients.installation import (
+    SettingsFile,
+    remove_settings,
+    report_unwritable,
+    write_settings,
+)
+from verdigris.setup.doctor_checks import DoctorFinding, failure
 from verdigris.storage.repository import LINKED_MAIN, MAIN, find_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from verdigris.setup.doctor_checks import DoctorFinding, Level
     from verdigris.storage.project import Project
     from verdigris.storage.repository import Repository
 
 
 def install(project: Project) -> tuple[str, ...]:
     """The files that were written; none when everything was as it should be. Safe to repeat."""
-    write(project.repo)
-    return write_settings(project, (SHARED, LOCAL))
-
-
-def write_settings(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
-    before = {name: text for name in names if (text := read_whole(place_of(project.repo, name))) is not None}
-    after = {
-        name: render(with_hooks(read_settings(before.get(name), name), _prefix_for(project, name)))
-        for name in names
-    }
-    written = tuple(name for name in names if before.get(name) != after[name])
-    if not written:
-        return ()
-    if SHARED in written:
-        _refuse_while_open(project)
-    known = _last_installed(project)
-    originals = _originals(known, before)
-    _exclude(project)
-    for name in written:
-        _write(place_of(project.repo, name), after[name])
-    if known is not None:
-        originals, after = {**known.before, **originals}, {**known.after, **after}
-    project.record(GateInstalled(client=NAME, before=originals, after=after))
-    return written
+    _write_programs(project.repo)
+    return write_settings(project, NAME, _files(project.repo))
 
 
 def confine(project: Project) -> None:
     """What a fresh clone or worktree lacks, since it is nobody's to commit; the client reads it at once."""
-    write(project.repo)
-    write_settings(project, (LOCAL,))
+    _write_programs(project.repo)
+    write_settings(project, NAME, _files(project.repo)[1:])
 
 
 def uninstall(project: Project) -> tuple[str, ...]:
-    known = _last_installed(project)
-    touched = [name for name in (SHARED, LOCAL) if _take_out(project, name, known)]
-    with suppress(OSError):
-        (project.root / SHARED).parent.rmdir()
-    remove(project.repo)
-    if known is not None:
-        project.record(GateRemoved(client=NAME))
-    return tuple(touched)
-
-
-def _prefix_for(project: Project, name: str) -> str | None:
-    return prefix(project.repo) if name == LOCAL else None
-
-
-def _refuse_while_open(project: Project) -> None:
-    """Settings are switches: they are frozen with the oracle."""
-    state = project.state()
-    if state.turn is not None or state.refactor is not None:
-        raise UserError(
-            f"the {state.phase} phase is open, in which an agent's settings are frozen.",
-            hint="`tdd settle` first, or `tdd refactor end`",
-        )
-
-
-def _last_installed(project: Project) -> GateInstalled | None:
-    """What was written last, where that was not taken out since."""
-    for record in project.log.records(reverse=True):
-        if record.worktree == project.repo.worktree and record.type in {"gate_installed", "gate_removed"}:
-            event = decode(record.type, record.data)
-            return event if isinstance(event, GateInstalled) else None
-    return None
-
-
-def _originals(known: GateInstalled | None, before: dict[str, str]) -> dict[str, str]:
-    """Returns the files as they were before any of ours, where nobody has touched them since."""
-    if known is None:
-        return before
-    found = {}
-    for name, text in before.items():
-        if known.after.get(name) != text:
-            found[name] = render(without_hooks(read_settings(text, name)))
-        elif name in known.before:
-            found[name] = known.before[name]
-    return found
-
-
-def _take_out(project: Project, name: str, known: GateInstalled | None) -> bool:
-    path = place_of(project.repo, name)
-    text = read_whole(path)
-    if text is None:
-        return False
-    if known is not None and known.after.get(name) == text:
-        left = known.before.get(name)
-    else:
-        settings = read_settings(text, name)
-        clean = without_hooks(settings)
-        if clean == settings:
-            return False
-        left = render(clean) if clean or (known is not None and name in known.before) else None
-    if left is None:
+    touched = remove_settings(project, NAME, _files(project.repo))
+    for path in (*files_of(project.repo, NAME), project.repo.control / SHELL):
         with report_unwritable(path):
-            path.unlink()
-    else:
-        _write(path, left)
-    return True
+            path.unlink(missing_ok=True)
+    return touched
 
 
-def _exclude(project: Project) -> None:
-    """The personal file names this machine's paths: it is not to be committed."""
-    path = project.repo.common_dir / "info" / "exclude"
-    text = read_whole(path) or ""
-    if f"/{LOCAL}" not in text.splitlines():
-        end = "" if not text or text.endswith("\n") else "\n"
-        _write(path, f"{text}{end}/{LOCAL}\n")
+def _files(repo: Repository) -> tuple[SettingsFile, SettingsFile]:
+    """Those that are shared, and the personal ones."""
+    shared = SettingsFile(SHARED, place_of(repo, SHARED), with_hooks, without_hooks)
+    ours = partial(with_hooks, prefix=prefix(repo))
+    return shared, SettingsFile(LOCAL, place_of(repo, LOCAL), ours, without_hooks, personal=True)
 
 
-def _write(path: Path, text: str) -> None:
-    with report_unwritable(path):
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text.encode())
-
-
-SHELL = "shell"
 WHICH = """\
 #!/bin/sh
 # The client stays in the worktree that it was started in, wherever its agent goes.
@@ -177,48 +89,17 @@ exec {folder}/"$n"/shell "$@"
 """One prefix for all worktrees: the client reads its personal settings in the main one, for each of them."""
 
 
-def prefix(repo: Repository) -> str:
-    """The client takes what follows the last ` -` for options, and a folder's name may hold one."""
-    path = str(repo.control / SHELL)
-    return f"{path} -c" if " -" in path else path
-
-
-def write(repo: Repository) -> None:
+def _write_programs(repo: Repository) -> None:
     write_launcher(repo)
-    write_hook_commands(repo, NAME, commands())
-    _write_file(hook_launcher(repo), hook_program())
+    write_hook_launcher(repo, NAME, commands())
     folder = shlex.quote(str(repo.private.parent))
     entry, linked_ones = shlex.join(arguments(repo)[:-3]), shlex.quote(str(repo.common_dir / "worktrees"))
     lines = shlex.quote("\n".join(import_paths()))
     names = {"main": MAIN, "linked": LINKED_MAIN, "folder": folder, "linked_ones": linked_ones}
-    _write_file(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
+    write_program(repo.control / SHELL, WHICH.format(entry=entry, paths=lines, **names))
 
 
-def _write_file(path: Path, text: str) -> None:
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with report_unwritable(path):
-        fresh.write_bytes(os.fsencode(text))
-        fresh.chmod(0o755)
-        fresh.replace(path)
-
-
-def remove(repo: Repository) -> None:
-    for path in (*files_of(repo, NAME), repo.control / SHELL):
-        with report_unwritable(path):
-            path.unlink(missing_ok=True)
-
-
-@contextmanager
-def report_unwritable(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(
-            f"{path.name} cannot be changed: {error.strerror}", hint="make it writable and try again"
-        ) from error
-
-
-AGAIN = "`tdd init --agent claude`, then start the client anew"
+AGAIN = "`tdd init --agent claude`, then restart the client"
 SECONDS = 30.0
 _CODE = 7
 _ASKED = b'{"hook_event_name":"Notification"}'
@@ -230,15 +111,15 @@ def check(start: Path) -> DoctorFinding | None:
         repo = find_repository(start)
         shared, local = (_settings(repo, name) for name in (SHARED, LOCAL))
     except VerdigrisError as error:
-        return _bad(error.message, error.hint or AGAIN) if "settings" in error.message else None
-    if not _ours(shared) and not _ours(local):
-        return _finding("ok", "Claude Code is not connected; `tdd init --agent claude` connects it")
+        return failure(NAME, error.message, error.hint or AGAIN) if "settings" in error.message else None
+    if not _has_ours(shared) and not _has_ours(local):
+        what = "Claude Code is not connected; `tdd init --agent claude` connects it"
+        return DoctorFinding(NAME, "ok", what)
     if off := _file_without_hooks(repo):
-        return _bad(f"{off} says disableAllHooks: nothing stands before the agent", "take that line out")
+        return failure(NAME, f"{off} says disableAllHooks: no call is checked", "take that line out")
     if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
-        return _finding(
-            "warn", "Claude Code's hooks or shell prefix are missing or of another version", AGAIN
-        )
+        what = "Claude Code's hooks or shell prefix are missing or of another version"
+        return DoctorFinding(NAME, "warn", what, AGAIN)
     return _try_programs(repo)
 
 
@@ -246,16 +127,15 @@ def _try_programs(repo: Repository) -> DoctorFinding:
     """The programs that the settings lead to, called as the client calls them."""
     code, out = _call_program([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
     if (code, out.strip()) != (0, b"{}"):
-        return _bad(f"the hook does not answer (exit {code}), so every call is blocked", AGAIN)
+        return failure(NAME, f"the hook does not answer (exit {code}), so every call is blocked", AGAIN)
     code, _ = _call_program([str(repo.control / SHELL), f"exit {_CODE}"])
     if code != _CODE:
-        return _bad(f"the shell prefix does not run commands (exit {code})", AGAIN)
-    return _finding("ok", "the gate is in the client's settings, its hook answers, its shell prefix works")
+        return failure(NAME, f"the shell prefix does not run commands (exit {code})", AGAIN)
+    what = "the gate is in the client's settings, its hook answers, its shell prefix works"
+    return DoctorFinding(NAME, "ok", what)
 
 
 def _call_program(argv: Sequence[str], given: bytes = b"") -> tuple[int, bytes]:
-    import subprocess  # late: every hook loads this module, and only `tdd doctor` comes here
-
     environment = {name: text for name, text in os.environ.items() if name != "CLAUDE_PID"}
     try:
         done = subprocess.run(
@@ -273,8 +153,9 @@ def _settings(repo: Repository, name: str) -> dict[str, object]:
         return {}
 
 
-def _ours(settings: dict[str, object]) -> bool:
-    return "tdd/hook" in json.dumps(settings) or PREFIX in json.dumps(settings)
+def _has_ours(settings: dict[str, object]) -> bool:
+    text = json.dumps(settings)
+    return MARK in text or PREFIX in text
 
 
 def _file_without_hooks(repo: Repository) -> str:
@@ -286,13 +167,3 @@ def _file_without_hooks(repo: Repository) -> str:
         except (OSError, ValueError, AttributeError):
             continue
     return ""
-
-
-def _bad(what: str, fix: str) -> DoctorFinding:
-    return _finding("fail", what, fix)
-
-
-def _finding(level: Level, what: str, fix: str = "") -> DoctorFinding:
-    from verdigris.setup.doctor_checks import DoctorFinding  # late, as above
-
-    return DoctorFinding(NAME, level, what, fix)

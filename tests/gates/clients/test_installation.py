@@ -13,7 +13,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import Actor
 from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.cycle_files import SKILL, cycle_files
-from verdigris.gates.cycle_files import install_cycle_files, remove_cycle_files
+from verdigris.gates.clients.installation import install_cycle_files, remove_cycle_files
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:

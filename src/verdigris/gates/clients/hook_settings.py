@@ -1,0 +1,122 @@
+"""Hooks in a client's JSON settings: the command of each, and the settings with our hooks and without.
+
+Several clients have settings of this shape: event → list of `{matcher, hooks: [{type, command, timeout}]}`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.gates.clients.registry import Hook
+
+MARK = "tdd/hook"
+"""Stands in each of our commands, and tells them from the user's."""
+_FIND = (
+    'd=${%s:-.}; while [ ! -e "$d/.git" ] && [ "$d" != "${d%%/*}" ]; do d=${d%%/*}; done; '
+    'g=$d/.git; if [ -f "$g" ]; then read -r _ g <"$g"; case $g in /*) ;; *) g=$d/$g;; esac; '
+    'if read -r c <"$g/commondir"; then case $c in /*) g=$c;; *) g=$g/$c;; esac; fi; fi; h=$g/tdd/hook; '
+)
+
+
+def closed_command(hook: Hook, client: str, project: str, shared: str) -> str:
+    """One line of POSIX shell that finds the launcher in this clone, and never lets silence pass for a yes.
+
+    `project`: the variable that names the project's folder; `shared`: the settings that are committed.
+    """
+    install = (
+        "Verdigris is not set up in this clone: have its command tdd on PATH (its README says how) and run "
+        f"tdd init --agent {client} here, or take its hooks out of {shared}"
+    )
+    missing = f"[ -x \"$h\" ] || {{ echo '{install}' >&2; exit 2; }}; "
+    limit = (
+        "t=; for p in /usr/bin /bin /usr/local/bin /opt/homebrew/bin; do "
+        f'[ -x $p/timeout ] && t="$p/timeout -k 1 {hook.seconds - 5}" && break; done; '
+    )
+    call = f'o=$($t "$h" {client} {hook.event}); r=$?; '
+    judged = (
+        'case "$r:$o" in 0:"{"*) printf %s "$o";; 2:*) exit 2;; '
+        '*) echo "Verdigris\' gate gave no answer (rc=$r): blocked. next: tdd doctor" >&2; exit 2;; esac'
+    )
+    return _FIND % project + missing + limit + call + judged
+
+
+def open_command(hook: Hook, client: str, project: str) -> str:
+    """Short, since a client puts the whole command before the reason why the model may not stop yet."""
+    no_answer = json.dumps(
+        {"systemMessage": f"No answer of Verdigris: tdd doctor, or tdd init --agent {client}"}
+    )
+    call = (
+        f'o=$(cd "${{{project}:-.}}" && "$(git rev-parse --git-common-dir)/tdd/hook" {client} {hook.event}); '
+    )
+    return call + f"case $?$o in 0{{*) printf %s \"$o\";; *) echo '{no_answer}';; esac"
+
+
+def read_settings(text: str | None, name: str) -> dict[str, Any]:
+    """The settings in a file's text; none where there is no file."""
+    plain = (text or "").removeprefix("\ufeff")
+    try:
+        found = json.loads(plain) if plain.strip() else {}
+    except ValueError as error:
+        raise UserError(f"{name} is not JSON: {error}", hint="repair it, then try again") from None
+    if not isinstance(found, dict) or not isinstance(found.get("hooks", {}), dict):
+        raise UserError(
+            f"{name} does not hold settings: it has to be a JSON object, and so has `hooks` in it.",
+            hint="repair it, then try again",
+        )
+    return found
+
+
+def render(settings: dict[str, Any]) -> str:
+    return json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+
+
+def with_hooks(settings: dict[str, Any], entries: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Adds our entries, each with its event, beside the user's; `settings` have none of ours."""
+    hooks = dict(settings.get("hooks", {}))
+    for event, entry in entries:
+        hooks[event] = [*_list(hooks.get(event)), entry]
+    return {**settings, "hooks": hooks}
+
+
+def without_hooks(settings: dict[str, Any]) -> dict[str, Any]:
+    """Takes out our entries and nothing else; what becomes empty by that goes too."""
+    hooks = {event: _not_ours(entries) for event, entries in as_mapping(settings.get("hooks")).items()}
+    return with_key(settings, "hooks", {event: entries for event, entries in hooks.items() if entries})
+
+
+def with_key(settings: dict[str, Any], key: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Replaces the mapping under a key that is there; an empty one goes with its key."""
+    if key not in settings:
+        return settings
+    left = {name: given for name, given in settings.items() if name != key or found}
+    return {**left, key: found} if found else left
+
+
+def _not_ours(entries: Any) -> list[Any]:
+    left = []
+    for entry in _list(entries):
+        if not isinstance(entry, dict) or not isinstance(entry.get("hooks"), list):
+            left.append(entry)
+            continue
+        runs = [run for run in entry["hooks"] if not _is_ours(run)]
+        if runs or not entry["hooks"]:
+            left.append({**entry, "hooks": runs})
+    return left
+
+
+def _is_ours(run: Any) -> bool:
+    return isinstance(run, dict) and MARK in str(run.get("command", ""))
+
+
+def _list(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def as_mapping(found: Any) -> dict[str, Any]:
+    return found if isinstance(found, dict) else {}
