@@ -10,7 +10,8 @@ from support.alive import HONEST, PATH, function, tried
 from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, judge_runs
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
-from verdigris.languages.python.liveness.probes import PythonProbe, RunSet, Variant, plan, shuffle_runs
+from verdigris.languages.python.liveness.probes import plan
+from verdigris.languages.tracing import RunSet, TracedProbe, Variant, shuffle_runs
 
 pytestmark = pytest.mark.quick
 
@@ -75,13 +76,13 @@ def test_what_cannot_be_changed_is_listed(text: str, name: str, why: str) -> Non
     assert (made.variants, made.unreached) == ((), (f"{PATH}::{name}: {why}",))
 
 
-def runs(*probes: PythonProbe) -> RunSet:
+def runs(*probes: TracedProbe) -> RunSet:
     members = tuple(Variant({"t.py": ""}, (probe,)) for probe in probes)
     return RunSet((Variant({"t.py": ""}, ()), *members), 0, {TEST: len(probes)})
 
 
-def probe(**fields: Any) -> PythonProbe:
-    return PythonProbe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
+def probe(**fields: Any) -> TracedProbe:
+    return TracedProbe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
 
 
 def outcome(index: int = 1, **fields: Any) -> VariantOutcome:

@@ -1,25 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
-from verdigris.core.paths import from_elsewhere, import_roots
+from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import RunEnd, TestReport
-
-
-@pytest.mark.parametrize(
-    ("paths", "roots"),
-    [
-        ((), ()),
-        (("calc.py",), ("",)),
-        (("pkg/__init__.py", "pkg/sub/__init__.py", "pkg/sub/x.py"), ("",)),
-        (("src/pkg/__init__.py", "src/pkg/x.py"), ("", "src")),
-        (("src/space/pkg/__init__.py",), ("", "src", "src/space")),
-        (("src/space/alone.py",), ("", "src", "src/space")),
-        (("api/src/pkg/__init__.py", "lib/one.py", "lib/data.json"), ("", "api", "api/src", "lib")),
-    ],
-)
-def test_import_roots(paths: tuple[str, ...], roots: tuple[str, ...]) -> None:
-    assert import_roots(paths) == roots
 
 
 def report(loaded: tuple[str, ...] = (), outside: tuple[str, ...] = ()) -> TestReport:

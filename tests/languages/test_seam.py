@@ -25,21 +25,6 @@ PROGRAMS = {
     "setup/doctor_checks.py": "programs that it asks for their version",
 }
 """Where such a word is the name of a program or of its folder."""
-PYTHON_ONLY = {
-    "checks/coverage.py",
-    "checks/liveness/python_runs.py",
-    "checks/liveness/judgement.py",
-    "checks/weakening.py",
-    "checks/verdict_checks.py",
-    "drivers/judges/implementor.py",
-    "drivers/judges/refactorer.py",
-    "drivers/judges/tester.py",
-    "setup/doctor_checks.py",
-    "turns/refactor.py",
-}
-"""Modules that import a language's folder: they do what only an interpreter with our reporter can, or use an
-algorithm that one language had first. The list may become shorter, never longer."""
-
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in ROOT.rglob("*.py")
@@ -62,9 +47,3 @@ def test_no_module_compares_with_the_name_of_a_language(module: str) -> None:
         node.value for node in compared if isinstance(node, ast.Constant) and node.value in READ_LANGUAGES
     }
     assert not found
-
-
-def test_only_a_known_few_import_the_folder_of_a_language() -> None:
-    folder = re.compile(rf"verdigris\.languages\.(?:{'|'.join(READ_LANGUAGES)})\b")
-    found = {module for module in MODULES if folder.search((ROOT / module).read_text("utf-8"))}
-    assert found == PYTHON_ONLY

@@ -18,7 +18,8 @@ from support.turns import World
 from verdigris.checks.liveness.judgement import judge_runs
 from verdigris.core.records import Actor
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.languages.python.liveness.probes import plan, shuffle_runs
+from verdigris.languages.python.liveness.probes import plan
+from verdigris.languages.tracing import shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.setup.initialisation import initialise

@@ -14,7 +14,8 @@ from support.interpreters import with_pytest
 from support.pyproject import PyProject, channel_of
 from verdigris.checks.liveness.judgement import LivenessFindings, judge_runs
 from verdigris.core.report import RunEnd
-from verdigris.languages.python.liveness.probes import RunSet, plan, shuffle_runs
+from verdigris.languages.python.liveness.probes import plan
+from verdigris.languages.tracing import RunSet, shuffle_runs
 from verdigris.runners.protocol import ReportChannel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner

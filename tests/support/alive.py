@@ -25,7 +25,8 @@ from verdigris.checks.liveness.judgement import (
 )
 from verdigris.core.report import Place, VariantOutcome
 from verdigris.core.test_ids import function_of
-from verdigris.languages.python.liveness.probes import RunSet, plan, plan_reaching, shuffle_runs
+from verdigris.languages.python.liveness.probes import plan, plan_reaching
+from verdigris.languages.tracing import RunSet, shuffle_runs
 
 PATH = "tests/test_it.py"
 

@@ -10,8 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from verdigris.checks.liveness.grammar_runs import Held, OpposedTests, oppose
-from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
-from verdigris.checks.verdict_checks import VerdictChecks, python_tests, scrutinise
+from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
+from verdigris.checks.verdict_checks import VerdictChecks, scrutinise, traced_tests
 from verdigris.checks.weakening import question_shared
 from verdigris.core.languages import language_of
 from verdigris.core.paths import FILE
@@ -106,7 +106,7 @@ class _HeldRuns:
         if not self.project.settings.liveness or self.room is None:
             return True
         return not any(
-            self._python_hollow(stack, parcel)
+            self._traced_hollow(stack, parcel)
             if language_named(stack.language).traces
             else self._hollow(stack, parcel)
             for stack, parcel in self._parcels()
@@ -119,8 +119,8 @@ class _HeldRuns:
         tests = OpposedTests(self.worktree, self.passed[parcel], held=held)
         return oppose(self.project, stack, tests, self.room).hollow
 
-    def _python_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
-        tests = python_tests(self.project, self.worktree)
+    def _traced_hollow(self, stack: Stack, parcel: Parcel) -> tuple[str, ...]:
+        tests = traced_tests(self.project, self.worktree)
         tests |= {path: self.texts[path].decode("utf-8", "replace") for path in parcel.asked}
         asked = LivenessRequest(tests, self.passed[parcel], withheld=parcel.withheld)
         layer = self._layer(stack, parcel, self.worktree)
@@ -210,7 +210,7 @@ def question_turn(
     `claimed`: native ids. `suite`: the run of all tests in this verdict.
     """
     project, tree, room = candidate.project, candidate.tree, candidate.room
-    shared = question_shared(project, candidate.start, tree, candidate.edits, claimed, room)
+    shared = question_shared(candidate, claimed)
     if shared.weakened:
         return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(candidate, suite, claimed):
@@ -225,7 +225,7 @@ def question_turn(
 def question_refactor(candidate: Candidate, state: WorktreeState, suite: TestReport) -> Answers:
     """The same, with nothing claimed; a held-out test that failed before may still fail."""
     project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
-    shared = question_shared(project, start, tree, candidate.edits, None, room)
+    shared = question_shared(candidate, None)
     if shared.weakened:
         return Answers(VerdictChecks(noted=shared.noted), weakened=shared.weakened)
     if unfair := question_properties(candidate, suite, None):

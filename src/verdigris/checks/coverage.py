@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.report import merge_reports
-from verdigris.core.value import value
 from verdigris.execution.test_run import execute_suite, run_request
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.python.stubs.forms import is_elsewhere, last_name
-from verdigris.languages.python.syntax import added_lines, shared_tree
-from verdigris.languages.registry import language_named
+from verdigris.languages.registry import by_language, is_traced, language_named, reader_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
@@ -26,13 +22,13 @@ if TYPE_CHECKING:
 
 def watchable(edits: TreeDifference) -> tuple[str, ...]:
     """The files to be traced: only what the turn changed, so that all else runs at its own speed."""
-    return tuple(c.path for c in edits.source if c.path.endswith(".py") and not c.deleted)
+    return tuple(c.path for c in edits.source if is_traced(c.path) and not c.deleted)
 
 
 def list_unmeasured(paths: Iterable[str]) -> tuple[str, ...]:
-    """What cannot be said of source in another language than Python."""
-    others = tuple(path for path in paths if not path.endswith(".py"))
-    return (f"line coverage is measured for Python only, not for {', '.join(others)}",) if others else ()
+    """What cannot be said of source whose runs nothing traces."""
+    others = tuple(path for path in paths if not is_traced(path))
+    return (f"line coverage is not measured for {', '.join(others)}",) if others else ()
 
 
 def never_run(
@@ -84,67 +80,28 @@ UNASKED = "no test was seen to run "
 """Before a place, where that refuses a verdict."""
 
 
-@value
-class _StatementLines:
-    first: int
-    last: int
-    """Of its own lines: a block's begin after its head."""
-    end: int
-    """With its blocks."""
-    asked: bool
-    """A test could run it, and would."""
-
-
 def uncovered_lines(
     before: Mapping[str, str | None], after: Mapping[str, str], executed: Mapping[str, Collection[int]]
 ) -> tuple[str, ...]:
     """Names places as `src/x.py:12-14`. `executed`: by path of each watched file, the lines that ran."""
-    added = added_lines({path: text for path, text in before.items() if text is not None}, after)
-    return tuple(
-        f"{path}:{first}" if first == last else f"{path}:{first}-{last}"
-        for path, lines in added.items()
-        if path in executed
-        for first, last in _idle(after[path], lines, frozenset(executed[path]))
-    )
+    found: list[str] = []
+    for path, lines in added_lines(
+        {p: text for p, text in before.items() if text is not None}, after
+    ).items():
+        tracing = reader_of(path).tracing()
+        if tracing is not None and path in executed:
+            idle = tracing.idle_lines(after[path], lines, frozenset(executed[path]))
+            found += (
+                f"{path}:{first}" if first == last else f"{path}:{first}-{last}" for first, last in idle
+            )
+    return tuple(found)
 
 
-def _idle(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """The added lines that did not run, neighbours joined with what stands between them."""
-    run: tuple[int, int] | None = None
-    for one in sorted(_statements(text), key=lambda one: one.first):
-        ran = not executed.isdisjoint(range(one.first, one.end + 1))
-        if one.asked and one.first in added and not ran:
-            run = (one.first if run is None else run[0], one.last)
-        elif run is not None and one.first > run[1]:
-            yield run
-            run = None
-    if run is not None:
-        yield run
-
-
-def _statements(text: str) -> Iterator[_StatementLines]:
-    if (tree := shared_tree(text)) is None:
-        yield _StatementLines(1, 1, 1, asked=True)
-        return
-    stack: list[tuple[ast.AST, bool]] = [(node, True) for node in tree.body]
-    while stack:
-        node, asked = stack.pop()
-        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            end = node.end_lineno or node.lineno
-            body = getattr(node, "body", None) or getattr(node, "cases", None)
-            head = max(node.lineno, _line(body[0]) - 1) if body else end
-            yield _StatementLines(node.lineno, head, end, asked and not _says_it_is_missing(node))
-            asked = asked and not (isinstance(node, ast.If) and is_elsewhere(node.test))
-        stack.extend((child, asked) for child in ast.iter_child_nodes(node))
-
-
-def _line(node: ast.AST) -> int:
-    return int(getattr(node, "lineno", 0) or getattr(getattr(node, "pattern", None), "lineno", 0))
-
-
-def _says_it_is_missing(node: ast.stmt) -> bool:
-    match node:
-        case ast.Raise(exc=ast.Call(func=raised) | (ast.Name() | ast.Attribute() as raised)):
-            return last_name(raised) == "NotImplementedError"
-        case _:
-            return False
+def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, frozenset[int]]:
+    """Maps each file whose runs can be traced to the first lines of its new statements."""
+    found: dict[str, frozenset[int]] = {}
+    for language, paths in by_language(filter(is_traced, {**before, **after})).items():
+        if (tracing := language.tracing()) is not None:
+            old, new = ({path: side[path] for path in paths if path in side} for side in (before, after))
+            found |= tracing.added_lines(old, new)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RedsEnded, RefactorBegun, Suspended
-from verdigris.core.paths import PathClass, import_roots
+from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
@@ -76,8 +76,12 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
 
 def source_roots(project: Project, tree: str) -> tuple[str, ...]:
     """Folders from which the modules of a tree are imported."""
+    from verdigris.languages.registry import by_language
+
     paths = (entry.path for entry in project.workspace.files(tree))
-    return import_roots(path for path in paths if project.classify(path) is PathClass.SOURCE)
+    source = by_language(path for path in paths if project.classify(path) is PathClass.SOURCE)
+    roots = (root for language, mine in source.items() for root in language.import_roots(mine))
+    return tuple(dict.fromkeys(roots))
 
 
 def find_unclaimed(

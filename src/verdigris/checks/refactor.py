@@ -88,7 +88,7 @@ def _tests(
 
 def _has_reader(path: str) -> bool:
     language = language_for(path)
-    return language is not None and (language.traces or language.has_grammar(path))
+    return language is not None and language.reads_source(path)
 
 
 def _compare_answers(
@@ -231,7 +231,7 @@ def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     for language, mine in by_language(paths).items():
         if language.traces and not measured:
             continue
-        read = [path for path in mine if language.traces or language.has_grammar(path)]
+        read = [path for path in mine if language.reads_source(path)]
         unread += (f"{path}: no parser here reads it" for path in mine if path not in read)
         made = language.mutants(
             *(project.workspace.read_many(at, read) for at in (candidate.start, candidate.tree))

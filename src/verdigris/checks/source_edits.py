@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from verdigris.core.actions import Unclaimed
-from verdigris.core.paths import PathClass, import_roots
+from verdigris.core.paths import PathClass
 from verdigris.core.value import value
 from verdigris.languages.findings import StubFinding
 from verdigris.languages.registry import (
@@ -140,7 +140,7 @@ class _ImportTargets:
 
     def fault(self, at: str) -> str | None:
         cls = self.classes[at]
-        if cls is PathClass.SOURCE or at.endswith(".pyi"):
+        if cls is PathClass.SOURCE or reader_of(at).is_declaration(at):
             return None
         return (
             f"it imports {at}, which is of class {cls}: a stub imports source, the standard library, packages"
@@ -182,7 +182,7 @@ def _files(project: Project, tree: str, language: Language) -> _ImportTargets:
         folder, slash, name = path.rpartition("/")
         stem = folder + slash + name.partition(".")[0]
         stems[stem] = (*stems.get(stem, ()), path)
-    return _ImportTargets(classes, tuple(dict.fromkeys(("", *import_roots(source)))), stems)
+    return _ImportTargets(classes, tuple(dict.fromkeys(("", *language.import_roots(source)))), stems)
 
 
 def at(project: Project, tree: str) -> Read:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.coverage import list_unmeasured, never_run, watchable
 from verdigris.checks.liveness.grammar_runs import OpposedTests, affected_tests, oppose
 from verdigris.checks.liveness.judgement import Liveness
-from verdigris.checks.liveness.python_runs import LivenessRequest, LiveRuns
-from verdigris.core.languages import DEFAULT_LANGUAGE
+from verdigris.checks.liveness.traced_runs import LivenessRequest, LiveRuns
 from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import function_of, split_id
@@ -19,14 +18,11 @@ from verdigris.execution.rooms import layer_beside, possible
 from verdigris.execution.test_run import on_start_tree
 from verdigris.execution.test_selection import by_stack
 from verdigris.languages.findings import SourceChange
-from verdigris.languages.python.imports import list_affected
 from verdigris.languages.registry import (
     by_language,
-    has_grammar,
     is_traced,
     language_for,
     language_named,
-    reader_of,
 )
 from verdigris.storage.project import texts_at
 
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from verdigris.core.state import Claim
     from verdigris.execution.room import Layer
     from verdigris.languages.findings import Concern
-    from verdigris.languages.protocol import Language
     from verdigris.storage.project import Project
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
@@ -70,7 +65,7 @@ def scrutinise(
     `shared`: texts of source in which assertions of theirs stand.
     """
     project, start, tree, edits = candidate.project, candidate.start, candidate.tree, candidate.edits
-    tests = python_tests(project, tree)
+    tests = traced_tests(project, tree)
     blocking, noted = _static(project, start, tree, edits)
     alive = Liveness((), ())
     watched: tuple[TestReport, ...] = ()
@@ -108,16 +103,22 @@ def _sample_affected_tests(
     known = frozenset(map(function_of, claimed))
     took = {r.native_id: r.duration_ms for r in suite.results if r.status is Status.PASS}
     passed = [i for i in took if function_of(i) not in known and is_traced(split_id(i).path)]
-    before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
     mine = sum(ms for i, ms in took.items() if function_of(i) in known)
     left = max(_LEAST_MS, mine)
     chosen: list[str] = []
-    for function in list_affected(passed, tests, before, after, SystemRandom()):
+    for function in _list_affected(candidate, passed, tests):
         cost = sum(ms for i, ms in took.items() if function_of(i) == function)
         if cost <= left and len(chosen) < _SAMPLE:
             left -= cost
             chosen.append(function)
     return tuple(chosen)
+
+
+def _list_affected(candidate: Candidate, passed: Sequence[str], tests: Mapping[str, str]) -> Iterator[str]:
+    for language, paths in by_language(watchable(candidate.edits)).items():
+        before, after = (texts_at(candidate.project, at, paths) for at in (candidate.start, candidate.tree))
+        if (tracing := language.tracing()) is not None:
+            yield from tracing.affected_tests(passed, tests, before, after, SystemRandom())
 
 
 def _static(
@@ -136,42 +137,34 @@ def find_concerns(project: Project, start: str, tree: str, edits: TreeDifference
     """What the texts that changed have and honest code rarely or never has."""
     changed = by_language(c.path for c in edits.source)
     data = [c.path for c in (*edits.source, *edits.other) if not c.deleted and c.path.endswith(_DATA)]
-    first = language_named(DEFAULT_LANGUAGE)
+    texts = texts_at(project, tree, data)
+    tests = _test_texts(project, tree)
     found: list[Concern] = []
-    # The default language looks at changed data too, whatever the source is written in.
-    for language in dict.fromkeys((first, *changed)):
-        own = texts_at(project, tree, data) if language is first else {}
-        change = _change(project, start, tree, language, changed.get(language, ()))
-        found += language.concerns(replace(change, data=own))
+    # Each language looks at changed data too, whatever the source is written in.
+    for language in dict.fromkeys((*map(language_named, _languages(project)), *changed)):
+        paths = [path for path in changed.get(language, ()) if language.reads_source(path)]
+        before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
+        new = {path: after.get(path) for path in paths}
+        manifests = texts_at(project, start, language.facts.manifests)
+        found += language.concerns(SourceChange(before, new, tests, manifests, texts))
     return tuple(found)
 
 
-def _change(
-    project: Project, start: str, tree: str, language: Language, paths: Sequence[str]
-) -> SourceChange:
-    read = [path for path in paths if language.traces or language.has_grammar(path)]
-    before, after = (project.workspace.read_many(at, read) for at in (start, tree))
-    return SourceChange(
-        before,
-        {path: after.get(path) for path in read},
-        _test_texts(project, tree, language),
-        texts_at(project, start, language.facts.manifests),
-    )
+def _languages(project: Project) -> tuple[str, ...]:
+    return tuple(stack.language for stack in project.settings.stacks)
 
 
-def _test_texts(project: Project, tree: str, language: Language) -> dict[str, bytes]:
-    """Its own; where a grammar reads them, those of all such languages, since one may test the other."""
+def _test_texts(project: Project, tree: str) -> dict[str, bytes]:
     files = (entry.path for entry in project.workspace.files(tree))
-    own = (lambda path: language_for(path) is language) if language.traces else has_grammar
-    mine = [path for path in files if own(path) and reader_of(path).reads_tests(path)]
-    tests = [path for path in mine if project.classify(path) is PathClass.TEST]
+    read = [path for path in files if (language := language_for(path)) and language.reads_tests(path)]
+    tests = [path for path in read if project.classify(path) is PathClass.TEST]
     found = project.workspace.read_many(tree, tests)
     return {path: data for path, data in found.items() if data is not None}
 
 
-def python_tests(project: Project, tree: str) -> dict[str, str]:
-    """The texts of the test files."""
-    files = (entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py"))
+def traced_tests(project: Project, tree: str) -> dict[str, str]:
+    """The texts of the test files whose runs are traced."""
+    files = (entry.path for entry in project.workspace.files(tree) if is_traced(entry.path))
     return texts_at(project, tree, [path for path in files if project.classify(path) is PathClass.TEST])
 
 

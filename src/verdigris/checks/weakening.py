@@ -8,29 +8,28 @@ from typing import TYPE_CHECKING
 from verdigris.checks.coverage import executed_lines
 from verdigris.checks.source_edits import test_texts
 from verdigris.core.paths import PathClass
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import by_stack
-from verdigris.languages.grammar.weakening import plain_weakenings
-from verdigris.languages.python.syntax import parse
-from verdigris.languages.python.tests import collected_tests
-from verdigris.languages.python.tests.shared_oracle import find_shared
-from verdigris.languages.python.weakening import weakenings
-from verdigris.languages.python.weakening.shared_losses import idle_assertions, judge_shared
-from verdigris.languages.python.weakening.suite import imported_modules
-from verdigris.languages.registry import has_grammar, holds_tests, language_named
-from verdigris.languages.tests import read_tests
+from verdigris.languages.registry import (
+    UNREAD,
+    by_language,
+    holds_tests,
+    is_traced,
+    language_named,
+    reader_of,
+)
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from verdigris.checks.observation import TreeDifference
+    from verdigris.checks.observation import Candidate
     from verdigris.core.state import WorktreeState
-    from verdigris.execution.room import Layer
     from verdigris.languages.findings import Weakening
-    from verdigris.languages.python.tests.shared_oracle import Shared
+    from verdigris.languages.protocol import Language
+    from verdigris.languages.tracing import SharedOracle, Tracing
     from verdigris.storage.project import Project
 
 
@@ -62,32 +61,29 @@ def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
 
 
 def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]) -> tuple[Weakening, ...]:
+    """What the tests of each language lost; a test file that none reads is data."""
     changed = [c.path for c in project.workspace.changes(old, new) if old != new]
-    tests = [path for path in changed if project.classify(path) is PathClass.TEST]
-    among_source = [path for path in changed if holds_tests(path, project.classify(path))]
-    read = [*filter(has_grammar, tests), *among_source]
-    found = _find_by_grammar(project, old, new, read, revised) if read else ()
-    tests = [path for path in tests if path not in read]
-    if not tests:
-        return found
-    before, after = (_with_bases(project, tree, texts_at(project, tree, tests)) for tree in (old, new))
-    return (*found, *weakenings(before, after, revised=revised, data_changed=True))
+    classes = {path: project.classify(path) for path in changed}
+    tests = [p for p, cls in classes.items() if cls is PathClass.TEST or holds_tests(p, cls)]
+    read = by_language(path for path in tests if reader_of(path).reads_tests(path))
+    found: list[Weakening] = []
+    for language, paths in read.items():
+        before, after = (
+            _with_bases(project, tree, language, test_texts(project, tree, paths)) for tree in (old, new)
+        )
+        found += language.weakenings(before, after, revised)
+    data = [path for path in tests if not reader_of(path).reads_tests(path)]
+    before, after = (texts_at(project, tree, data) for tree in (old, new))
+    found += UNREAD.weakenings(before, after, revised)
+    return tuple(found)
 
 
-def _find_by_grammar(
-    project: Project, old: str, new: str, paths: Sequence[str], revised: Sequence[str]
-) -> tuple[Weakening, ...]:
-    before, after = (read_tests(test_texts(project, tree, paths)) for tree in (old, new))
-    return plain_weakenings(before, after, revised=revised)
-
-
-def _with_bases(project: Project, tree: str, texts: Mapping[str, str]) -> dict[str, str]:
-    """Adds the test files that these import from: what they inherit stands there."""
+def _with_bases(project: Project, tree: str, language: Language, texts: Mapping[str, str]) -> dict[str, str]:
+    """Adds the test files that these inherit from, and those that those do."""
     found, new = dict(texts), dict(texts)
-    files = [e.path for e in project.workspace.files(tree) if e.path.endswith(".py")]
+    files = [entry.path for entry in project.workspace.files(tree)]
     while new:
-        words = {word for text in new.values() for word in imported_modules(text)}
-        near = [p for p in files if p not in found and p.rpartition("/")[2].removesuffix(".py") in words]
+        near = [path for path in language.test_bases(new, files) if path not in found]
         new = texts_at(project, tree, [p for p in near if project.classify(p) is PathClass.TEST])
         found |= new
     return found
@@ -134,63 +130,82 @@ class _TreeTexts(Mapping[str, str]):
         return len(self._read)
 
 
-def find_shared_oracle(project: Project, tree: str, claimed: Sequence[str] | None) -> tuple[Shared, ...]:
+@value
+class _TracedFiles:
+    """The files of a tree whose runs one language traces."""
+
+    tracing: Tracing
+    tests: _TreeTexts
+    sources: _TreeTexts
+
+    def find_shared(self, claimed: Sequence[str] | None) -> tuple[SharedOracle, ...]:
+        return self.tracing.find_shared(self.tests, self.sources, claimed)
+
+
+def _traced_files(project: Project, tree: str) -> Iterator[_TracedFiles]:
+    paths = (entry.path for entry in project.workspace.files(tree) if is_traced(entry.path))
+    for language, mine in by_language(paths).items():
+        classes = {path: project.classify(path) for path in mine}
+        tests, sources = (
+            _TreeTexts(project, tree, [path for path in mine if classes[path] is kind])
+            for kind in (PathClass.TEST, PathClass.SOURCE)
+        )
+        if (tracing := language.tracing()) is not None:
+            yield _TracedFiles(tracing, tests, sources)
+
+
+def find_shared_oracle(
+    project: Project, tree: str, claimed: Sequence[str] | None
+) -> tuple[SharedOracle, ...]:
     """What the claimed tests, or all, take from source as assertion or expectation; `claimed`: native ids."""
-    tests, sources = _sides(project, tree)
-    if claimed is None:
-        claimed = [f"{path}::{name}" for path, text in tests.items() for name in _test_names(text)]
-    return find_shared(tests, sources, claimed)
+    return tuple(one for files in _traced_files(project, tree) for one in files.find_shared(claimed))
 
 
-def question_shared(
-    project: Project,
-    start: str,
-    tree: str,
-    edits: TreeDifference,
-    claimed: Sequence[str] | None,
-    room: Layer | None,
-) -> SharedAnswers:
+def question_shared(candidate: Candidate, claimed: Sequence[str] | None) -> SharedAnswers:
     """`claimed` is None where no test is claimed, in a refactoring: then those of every test are compared."""
-    changed = [c.path for c in edits.source if c.path.endswith(".py")]
-    shared = find_shared_oracle(project, start, claimed) if edits.source or edits.other else ()
-    if not shared:
-        return SharedAnswers()
+    answers = SharedAnswers()
+    if not candidate.paths:
+        return answers
+    for files in _traced_files(candidate.project, candidate.start):
+        shared = files.find_shared(claimed)
+        one = _question_files(candidate, claimed, files.tracing, shared) if shared else SharedAnswers()
+        answers = SharedAnswers(
+            (*answers.weakened, *one.weakened),
+            (*answers.idle, *one.idle),
+            (*answers.noted, *one.noted),
+            {**answers.texts, **one.texts},
+        )
+    return answers
+
+
+def _question_files(
+    candidate: Candidate, claimed: Sequence[str] | None, tracing: Tracing, shared: Sequence[SharedOracle]
+) -> SharedAnswers:
+    project = candidate.project
+    changed = [c.path for c in candidate.edits.source if is_traced(c.path)]
     paths = {*changed, *(one.path for one in shared)}
-    before, after = (texts_at(project, at, paths) for at in (start, tree))
-    lost = judge_shared(before, after, shared)
+    before, after = (texts_at(project, at, paths) for at in (candidate.start, candidate.tree))
+    lost = tracing.judge_shared(before, after, shared)
     noted = (*lost.noted, *(str(one) for one in shared if one.path in changed))
     if lost.blocking or claimed is None or not project.settings.liveness:
         return SharedAnswers(lost.blocking, noted=noted)
     asserting = [one for one in shared if one.kind == "assertion"]
     texts = {one.path: after[one.path] for one in asserting if one.path in after}
-    return SharedAnswers(idle=_idle(project, tree, asserting, room), noted=noted, texts=texts)
+    return SharedAnswers(idle=_idle(candidate, asserting), noted=noted, texts=texts)
 
 
-def _idle(project: Project, tree: str, shared: Sequence[Shared], room: Layer | None) -> tuple[str, ...]:
+def _idle(candidate: Candidate, shared: Sequence[SharedOracle]) -> tuple[str, ...]:
     if not shared:
         return ()
-    _, sources = _sides(project, tree)
+    project = candidate.project
     stacks = by_stack(project.settings.stacks, [one.test for one in shared])
-    reports = [
-        run_request(project, stack, TestRequest(names, trace=tuple(sorted(sources))), layer=room)
-        for stack, names in stacks.items()
-        if language_named(stack.language).traces
-    ]
-    return idle_assertions(sources, shared, executed_lines(reports))
-
-
-def _sides(project: Project, tree: str) -> tuple[_TreeTexts, _TreeTexts]:
-    files = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
-    classes = {path: project.classify(path) for path in files}
-    tests, sources = (
-        _TreeTexts(project, tree, [path for path in files if classes[path] is kind])
-        for kind in (PathClass.TEST, PathClass.SOURCE)
-    )
-    return tests, sources
-
-
-def _test_names(text: str) -> list[str]:
-    try:
-        return [name for name, _ in collected_tests(parse(text))]
-    except (SyntaxError, ValueError, RecursionError):
-        return []
+    found: list[str] = []
+    for files in _traced_files(project, candidate.tree):
+        asked = TestRequest(trace=tuple(sorted(files.sources)))
+        reports = [
+            run_request(project, stack, replace(asked, names=names), layer=candidate.room)
+            for stack, names in stacks.items()
+            if language_named(stack.language).traces
+        ]
+        found += files.tracing.idle_assertions(files.sources, shared, executed_lines(reports))
+    return tuple(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
 from enum import StrEnum
 from functools import lru_cache
@@ -13,7 +12,7 @@ from verdigris.core.languages import known_suffixes
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
@@ -270,20 +269,6 @@ class Change:
     @property
     def deleted(self) -> bool:
         return self.new is None
-
-
-def import_roots(source: Iterable[str]) -> tuple[str, ...]:
-    """Folders from which the project's modules may be imported: above each package, and all above those."""
-    paths = frozenset(path for path in source if path.endswith(".py"))
-    roots: set[str] = set()
-    for folder in {posixpath.dirname(path) for path in paths}:
-        at = folder
-        while at and f"{at}/__init__.py" in paths:
-            at = posixpath.dirname(at)
-        while at not in roots:
-            roots.add(at)
-            at = posixpath.dirname(at)
-    return tuple(sorted(roots))
 
 
 def from_elsewhere(report: TestReport) -> tuple[str, ...]:

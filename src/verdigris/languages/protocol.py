@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
     from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
-    from verdigris.languages import assertions, conventions, findings
+    from verdigris.languages import assertions, conventions, findings, weakening
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         TestFault,
         TestRegions,
         TestText,
+        Weakening,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Stub, WorktreeFiles
+    from verdigris.languages.tracing import Tracing
 
 
 class LazyModule:
@@ -70,7 +72,9 @@ def lazy_modules(package: str, names: str) -> tuple[Any, ...]:
 
 
 if not TYPE_CHECKING:
-    assertions, conventions, findings = lazy_modules("verdigris.languages", "assertions conventions findings")
+    assertions, conventions, findings, weakening = lazy_modules(
+        "verdigris.languages", "assertions conventions findings weakening"
+    )
     (test_ids,) = lazy_modules("verdigris.core", "test_ids")
 
 
@@ -105,8 +109,10 @@ class Language:
 
     # -- what it is ------------------------------------------------------------------------------------------
 
-    traces: bool = False
-    """Our reporter runs inside its interpreter: lines can be traced, and values changed while tests run."""
+    traced_suffixes: tuple[str, ...] = ()
+    """Endings of the files whose runs our reporter follows from inside the interpreter; see `tracing`."""
+    tells_answer_tables: bool = False
+    """Its concerns tell a table of the tests' answers from a constant, and from a word that chooses."""
     has_interpreter: bool = False
     """A stack may name the interpreter that runs it."""
     packages_folder: str = ""
@@ -116,6 +122,15 @@ class Language:
     examples: Examples = Examples()
     role_words: str = ROLE_WORDS
     """What a model is told about tests and stubs in this language."""
+
+    @property
+    def traces(self) -> bool:
+        """Whether our reporter runs inside its interpreter."""
+        return bool(self.traced_suffixes)
+
+    def tracing(self) -> Tracing | None:
+        """What reads the lines and assertions of traced files; None if there are none."""
+        return None
 
     # -- the project -----------------------------------------------------------------------------------------
 
@@ -251,6 +266,14 @@ class Language:
         """The files of the project that an import runs."""
         return iter(())
 
+    def import_roots(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Folders in which names of modules are looked up, by the paths of all source."""
+        return ()
+
+    def is_declaration(self, path: str) -> bool:
+        """Whether such a file only declares, and never runs."""
+        return False
+
     def is_importable(self, path: str) -> bool:
         """Whether an import of this language may lead to such a file."""
         return True
@@ -264,6 +287,10 @@ class Language:
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
         """Reads files that `has_grammar`; each may call the others' functions."""
         return {}
+
+    def reads_source(self, path: str) -> bool:
+        """Whether its concerns and mutants can be found."""
+        return self.has_grammar(path)
 
     def reads_tests(self, path: str) -> bool:
         """Whether `read_test_file` can tell the assertions of the file."""
@@ -304,6 +331,19 @@ class Language:
         return [found[number - 1] for number in lines]
 
     # -- what a verdict asks ---------------------------------------------------------------------------------
+
+    def weakenings(
+        self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
+    ) -> tuple[Weakening, ...]:
+        """What the tests lost between two states of their files, by path; here each change is one of data.
+
+        `revised`: test ids, slugs, paths and folders that were given up with a reason.
+        """
+        return weakening.data_weakenings(before, after, revised)
+
+    def test_bases(self, texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
+        """Those of these files from which the texts may inherit tests."""
+        return []
 
     def probes(
         self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int

@@ -113,7 +113,7 @@ def usual(stack: Stack) -> Usual:
 def is_traced(path: str) -> bool:
     """Whether runs of the file can be traced line by line."""
     language = language_for(path)
-    return language is not None and language.traces
+    return language is not None and path.endswith(language.traced_suffixes)
 
 
 def has_grammar(path: str) -> bool:

@@ -12,7 +12,7 @@ from verdigris.languages.assertions import AssertionChange
 from verdigris.languages.findings import Weakening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from verdigris.languages.assertions import Mark
 
@@ -300,6 +300,19 @@ def _fresh(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set
 def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
     under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
+
+
+def data_weakenings(
+    before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
+) -> tuple[Weakening, ...]:
+    """Contents of files that are found nowhere any more."""
+    contents = Counter(after.values())
+    found: list[Weakening] = []
+    for path, text in before.items():
+        contents[text] -= 1
+        if contents[text] < 0 and not is_given_up(path, "", revised):
+            found.append(Weakening("data", path, 1, text, after.get(path, "")))
+    return tuple(found)
 
 
 SEPARATORS = (" › ", "::", "/")

@@ -18,11 +18,11 @@ from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import execute, run_request
 from verdigris.execution.tools.call import find_tool
 from verdigris.execution.tools.lookup import install_command
-from verdigris.languages.node.project import fits, version
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, kind_of
 from verdigris.sandbox import child
 from verdigris.sandbox.child import confine_query, environment_of
+from verdigris.setup.versions import fits, version
 from verdigris.storage.git import program
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.checks.acceptance import question_refactor
+from verdigris.checks.coverage import added_lines
 from verdigris.checks.evidence import (
     about_the_run,
     rewritten_oracle,
@@ -43,7 +44,7 @@ from verdigris.core.verdict import (
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.python.syntax import added_lines
+from verdigris.languages.registry import is_traced
 from verdigris.languages.tests import given_up, without
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.paths import links_out, refuse
@@ -208,11 +209,11 @@ def _gather_facts(
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
-    source = [c.path for c in edits.source]
+    traced = [c.path for c in edits.source if is_traced(c.path)]
     report = execute_suite(
         project,
         TestRequest(
-            trace=tuple(p for p in source if p.endswith(".py")),
+            trace=tuple(traced),
             timeout=time_limit(project, state),
             sources=source_roots(project, tree),
         ),
@@ -226,8 +227,7 @@ def _gather_facts(
         for name, command in (("check", stack.check), ("verify", stack.verify))
         if command
     )
-    python = [path for path in source if path.endswith(".py")]
-    added = added_lines(texts_at(project, refactor.tree, python), texts_at(project, tree, python))
+    added = added_lines(texts_at(project, refactor.tree, traced), texts_at(project, tree, traced))
     return Restructured(
         before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
         after=report,

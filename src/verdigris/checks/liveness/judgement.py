@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import Place
-    from verdigris.languages.python.liveness.probes import PythonProbe, RunSet
+    from verdigris.languages.tracing import RunSet, TracedProbe
 
 SPENT = "no time was left"
 _UNTRIED = "it was not tried"
@@ -40,7 +40,7 @@ class LivenessFindings:
     """Cases of tests in which an assertion was seen to run: changed, it failed in its place."""
     lines: frozenset[tuple[str, int]] = frozenset()
     """The assertions that were seen to run, as they stand in the true text."""
-    suspects: tuple[PythonProbe, ...] = ()
+    suspects: tuple[TracedProbe, ...] = ()
     """Passed, and perhaps rightly: not reached, or caught; each with the cases of tests that did."""
     unlike: tuple[str, ...] = ()
     """Of the asked tests: those that do not pass with the true text."""
@@ -69,14 +69,14 @@ class _SeenProbes:
         self.hollow: dict[str, dict[str, None]] = {}
         self.seen: set[str] = set()
         self.lines: set[tuple[str, int]] = set()
-        self.suspects: dict[PythonProbe, None] = {}
+        self.suspects: dict[TracedProbe, None] = {}
         self.unreached: dict[str, dict[str, None]] = {}
         self.whys: dict[str, list[str]] = {}
         self.tried: dict[str, int] = {}
         self.named: dict[str, tuple[str, ...]] = {}
-        self.joint: dict[tuple[int, str], list[tuple[PythonProbe, frozenset[int], str | None]]] = {}
+        self.joint: dict[tuple[int, str], list[tuple[TracedProbe, frozenset[int], str | None]]] = {}
 
-    def take(self, probe: PythonProbe, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
+    def take(self, probe: TracedProbe, function: str, outcome: VariantOutcome, right: list[_CaseEnd]) -> None:
         """`right`: the cases of the function with the true text."""
         cases = _cases(function, outcome, right)
         passing = _passing_numbers(cases, right)
@@ -92,7 +92,7 @@ class _SeenProbes:
         else:
             self.judge(probe, function, why, tuple(cases[number].name for number in sorted(passing)))
 
-    def judge(self, probe: PythonProbe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
+    def judge(self, probe: TracedProbe, function: str, why: str | None, passed: tuple[str, ...]) -> None:
         """`passed`: the cases of the function that did."""
         told = f"{probe.path}:{probe.line}: {probe.what}"
         if passed and function not in probe.guarded:
@@ -158,7 +158,7 @@ def reached_assertions(made: RunSet, outcomes: Iterable[VariantOutcome]) -> froz
 
 
 def find_unnoticed(
-    suspects: Iterable[PythonProbe], heard: frozenset[tuple[str, int, str]]
+    suspects: Iterable[TracedProbe], heard: frozenset[tuple[str, int, str]]
 ) -> dict[str, tuple[str, ...]]:
     """Lists by test the assertions that passed although they are reached and a failure there is noticed."""
     found: dict[str, list[str]] = {}
@@ -200,7 +200,7 @@ def _all_pass(test_id: str, right: VariantOutcome) -> bool:
     return bool(cases) and all(status == "passed" for status in cases)
 
 
-def _why_unreached(probe: PythonProbe, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
+def _why_unreached(probe: TracedProbe, cases: list[_CaseEnd], outcome: VariantOutcome) -> str | None:
     if any(_fails_at(probe, case) for case in cases):
         return None
     if any(case.status == "failed" for case in cases):
@@ -210,7 +210,7 @@ def _why_unreached(probe: PythonProbe, cases: list[_CaseEnd], outcome: VariantOu
     return "the test was skipped or ended in its setup" if cases else outcome.why or "the test did not run"
 
 
-def _fails_at(probe: PythonProbe, case: _CaseEnd) -> bool:
+def _fails_at(probe: TracedProbe, case: _CaseEnd) -> bool:
     first, last = probe.lines
     places = case.places if case.status == "failed" else ()
     return any(place.path == probe.path and first <= place.line <= last for place in places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
-from verdigris.checks.verdict_checks import python_tests
+from verdigris.checks.verdict_checks import traced_tests
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import FILE, PathClass
 from verdigris.core.report import Status
@@ -133,7 +133,7 @@ def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
     that they ask.
     """
     doubtful = [split_id(red.id) for red in reds if red.valid and red.why != "assertion"]
-    texts = python_tests(project, project.workspace.snapshot()) if doubtful else {}
+    texts = traced_tests(project, project.workspace.snapshot()) if doubtful else {}
     return tuple(
         f"{test.path}::{test.function}"
         for test in doubtful

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
+from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.actions import Deny
+from verdigris.core.languages import STUB_MARK
 from verdigris.core.paths import PathClass
 from verdigris.drivers.edits import Bad, forbid, refuse, settle_edits, write_changes
-from verdigris.drivers.judges.tester import test_texts_at as tests_of
 from verdigris.drivers.step_records import flat
-from verdigris.languages.python.concerns import concerns
-from verdigris.languages.python.stubs.origins import MARK
+from verdigris.languages.registry import reader_of
 from verdigris.storage.project import texts_at
 from verdigris.turns.claim import claim
 from verdigris.turns.test import run_tests
@@ -79,7 +79,8 @@ def _forbid_left_stub(project: Project, start: str) -> Bad | None:
         return None
     path, number, line = after[0]
     return forbid(
-        f"{path}:{number} still says {MARK}: `{line.strip()}`. Put the real body there and remove the marker"
+        f"{path}:{number} still says {STUB_MARK}: `{line.strip()}`."
+        " Put the real body there and remove the marker"
     )
 
 
@@ -88,7 +89,7 @@ def _marked_lines(project: Project, tree: str, paths: list[str]) -> list[tuple[s
         (path, number, line)
         for path, text in texts_at(project, tree, paths).items()
         for number, line in enumerate(text.splitlines(), 1)
-        if MARK in line
+        if STUB_MARK in line
     ]
 
 
@@ -104,12 +105,13 @@ def find_answer_lookup(project: Project, brief: str, start: str) -> str:
     with the other inputs, nor words that the brief itself names.
     """
     tree = project.workspace.snapshot()
-    paths = [c.path for c in difference(project, start, tree).source if c.path.endswith(".py")]
-    before, after = (texts_at(project, at, paths) for at in (start, tree))
-    found = concerns(
-        {p: before.get(p) for p in paths}, {p: after.get(p) for p in paths}, tests_of(project, tree)
-    )
-    for concern in found:
+    edits = difference(project, start, tree)
+    # Elsewhere a copied value is noted, and nobody can tell a table from a constant.
+    paths = {c.path for c in edits.source if reader_of(c.path).tells_answer_tables}
+    after = texts_at(project, tree, paths)
+    for concern in find_concerns(project, start, tree, edits) if paths else ():
+        if concern.path not in paths:
+            continue
         spoken = concern.literal and concern.literal in brief and "compared" not in concern.what
         if concern.kind == "expected-literals" and not (concern.constant or concern.option or spoken):
             line = (after.get(concern.path, "").splitlines() or [""])[concern.line - 1 : concern.line]

@@ -7,7 +7,7 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import uncovered_lines
+from verdigris.checks.coverage import added_lines, uncovered_lines
 from verdigris.core.actions import Deny
 from verdigris.core.languages import has_tests_in_source
 from verdigris.core.paths import PathClass
@@ -26,8 +26,7 @@ from verdigris.drivers.edits import (
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
-from verdigris.languages.python.syntax import added_lines
-from verdigris.languages.registry import language_named
+from verdigris.languages.registry import is_traced, language_named
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import text_of, texts_at
@@ -223,11 +222,11 @@ def unshown(project: Project) -> tuple[str, ...]:
 
 
 def _measure_coverage(project: Project, tree: str, worktree: str) -> LineCoverage | None:
-    """Measures by the whole suite; None where there is no Python to measure."""
+    """Measures by the whole suite; None where nothing can be measured."""
     paths = [
         entry.path
         for entry in project.workspace.files(tree)
-        if entry.path.endswith(".py") and project.classify(entry.path) is PathClass.SOURCE
+        if is_traced(entry.path) and project.classify(entry.path) is PathClass.SOURCE
     ]
     if not paths:
         return None

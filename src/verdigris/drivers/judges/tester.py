@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import keyword
 import re
 from difflib import SequenceMatcher
@@ -29,8 +28,7 @@ from verdigris.drivers.edits import (
 from verdigris.drivers.step_records import Verified, told_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
-from verdigris.languages.python.syntax import parse
-from verdigris.languages.registry import UNREAD, is_traced, language_for
+from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
@@ -273,25 +271,17 @@ def _added_lines(before: list[str], after: list[str]) -> list[int]:
 
 def _runs_source(project: Project, red: str, sources: Mapping[str, str]) -> bool:
     """Lines of functions: those of a module's top run when it is imported."""
-    paths = [path for path in sources if path.endswith(".py")]
+    paths = [path for path in sources if is_traced(path)]
     for stack, names in by_stack(project.settings.stacks, [red]).items() if paths else ():
         report = run_request(project, stack, TestRequest(names, trace=tuple(paths)))
-        if any(_inner_lines(sources[path]) & ran for path, ran in report.lines.items() if path in sources):
+        if any(_function_lines(path, sources[path]) & report.lines.get(path, frozenset()) for path in paths):
             return True
     return False
 
 
-def _inner_lines(text: str) -> frozenset[int]:
-    try:
-        tree = parse(text)
-    except SyntaxError:
-        return frozenset()
-    return frozenset(
-        line
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
-    )
+def _function_lines(path: str, text: str) -> frozenset[int]:
+    tracing = reader_of(path).tracing()
+    return frozenset() if tracing is None else tracing.function_lines(text)
 
 
 def _texts(project: Project, tree: str, cls: PathClass) -> dict[str, str]:

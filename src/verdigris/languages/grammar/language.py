@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from verdigris.core.value import replace
-from verdigris.languages.grammar.trees import directives, read_imports, same_tree, tree_of
+from verdigris.languages.grammar.trees import directives, grammar_of, read_imports, same_tree, tree_of
 from verdigris.languages.probes import apply_edits
 from verdigris.languages.protocol import Language, lazy_modules
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TestFacts,
         TestFault,
         TestText,
+        Weakening,
         WrittenTest,
     )
     from verdigris.languages.grammar import (
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         probes,
         stubs,
         validation,
+        weakening,
     )
     from verdigris.languages.grammar.concerns import Rule
     from verdigris.languages.grammar.expectations import Expectations
@@ -50,8 +52,8 @@ if TYPE_CHECKING:
 
 
 if not TYPE_CHECKING:
-    concerns, literals, mutation, probes, stubs, validation = lazy_modules(
-        "verdigris.languages.grammar", "concerns literals mutation probes stubs validation"
+    concerns, literals, mutation, probes, stubs, validation, weakening = lazy_modules(
+        "verdigris.languages.grammar", "concerns literals mutation probes stubs validation weakening"
     )
     assertions, findings = lazy_modules("verdigris.languages", "assertions findings")
 
@@ -194,6 +196,15 @@ class GrammarLanguage(Language):
     ) -> tuple[Replaced, ...]:
         return literals.replace_by_grammar(path, data, self.read_tests({path: data})[path].tests, lot, tried)
 
+    def weakenings(
+        self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
+    ) -> tuple[Weakening, ...]:
+        sides = (
+            {path: text.encode("utf-8", "surrogateescape") for path, text in side.items()}
+            for side in (before, after)
+        )
+        return weakening.plain_weakenings(*map(self.read_tests, sides), revised=revised)
+
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
         strip = self.without_tests
         before, after = (
@@ -201,7 +212,9 @@ class GrammarLanguage(Language):
             for texts in (change.before, change.after)
         )
         bare = ({path: strip(data) for path, data in texts.items()} for texts in (before, after))
-        copied = concerns.copied_answers(strip, before, after, change.tests.items())
+        # All that a grammar reads: what is written in one language may be tested in another.
+        tests = ((path, data) for path, data in change.tests.items() if grammar_of(path) is not None)
+        copied = concerns.copied_answers(strip, before, after, tests)
         return (*concerns.grammar_concerns(self.concern_rules(), *bare), *copied)
 
 

@@ -1,4 +1,4 @@
-"""What a project of JavaScript or TypeScript looks like: places, runner keys, versions, scaffold and demo.
+"""What a project of JavaScript or TypeScript looks like: places, runner keys, scaffold and demo.
 
 A runner's configuration tells which files it loads around the tests.
 """
@@ -158,43 +158,6 @@ def compiler(text: str) -> bytes:
     document: Any = json.loads(_JSONC.sub(lambda found: found[1] or " ", text))
     found = {key: at(document, "compilerOptions", key) for key in _COMPILER}
     return canonical({**found, "extends": at(document, "extends")})
-
-
-Version = tuple[int, ...]
-_BOUND = re.compile(r"(\^|~|>=|<=|>|<|=)?\s*v?(\d+(?:\.(?:\d+|[x*]))*)")
-
-
-def version(text: str) -> Version:
-    """The first that stands in a text; empty where there is none."""
-    found = re.search(r"\d+(\.\d+)*", text)
-    return tuple(map(int, found.group().split("."))) if found else ()
-
-
-def fits(found: Version, wanted: str) -> bool:
-    """Whether one alternative between `||` holds; what is not understood holds."""
-    choices = [_BOUND.findall(choice) for choice in wanted.split("||")]
-    return not all(choices) or any(all(_holds(found, *bound) for bound in choice) for choice in choices)
-
-
-def _holds(found: Version, sign: str, bound: str) -> bool:
-    given = tuple(int(part) for part in bound.split(".") if part.isdigit())
-    full = (*given, 0, 0)[:3]
-    match sign:
-        case ">=":
-            return found >= full
-        case "<":
-            return found < full
-        case ">":
-            return found > full
-        case "<=":
-            return found <= full or found[: len(given)] == given
-        case "^":
-            fixed = 1 if full[0] else 2
-            return found >= full and found[:fixed] == full[:fixed]
-        case "~":
-            return found >= full and found[:2] == full[:2]
-        case _:
-            return found[: len(given)] == given
 
 
 _SETUP = re.compile(

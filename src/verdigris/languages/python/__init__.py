@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         TestFacts,
         TestFault,
         TestText,
+        Weakening,
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         concerns,
         imports,
         module_delta,
+        modules,
         mutation,
         project,
         starter,
@@ -49,10 +51,14 @@ if TYPE_CHECKING:
         syntax,
         test_places,
         tests,
+        weakening,
     )
+    from verdigris.languages.python import tracing as traced
     from verdigris.languages.python.stubs import missing_names, places
     from verdigris.languages.python.validation import mocks, stub_answers, vacuity
+    from verdigris.languages.python.weakening import suite
     from verdigris.languages.stubs import Stub, WorktreeFiles
+    from verdigris.languages.tracing import Tracing
 
 _MODULES = (".py", ".pyi")
 
@@ -61,16 +67,19 @@ if not TYPE_CHECKING:
     concerns, imports, module_delta, mutation, project = lazy_modules(
         __name__, "concerns imports module_delta mutation project"
     )
-    starter, stubs, syntax, test_places, tests = lazy_modules(
-        __name__, "starter stubs syntax test_places tests"
+    starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
+        __name__, "starter stubs syntax test_places tests weakening"
     )
+    modules, traced = lazy_modules(__name__, "modules tracing")
+    (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     missing_names, places = lazy_modules(f"{__name__}.stubs", "missing_names places")
     mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
     findings, starters = lazy_modules("verdigris.languages", "findings starter")
 
 
 class PythonLanguage(Language):
-    traces = True
+    traced_suffixes = (".py",)
+    tells_answer_tables = True
     has_interpreter = True
     bare_runner = "pytest"
     examples = Examples(
@@ -145,6 +154,12 @@ there is."""
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
         return imports.import_targets(path, one, files)
 
+    def import_roots(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return modules.import_roots(paths)
+
+    def is_declaration(self, path: str) -> bool:
+        return path.endswith(".pyi")
+
     def is_importable(self, path: str) -> bool:
         return path.endswith(imports.MODULES)
 
@@ -152,6 +167,9 @@ there is."""
         return imports.imported_files(path, text, files)
 
     # -- reading of tests ------------------------------------------------------------------------------------
+
+    def reads_source(self, path: str) -> bool:  # noqa: ARG002 - whatever its name is
+        return True
 
     def reads_tests(self, path: str) -> bool:
         return path.endswith(".py")
@@ -185,6 +203,17 @@ there is."""
 
     # -- what a verdict asks ---------------------------------------------------------------------------------
 
+    def tracing(self) -> Tracing:
+        return traced.PythonTracing()
+
+    def weakenings(
+        self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
+    ) -> tuple[Weakening, ...]:
+        return weakening.weakenings(before, after, revised)
+
+    def test_bases(self, texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
+        return suite.files_of_bases(texts, files)
+
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate(_texts(before), _texts(after))
 
@@ -203,7 +232,7 @@ there is."""
         return concerns.concerns(
             {path: before.get(path) for path in paths},
             {path: after.get(path) for path in paths},
-            _texts(change.tests),
+            _texts({path: data for path, data in change.tests.items() if self.reads_tests(path)}),
             pyproject=change.manifests.get("pyproject.toml", ""),
             data=change.data,
         )

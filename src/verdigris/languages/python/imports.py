@@ -9,11 +9,11 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from verdigris.core.paths import import_roots
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.languages.findings import Imported
 from verdigris.languages.folders import first_known
 from verdigris.languages.python.concerns.names import resolve_import
+from verdigris.languages.python.modules import ENDS, import_roots, without_suffix
 from verdigris.languages.python.stubs.origins import Origins, imports
 from verdigris.languages.python.syntax import parse_or_none
 
@@ -66,7 +66,7 @@ def _module(path: str, module: str, files: Importable) -> Iterator[str]:
     found = [at for root in files.roots for at in _at(posixpath.join(root, name), files)]
     if not found and bare.partition(".")[0] not in sys.stdlib_module_names:
         # A runner may put any folder on the path.
-        ends = tuple(f"/{name}{end}" for end in (".py", "/__init__.py"))
+        ends = tuple(f"/{name}{end}" for end in ENDS)
         found = [at for at in files.paths if f"/{at}".endswith(ends)]
     yield from found
 
@@ -84,7 +84,7 @@ def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]
         for module in _modules(node, path):
             names = module.replace(".", "/")
             places = (posixpath.join(folder, names) for folder in folders)
-            yield from first_known((f"{at}{end}" for at in places for end in (".py", "/__init__.py")), files)
+            yield from first_known((f"{at}{end}" for at in places for end in ENDS), files)
 
 
 @lru_cache(maxsize=4)
@@ -123,7 +123,7 @@ def list_affected(
     file names a changed module; each in random order.
     """
     names = frozenset(name for path, text in after.items() for name in changed_names(before.get(path), text))
-    modules = frozenset(map(_module_name, after))
+    modules = frozenset(without_suffix(path).rpartition("/")[2] for path in after)
     known = list(passed)
     if len(known) > _MANY:
         known = random.sample(known, _MANY)
@@ -198,8 +198,3 @@ def _own_text(text: str, function: str) -> str:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", text))
-
-
-def _module_name(path: str) -> str:
-    parts = path.removesuffix(".py").split("/")
-    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]

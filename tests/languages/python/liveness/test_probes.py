@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING
 from unittest.mock import ANY
 
 import pytest
 
 from support.alive import HONEST, PATH, function, tried
-from verdigris.languages.python.liveness.probes import ProbePlan
 from verdigris.languages.python.liveness.probes import plan as drawn
+
+if TYPE_CHECKING:
+    from verdigris.languages.tracing import ProbePlan
 
 
 def plan(texts: dict[str, str], ids: list[str]) -> ProbePlan:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.python.tests.shared_oracle import Shared, find_shared
-from verdigris.languages.python.weakening.shared_losses import Losses, idle_assertions, judge_shared
+from verdigris.languages.python.tests.shared_oracle import find_shared
+from verdigris.languages.python.weakening.shared_losses import idle_assertions, judge_shared
+from verdigris.languages.tracing import SharedLosses, SharedOracle
 
 CHECKS = 'def assert_sound(bill):\n    assert bill["gross"] == 6\n\n\nRATES = {"at": 20, "ch": 8}\n'
 TEST = "from pkg.checks import RATES, assert_sound\nfrom pkg.bill import bill, rate\n\n\n"
 SOUND = f"{TEST}def test_it():\n    assert_sound(bill(5))\n"
 RATE = f'{TEST}def test_it():\n    assert rate("at") == RATES["at"]\n'
 CLAIMED = ("tests/test_it.py::test_it",)
-HELPER = Shared("pkg/checks.py", "assert_sound", 1, "assertion", CLAIMED[0])
-TABLE = Shared("pkg/checks.py", "RATES", 5, "expectation", CLAIMED[0])
+HELPER = SharedOracle("pkg/checks.py", "assert_sound", 1, "assertion", CLAIMED[0])
+TABLE = SharedOracle("pkg/checks.py", "RATES", 5, "expectation", CLAIMED[0])
 
 
-def shared(test: str, sources: dict[str, str], **tests: str) -> tuple[Shared, ...]:
+def shared(test: str, sources: dict[str, str], **tests: str) -> tuple[SharedOracle, ...]:
     more = {f"tests/{name}.py": text for name, text in tests.items()}
     return find_shared({"tests/test_it.py": test, **more}, sources, CLAIMED)
 
@@ -107,10 +108,11 @@ def test_an_assertion_that_asks_for_less_is_a_loss() -> None:
 def test_an_error_that_is_no_longer_raised_is_a_loss() -> None:
     before = "def check(bill):\n    if bill != 6:\n        raise AssertionError('no')\n"
     after = "def check(bill):\n    if bill == 7:\n        raise AssertionError('no')\n"
-    one = Shared("pkg/checks.py", "check", 1, "assertion", "t")
+    one = SharedOracle("pkg/checks.py", "check", 1, "assertion", "t")
     assert judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": after}, [one]).blocking
     assert (
-        judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": before + "\n\nX = 1\n"}, [one]) == Losses()
+        judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": before + "\n\nX = 1\n"}, [one])
+        == SharedLosses()
     )
 
 
@@ -120,7 +122,7 @@ def test_what_such_a_function_calls_in_source_counts_and_what_stands_beside_it_d
     weaker = before.replace("assert a == b", "assert a")
     beside = before.replace("    assert t\n", "    return 1\n")
     assert judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": weaker}, [HELPER]).blocking
-    assert judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": beside}, [HELPER]) == Losses()
+    assert judge_shared({"pkg/checks.py": before}, {"pkg/checks.py": beside}, [HELPER]) == SharedLosses()
 
 
 def test_a_helper_that_moves_and_keeps_its_assertions_loses_nothing() -> None:

@@ -395,17 +395,6 @@ def test_an_annotated_test_is_given_up_by_its_slug() -> None:
     assert weakenings({PATH: before}, {}, revised=["other"]) != ()
 
 
-def test_data_counts_when_asked_for() -> None:
-    golden = {"tests/golden/out.txt": "4\n"}
-    worse = {"tests/golden/out.txt": "5\n"}
-    assert weakenings(golden, worse) == ()
-    assert weakenings(golden, worse, data_changed=True) == (
-        Weakening("data", "tests/golden/out.txt", 1, "4\n", "5\n"),
-    )
-    assert weakenings(golden, {"tests/data/out.txt": "4\n"}, data_changed=True) == ()
-    assert weakenings(golden, worse, data_changed=True, revised=["tests/golden/out.txt"]) == ()
-
-
 def test_a_helper_in_another_file_that_asserts_less() -> None:
     before = {"tests/helpers.py": "def check(x):\n    assert x == 1\n"}
     after = {"tests/helpers.py": "def check(x):\n    assert x\n"}

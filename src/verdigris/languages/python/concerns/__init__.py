@@ -13,6 +13,7 @@ from verdigris.languages.python.concerns import answers, runner
 from verdigris.languages.python.concerns import literals as concerns_literals
 from verdigris.languages.python.concerns.answers import Hit
 from verdigris.languages.python.concerns.names import module_names, walk
+from verdigris.languages.python.modules import without_suffix
 from verdigris.languages.python.syntax import (
     find_untouched,
     nodes_in,
@@ -203,8 +204,7 @@ def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) 
     for path, text in after.items():
         if text is None or before.get(path) is not None or not path.endswith(".py"):
             continue
-        module = path.removesuffix(".py").removesuffix("/__init__")
-        folder, _, name = module.rpartition("/")
+        folder, _, name = without_suffix(path).rpartition("/")
         if name in _ANYWHERE or (folder in _ROOTS and name in _RUNNERS):
             yield Concern(
                 "shadows", path, 1, f"a module named {name} shadows the test runner's own", blocks=True

@@ -9,12 +9,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.core.value import field, replace, value
+from verdigris.core.value import replace, value
 from verdigris.languages.python.liveness.near_values import ValueSource
 from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
 from verdigris.languages.python.liveness.opposites import expectations
 from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.tests.code import Tests
+from verdigris.languages.tracing import ProbePlan, TracedProbe, Variant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,51 +27,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 2
 """How many other values one assertion is tried with, where there is time."""
-
-
-@value
-class PythonProbe:
-    """One assertion, changed so that honest code fails it."""
-
-    path: str
-    line: int
-    what: str
-    functions: tuple[str, ...]
-    """Tests, as `path::TestA::test_x`, that hold or call it: each must fail."""
-    lines: tuple[int, int]
-    """Where it stands in the changed text: a failure elsewhere says nothing about it."""
-    guarded: frozenset[str] = frozenset()
-    """Those that may rightly pass without it, where it is not reached or its failure is caught."""
-    group: int = 0
-    """Probes of one group other than 0 may be passed by chance, and never all of them."""
-
-
-@value
-class Variant:
-    texts: Mapping[str, str]
-    """Every file that any variant changes, by path; in each test at most one assertion is another."""
-    probes: tuple[PythonProbe, ...]
-
-
-@value
-class ProbePlan:
-    truth: Mapping[str, str] = field(default_factory=dict)
-    """The true texts of the files that any variant changes."""
-    variants: tuple[Variant, ...] = ()
-    unreached: tuple[str, ...] = ()
-    """Tests in which there is nothing to change, and why."""
-    totals: Mapping[str, int] = field(default_factory=dict)
-    """How many changes there are by test, those that no variant has room for too."""
-
-
-@value
-class RunSet:
-    """The runs of a plan in the order in which they are made."""
-
-    members: tuple[Variant, ...]
-    truth: int
-    """The place of the run with the true text."""
-    totals: Mapping[str, int] = field(default_factory=dict)
 
 
 @value
@@ -126,7 +82,7 @@ def plan(
 
 
 def plan_reaching(
-    texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[PythonProbe]
+    texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
 ) -> ProbePlan:
     """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
     tests = Tests(texts)
@@ -140,12 +96,6 @@ def plan_reaching(
                 mine = {**(known.functions if known else {}), function: True}
                 found[place] = _ConcernedChange(at, failing_after(at), mine)
     return _make_plan(tests, _waves(found.values()), (), {})
-
-
-def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
-    members = [Variant(made.truth, ()), *made.variants]
-    order = random.sample(range(len(members)), len(members))
-    return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
 
 
 def _gather(
@@ -244,11 +194,11 @@ def _variant(wave: list[_ConcernedChange]) -> Variant:
     return Variant(texts, tuple(_probe(one, edits[one.at.code]) for one in wave))
 
 
-def _probe(one: _ConcernedChange, edits: Iterable[TextEdit]) -> PythonProbe:
+def _probe(one: _ConcernedChange, edits: Iterable[TextEdit]) -> TracedProbe:
     at, names = one.at, tuple(one.functions)
     lines = at.code.source.lines(at.node, edits)
     guarded = frozenset(name for name, guard in one.functions.items() if guard)
-    return PythonProbe(at.code.path, at.node.lineno, one.change.what, names, lines, guarded, one.group)
+    return TracedProbe(at.code.path, at.node.lineno, one.change.what, names, lines, guarded, one.group)
 
 
 def _parses(variant: Variant) -> bool:

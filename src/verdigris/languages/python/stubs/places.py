@@ -9,8 +9,8 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from verdigris.core.paths import import_roots
 from verdigris.core.value import value
+from verdigris.languages.python.modules import ENDS, import_roots
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.stubs.missing_names import (
     extend_module,
@@ -116,7 +116,7 @@ def _stubs(at: str, wanted: list[Wanted], files: WorktreeFiles, *, raises: bool)
 
 def _is_inner(package: str | None, name: str, files: WorktreeFiles) -> bool:
     """A module of a package is imported from it without being bound in it."""
-    ends = (f"{name}.py", f"{name}/__init__.py")
+    ends = tuple(f"{name}{end}" for end in ENDS)
     return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
 
 
@@ -134,7 +134,7 @@ class _ModulePlaces:
     def find_file(self, module: str) -> str | None:
         """The file of a module that is there, of any class."""
         name = module.replace(".", "/")
-        ends = (f"{name}.py", f"{name}/__init__.py")
+        ends = tuple(f"{name}{end}" for end in ENDS)
         places = (posixpath.join(root, end) for root in (*self._roots, self._beside) for end in ends)
         return next((place for place in places if place in self._files.paths), None)
 

@@ -6,10 +6,12 @@ import ast
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.core.value import value
+from verdigris.languages.python.modules import ENDS, without_suffix
 from verdigris.languages.python.stubs.forms import Function, last_name
-from verdigris.languages.python.syntax import is_literal, nodes_in
+from verdigris.languages.python.syntax import is_literal, nodes_in, parse_or_none
+from verdigris.languages.python.tests import collected_tests
 from verdigris.languages.python.tests.code import Code
+from verdigris.languages.tracing import SharedOracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,39 +24,30 @@ _DEPTH = 8
 Place = tuple[Code, str]
 
 
-@value
-class Shared:
-    path: str
-    name: str
-    """Qualified, as `Checked::check`."""
-    line: int
-    kind: Literal["assertion", "expectation"]
-    test: str
-    """One of the tests that use it."""
-
-    def __str__(self) -> str:
-        use = "asserts with it" if self.kind == "assertion" else "takes what it expects from it"
-        name = self.name.replace("::", ".")
-        return (
-            f"{self.path}:{self.line}: {name} is source, and {self.test} {use};"
-            f" a person freezes it with `oracle: {{include: [{self.path}]}}` in tdd.yaml"
-        )
-
-
 def find_shared(
-    tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str]
-) -> tuple[Shared, ...]:
-    """`sources` is asked only for the modules that tests name. `claimed`: native ids."""
+    tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None
+) -> tuple[SharedOracle, ...]:
+    """`sources` is asked only for the modules that tests name. `claimed`: native ids; None: all tests."""
+    if claimed is None:
+        claimed = [f"{path}::{name}" for path, text in tests.items() for name in _test_names(text)]
     files = ParsedFiles(tests, sources)
-    found: dict[tuple[str, str], Shared] = {}
+    found: dict[tuple[str, str], SharedOracle] = {}
     for test_id in dict.fromkeys(map(function_of, claimed)):
         where = split_id(test_id)
         code = files.code(where.path)
         place = None if code is None else files.resolve(code, where.function.replace("::", "."))
         for kind, (there, name) in files.used_by(place) if place is not None else ():
             line = files.line(there, name)
-            found.setdefault((there.path, name), Shared(there.path, name, line, kind, test_id))
+            found.setdefault((there.path, name), SharedOracle(there.path, name, line, kind, test_id))
     return tuple(found.values())
+
+
+def _test_names(text: str) -> list[str]:
+    tree = parse_or_none(text)
+    try:
+        return [] if tree is None else [name for name, _ in collected_tests(tree)]
+    except RecursionError:
+        return []
 
 
 class ParsedFiles:
@@ -66,8 +59,7 @@ class ParsedFiles:
         self._codes: dict[str, Code | None] = {}
         self._by_end: dict[str, list[str]] = {}
         for path in (*tests, *sources):
-            module = path.removesuffix(".py").removesuffix("/__init__")
-            self._by_end.setdefault(module.rpartition("/")[2], []).append(path)
+            self._by_end.setdefault(without_suffix(path).rpartition("/")[2], []).append(path)
 
     def code(self, path: str) -> Code | None:
         if path not in self._codes:
@@ -114,7 +106,7 @@ class ParsedFiles:
     def _module(self, code: Code, module: str) -> Code | None:
         """The only file that the module's name can mean, one beside the importing file first."""
         tail = module.replace(".", "/")
-        ends = (f"/{tail}.py", f"/{tail}/__init__.py")
+        ends = tuple(f"/{tail}{end}" for end in ENDS)
         meant = [p for p in self._by_end.get(tail.rpartition("/")[2], ()) if f"/{p}".endswith(ends)]
         beside = code.path.rpartition("/")[0]
         near = [p for p in meant if p.rpartition("/")[0] == beside]

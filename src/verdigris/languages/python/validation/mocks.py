@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.findings import TestFault
+from verdigris.languages.python.modules import SUFFIX, dotted_name
 from verdigris.languages.python.stubs.forms import Function, last_name, owner_name
 from verdigris.languages.python.weakening.suite import suite_of_texts
 
@@ -36,9 +37,7 @@ def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[Test
 
 def _module(path: str) -> str:
     """Dotted, from the root; an import may leave out folders before it."""
-    return (
-        path.removesuffix(".py").removesuffix("/__init__").replace("/", ".") if path.endswith(".py") else ""
-    )
+    return dotted_name(path) if path.endswith(SUFFIX) else ""
 
 
 def _nodes_around(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[File, ast.AST]]:

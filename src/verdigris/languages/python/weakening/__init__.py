@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from verdigris.core.test_ids import split_id
@@ -13,18 +13,13 @@ from verdigris.languages.python.weakening.suite import inherited_losses, pairs, 
 from verdigris.languages.weakening import Loss, describe_losses, losses_between
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
 
 
 def weakenings(
-    before: Mapping[str, str],
-    after: Mapping[str, str],
-    *,
-    revised: Collection[str] = (),
-    data_changed: bool = False,
+    before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
     """`revised`: test ids, slugs, paths and folders that were given up with a reason.
-    `data_changed`: files that are no Python count too; their text may be anything that tells contents apart.
 
     Files that are the same on both sides may be given: they show who uses a helper that changed.
     """
@@ -47,23 +42,9 @@ def weakenings(
     except RecursionError:
         why = "it is nested too deeply to be read"
         return tuple(Weakening("unreadable", path, 1, "", why) for path in sorted(changed & after.keys()))
-    losing = [
-        *losses_between(old, new, pairs(old, new)),
-        *no_longer_inherited,
-        *(_data(before, after) if data_changed else ()),
-    ]
+    losing = [*losses_between(old, new, pairs(old, new)), *no_longer_inherited]
     given_up = _split_revised(revised, before)
     return describe_losses(loss for loss in losing if not any(_covers(entry, loss) for entry in given_up))
-
-
-def _data(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Loss]:
-    contents = Counter(text for path, text in after.items() if not path.endswith(".py"))
-    for path, text in before.items():
-        if path.endswith(".py"):
-            continue
-        contents[text] -= 1
-        if contents[text] < 0:
-            yield Loss("data", path, 1, text, after.get(path, ""), "")
 
 
 def _split_revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -7,15 +7,17 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
-from verdigris.core.value import value
+from verdigris.languages.python.modules import dotted_name
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
+from verdigris.languages.tracing import SharedLosses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.languages.python.tests.shared_oracle import Place, Shared
+    from verdigris.languages.python.tests.shared_oracle import Place
+    from verdigris.languages.tracing import SharedOracle
 
 _SHOWN = 60
 _LOSES = frozenset({"removed", "dropped", "guarded", "weaker", "cases"})
@@ -38,13 +40,9 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-@value
-class Losses:
-    blocking: tuple[str, ...] = ()
-    noted: tuple[str, ...] = ()
-
-
-def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[Shared]) -> Losses:
+def judge_shared(
+    before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[SharedOracle]
+) -> SharedLosses:
     """What was lost of assertions and expected values between two states of source, by path."""
     shared = tuple(shared)
     old, new = ParsedFiles({}, before), ParsedFiles({}, after)
@@ -53,11 +51,11 @@ def judge_shared(before: Mapping[str, str], after: Mapping[str, str], shared: It
         if one.kind == "expectation" and (told := _changed_table(old, new, one)):
             harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
             (noted if harmless else blocking).append(told)
-    return Losses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
+    return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
 
 
 def _lost_assertions(
-    files: ParsedFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[Shared]
+    files: ParsedFiles, before: Mapping[str, str], after: Mapping[str, str], shared: list[SharedOracle]
 ) -> tuple[list[str], list[str]]:
     places = frozenset[tuple[str, str]]()
     for one in shared:
@@ -79,11 +77,9 @@ def _lost_assertions(
     return blocking, noted
 
 
-def _write_calling_tests(shared: Iterable[Shared]) -> str:
+def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
     """A test that calls each of them, so that one which moved is looked for where its name leads now."""
-    names = [
-        (one.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."), one.name) for one in shared
-    ]
+    names = [(dotted_name(one.path), one.name) for one in shared]
     return "".join(
         f"from {module} import {name}\n\n\ndef test_{name}():\n    {name}(value)\n"
         for module, name in names
@@ -120,7 +116,7 @@ def _opposite(test: ast.expr) -> str:
             return f"not ({ast.unparse(test)})"
 
 
-def _changed_table(old: ParsedFiles, new: ParsedFiles, one: Shared) -> str:
+def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> str:
     """Told of the first branch in which it is another."""
     before, after = _all_values(old, one), _all_values(new, one)
     pairs = zip_longest(before, after)
@@ -134,23 +130,23 @@ def _changed_table(old: ParsedFiles, new: ParsedFiles, one: Shared) -> str:
     return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
 
 
-def _value(files: ParsedFiles, one: Shared) -> ast.expr | None:
+def _value(files: ParsedFiles, one: SharedOracle) -> ast.expr | None:
     place = _place(files, one)
     return None if place is None else place[0].constants.get(place[1])
 
 
-def _all_values(files: ParsedFiles, one: Shared) -> list[ast.expr]:
+def _all_values(files: ParsedFiles, one: SharedOracle) -> list[ast.expr]:
     """The values from each branch that gives it one."""
     place = _place(files, one)
     return [] if place is None else place[0].values.get(place[1], [])
 
 
-def _place(files: ParsedFiles, one: Shared) -> Place | None:
+def _place(files: ParsedFiles, one: SharedOracle) -> Place | None:
     code = files.code(one.path)
     return None if code is None else files.resolve(code, one.name)
 
 
-def _is_stub(files: ParsedFiles, texts: Mapping[str, str], one: Shared) -> bool:
+def _is_stub(files: ParsedFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
     """Whether what it held was there only so that the test loads: it is marked beside or right above."""
     place, held = _place(files, one), _value(files, one)
     if place is None or held is None:
@@ -164,12 +160,12 @@ def _short(node: ast.expr) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
 
 
-def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
+def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
     """Whether it held nothing, and holds nothing: a table that source fills at run time."""
     return all(_is_empty(files, one) for files in (old, new))
 
 
-def _is_empty(files: ParsedFiles, one: Shared) -> bool:
+def _is_empty(files: ParsedFiles, one: SharedOracle) -> bool:
     place, values = _place(files, one), _all_values(files, one)
     match values:
         case [ast.Dict(keys=[]) | ast.List(elts=[])]:
@@ -182,7 +178,7 @@ def _is_empty(files: ParsedFiles, one: Shared) -> bool:
             return False
 
 
-def _only_grew(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
+def _only_grew(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
     """Whether all that it held is still there as it was."""
     was, now = _value(old, one), _value(new, one)
     if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
@@ -203,7 +199,7 @@ def _only_grew(old: ParsedFiles, new: ParsedFiles, one: Shared) -> bool:
 
 
 def idle_assertions(
-    sources: Mapping[str, str], shared: Iterable[Shared], ran: Mapping[str, frozenset[int]]
+    sources: Mapping[str, str], shared: Iterable[SharedOracle], ran: Mapping[str, frozenset[int]]
 ) -> tuple[str, ...]:
     """Functions that tests assert with, of which no assertion ran. `ran`: lines by path, of traced files."""
     files = ParsedFiles({}, _as_assertions(sources))

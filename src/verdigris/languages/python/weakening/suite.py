@@ -19,7 +19,7 @@ from verdigris.languages.python.weakening.names import SuiteFiles, read_file
 from verdigris.languages.weakening import Loss
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.languages.assertions import Mark
     from verdigris.languages.python.tests.code import Code
@@ -257,6 +257,12 @@ def _is_collected(tests: Tests, code: Code, owner: str) -> bool:
     last = owner.rpartition("::")[2]
     names = {base.rpartition(".")[2] for base in tests.bases(code, owner)}
     return last.startswith("Test") or any(name.endswith("TestCase") for name in names)
+
+
+def files_of_bases(texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
+    """Those of the files from which the texts may import: what they inherit stands there."""
+    words = {word for text in texts.values() for word in imported_modules(text)}
+    return [p for p in files if p.endswith(".py") and p.rpartition("/")[2].removesuffix(".py") in words]
 
 
 def imported_modules(text: str) -> frozenset[str]:

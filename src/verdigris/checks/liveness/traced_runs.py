@@ -1,4 +1,4 @@
-"""Runs the claimed tests with true and with changed assertions, for one Python stack."""
+"""Runs the claimed tests with true and with changed assertions, where runs are traced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from verdigris.core.report import suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
-from verdigris.languages.python.liveness.probes import ProbePlan, RunSet, plan, plan_reaching, shuffle_runs
+from verdigris.languages.registry import language_named
+from verdigris.languages.tracing import shuffle_runs
 from verdigris.runners.protocol import RequestedRuns, TestRequest
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.execution.room import Layer
+    from verdigris.languages.tracing import ProbePlan, RunSet
     from verdigris.storage.project import Project
 
 _START = 0.25
@@ -86,6 +88,10 @@ class LiveRuns:
         start: Callable[[], AbstractContextManager[Layer | None]],
         random: Random | None = None,
     ) -> None:
+        tracing = language_named(stack.language).tracing()
+        if tracing is None:
+            raise ValueError(f"no run of {stack.language} is traced")
+        self.tracing = tracing
         self.project = project
         self.stack = stack
         self.asked = asked
@@ -136,7 +142,7 @@ class LiveRuns:
         """Asks, where a pass may be rightful, whether a failure at that place would be noticed."""
         if not judged.suspects:
             return frozenset()
-        made = plan_reaching(self.asked.tests, functions, judged.suspects)
+        made = self.tracing.plan_reaching(self.asked.tests, functions, judged.suspects)
         if not made.variants:
             return frozenset()
         runs = shuffle_runs(made, self.random)
@@ -202,7 +208,7 @@ class LiveRuns:
         suite = suite_of(self.stack)
         left = tuple(unlike)
         for names, extra in ((files, ()), (suite.names, suite.marks)):
-            made = plan(self.asked.tests, _functions(left), self.random, 1, 1)
+            made = self.tracing.plan_probes(self.asked.tests, _functions(left), self.random, 1, 1)
             runs = shuffle_runs(made, self.random)
             report = self._call(runs, names, bare=True, extra=extra)
             judged = judge_runs(runs, report.variants, left)
@@ -226,7 +232,7 @@ class LiveRuns:
         one = self._estimate(functions) + _BRANCH
         most = max(1, int(0.8 * self.seconds / one) - 1)
         few = max(1, min(_FEW, int((one + _START) / one)))
-        return plan(self.asked.tests, functions, self.random, most, min(few, most))
+        return self.tracing.plan_probes(self.asked.tests, functions, self.random, most, min(few, most))
 
     def _estimate(self, functions: Iterable[str]) -> float:
         return sum(self.took.get(name, 0.0) for name in functions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.languages.node.project import fits, version
+from verdigris.setup.versions import fits, version
 
 
 @pytest.mark.parametrize(

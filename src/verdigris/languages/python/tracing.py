@@ -1,0 +1,139 @@
+"""`PythonTracing`: the lines and assertions of Python files, whose runs our reporter traces."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from verdigris.core.value import value
+from verdigris.languages.protocol import lazy_modules
+from verdigris.languages.python.syntax import shared_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from verdigris.languages.literals import Chance
+    from verdigris.languages.python import imports, syntax
+    from verdigris.languages.python.liveness import probes
+    from verdigris.languages.python.stubs import forms
+    from verdigris.languages.python.tests import shared_oracle
+    from verdigris.languages.python.weakening import shared_losses
+    from verdigris.languages.tracing import ProbePlan, SharedLosses, SharedOracle, TracedProbe
+
+_FOLDER = "verdigris.languages.python"
+
+if not TYPE_CHECKING:
+    imports, syntax = lazy_modules(_FOLDER, "imports syntax")
+    (probes,) = lazy_modules(f"{_FOLDER}.liveness", "probes")
+    (forms,) = lazy_modules(f"{_FOLDER}.stubs", "forms")
+    (shared_oracle,) = lazy_modules(f"{_FOLDER}.tests", "shared_oracle")
+    (shared_losses,) = lazy_modules(f"{_FOLDER}.weakening", "shared_losses")
+
+
+class PythonTracing:
+    def added_lines(
+        self, before: Mapping[str, str], after: Mapping[str, str]
+    ) -> Mapping[str, frozenset[int]]:
+        return syntax.added_lines(before, after)
+
+    def idle_lines(
+        self, text: str, added: frozenset[int], executed: frozenset[int]
+    ) -> Iterator[tuple[int, int]]:
+        return find_idle_lines(text, added, executed)
+
+    def function_lines(self, text: str) -> frozenset[int]:
+        tree = shared_tree(text)
+        return frozenset(
+            line
+            for node in (() if tree is None else ast.walk(tree))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
+        )
+
+    def affected_tests(
+        self,
+        passed: Iterable[str],
+        tests: Mapping[str, str],
+        before: Mapping[str, str],
+        after: Mapping[str, str],
+        random: Chance,
+    ) -> tuple[str, ...]:
+        return imports.list_affected(passed, tests, before, after, random)
+
+    def plan_probes(
+        self, texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int, few: int
+    ) -> ProbePlan:
+        return probes.plan(texts, asked, random, most, few)
+
+    def plan_reaching(
+        self, texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
+    ) -> ProbePlan:
+        return probes.plan_reaching(texts, asked, suspects)
+
+    def find_shared(
+        self, tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None
+    ) -> tuple[SharedOracle, ...]:
+        return shared_oracle.find_shared(tests, sources, claimed)
+
+    def judge_shared(
+        self, before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[SharedOracle]
+    ) -> SharedLosses:
+        return shared_losses.judge_shared(before, after, shared)
+
+    def idle_assertions(
+        self, sources: Mapping[str, str], shared: Iterable[SharedOracle], ran: Mapping[str, frozenset[int]]
+    ) -> tuple[str, ...]:
+        return shared_losses.idle_assertions(sources, shared, ran)
+
+
+@value
+class _StatementLines:
+    first: int
+    last: int
+    """Of its own lines: a block's begin after its head."""
+    end: int
+    """With its blocks."""
+    asked: bool
+    """A test could run it, and would."""
+
+
+def find_idle_lines(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterator[tuple[int, int]]:
+    """The added lines that did not run, neighbours joined with what stands between them."""
+    run: tuple[int, int] | None = None
+    for one in sorted(_statements(text), key=lambda one: one.first):
+        ran = not executed.isdisjoint(range(one.first, one.end + 1))
+        if one.asked and one.first in added and not ran:
+            run = (one.first if run is None else run[0], one.last)
+        elif run is not None and one.first > run[1]:
+            yield run
+            run = None
+    if run is not None:
+        yield run
+
+
+def _statements(text: str) -> Iterator[_StatementLines]:
+    if (tree := shared_tree(text)) is None:
+        yield _StatementLines(1, 1, 1, asked=True)
+        return
+    stack: list[tuple[ast.AST, bool]] = [(node, True) for node in tree.body]
+    while stack:
+        node, asked = stack.pop()
+        if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            end = node.end_lineno or node.lineno
+            body = getattr(node, "body", None) or getattr(node, "cases", None)
+            head = max(node.lineno, _line(body[0]) - 1) if body else end
+            yield _StatementLines(node.lineno, head, end, asked and not _says_it_is_missing(node))
+            asked = asked and not (isinstance(node, ast.If) and forms.is_elsewhere(node.test))
+        stack.extend((child, asked) for child in ast.iter_child_nodes(node))
+
+
+def _line(node: ast.AST) -> int:
+    return int(getattr(node, "lineno", 0) or getattr(getattr(node, "pattern", None), "lineno", 0))
+
+
+def _says_it_is_missing(node: ast.stmt) -> bool:
+    match node:
+        case ast.Raise(exc=ast.Call(func=raised) | (ast.Name() | ast.Attribute() as raised)):
+            return forms.last_name(raised) == "NotImplementedError"
+        case _:
+            return False
