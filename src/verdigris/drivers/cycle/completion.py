@@ -14,6 +14,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import DONE, Cycle, Stage
+from verdigris.core.value import replace
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     commit_stage,
@@ -83,8 +84,6 @@ def _deny_completion(project: Project, cycle: Cycle) -> Deny | None:
 
 
 def _with_coder(project: Project, cycle: Cycle) -> Cycle:
-    from verdigris.core.value import replace
-
     source = [c.path for c in difference(project, cycle.frozen, cycle.accepted).source]
     coders = workers_since(project, cycle, lambda path: not is_test(project, path), source)
     return replace(cycle, workers={**cycle.workers, Stage.GREEN: coders})

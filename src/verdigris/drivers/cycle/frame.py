@@ -1,16 +1,18 @@
-"""What every verb of a cycle shares: the open cycle, refusals, who worked in a stage, its commit."""
+"""The frame of every verb of a cycle: the open cycle, refusals, who worked in a stage, and its commit."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import Committing
+from verdigris.core.events import Committing, CycleAdvanced
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step, supersede_steps
 from verdigris.core.records import Actor
+from verdigris.core.state import Stage
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
 from verdigris.drivers.cycle.entry import read_at
@@ -18,6 +20,7 @@ from verdigris.drivers.private_worktree import ancestor
 from verdigris.languages.registry import holds_tests
 from verdigris.storage import durable_files
 from verdigris.storage.git import git
+from verdigris.storage.log.log import now_ms
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.storage.repository import head
 from verdigris.turns.git import CommitIdentity, CommitRefused, commit
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.specs.spec import Spec
     from verdigris.storage.project import Project
 
+P = ParamSpec("P")
+
 
 @value
 class CycleStep:
@@ -40,6 +45,11 @@ class CycleStep:
     next: str
 
 
+if TYPE_CHECKING:
+    CycleAct = Callable[Concatenate[Project, Cycle, P], CycleStep | Deny]
+    CycleVerb = Callable[Concatenate[Project, P], CycleStep | Deny]
+
+
 def report_step(project: Project, *said: str) -> CycleStep:
     state = project.state()
     cycle = state.cycle
@@ -47,16 +57,35 @@ def report_step(project: Project, *said: str) -> CycleStep:
     return CycleStep(said, cycle, following)
 
 
-def refuse(project: Project, denial: Deny, verb: str) -> Deny:
-    project.record(denial_event(denial, verb))
+_NO_CYCLE = Deny("no-cycle", "No cycle is open here.", "`tdd cycle start SPEC`")
+
+
+def verb(name: str) -> Callable[[CycleAct[P]], CycleVerb[P]]:
+    """Makes a function a verb: it is given the open cycle, and a refusal that it returns is recorded."""
+
+    def decorate(act: CycleAct[P]) -> CycleVerb[P]:
+        @wraps(act)
+        def carry_out(project: Project, /, *args: P.args, **options: P.kwargs) -> CycleStep | Deny:
+            cycle = project.state().open_cycle
+            done = _NO_CYCLE if cycle is None else act(project, cycle, *args, **options)
+            return refuse(project, done, name) if isinstance(done, Deny) else done
+
+        return carry_out
+
+    return decorate
+
+
+def refuse(project: Project, denial: Deny, name: str) -> Deny:
+    project.record(denial_event(denial, name))
     return denial
 
 
-def open_cycle(project: Project, verb: str) -> Cycle | Deny:
-    cycle = project.state().open_cycle
-    if cycle is not None:
-        return cycle
-    return refuse(project, Deny("no-cycle", "No cycle is open here.", "`tdd cycle start SPEC`"), verb)
+def back_to_red(project: Project, cycle: Cycle, why: str, by: Actor | None = None) -> CycleAdvanced:
+    """The event that opens the tests again."""
+    tree = project.workspace.snapshot()
+    return CycleAdvanced(
+        cycle=cycle.id, stage=Stage.RED, tree=tree, at=now_ms(), by=by or project.actor, why=why
+    )
 
 
 def deny_misplaced(project: Project, cycle: Cycle) -> Deny | None:

@@ -25,14 +25,15 @@ from verdigris.drivers.cycle.completion import complete
 from verdigris.drivers.cycle.entry import decide_entry, gather_entry
 from verdigris.drivers.cycle.frame import (
     CycleStep,
+    back_to_red,
     commit_stage,
     deny_misplaced,
     deny_same,
     is_test,
-    open_cycle,
     refuse,
     report_step,
     spec_of,
+    verb,
     workers_since,
 )
 from verdigris.drivers.cycle.pages import EXAMPLE, lint_plan
@@ -99,27 +100,21 @@ def _run_suite(project: Project, progress: Progress | None) -> str:
     return project.workspace.blob(json.dumps(results, sort_keys=True).encode())
 
 
-def advance(project: Project, progress: Progress | None = None) -> CycleStep | Deny:
-    cycle = open_cycle(project, "cycle advance")
-    if isinstance(cycle, Deny):
-        return cycle
-    denial = deny_misplaced(project, cycle)
-    if denial is not None:
-        return refuse(project, denial, "cycle advance")
+@verb("cycle advance")
+def advance(project: Project, cycle: Cycle, progress: Progress | None = None) -> CycleStep | Deny:
+    if denial := deny_misplaced(project, cycle):
+        return denial
     match cycle.stage:
         case Stage.PLAN:
-            done = _end_plan(project, cycle)
+            return _end_plan(project, cycle)
         case Stage.RED:
-            done = _end_red(project, cycle, progress)
+            return _end_red(project, cycle, progress)
+        case Stage.VALIDATE if cycle.verdict == PASS:
+            return _freeze(project, cycle)
         case Stage.VALIDATE:
-            done = freeze(project) if cycle.verdict == PASS else _not_validated(cycle)
+            return Deny("cycle-validate", "The tests are not validated yet.", next_step(cycle))
         case _:
-            done = complete(project, cycle)
-    return refuse(project, done, "cycle advance") if isinstance(done, Deny) else done
-
-
-def _not_validated(cycle: Cycle) -> Deny:
-    return Deny("cycle-validate", "The tests are not validated yet.", next_step(cycle))
+            return complete(project, cycle)
 
 
 # -- plan -------------------------------------------------------------------------------------
@@ -194,14 +189,15 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
     return report_step(project, f"{tests} red by assertion, for {scenarios}; stage validate")
 
 
-def freeze(project: Project) -> CycleStep | Deny:
+@verb("cycle freeze")
+def freeze(project: Project, cycle: Cycle) -> CycleStep | Deny:
     """Pins spec, tests and commit, and opens the coder's turn on them."""
-    cycle = open_cycle(project, "cycle freeze")
-    if isinstance(cycle, Deny):
-        return cycle
-    denial = deny_misplaced(project, cycle) or _deny_freezing(project, cycle)
-    if denial is not None:
-        return refuse(project, denial, "cycle freeze")
+    return deny_misplaced(project, cycle) or _freeze(project, cycle)
+
+
+def _freeze(project: Project, cycle: Cycle) -> CycleStep | Deny:
+    if denial := _deny_freezing(project, cycle):
+        return denial
     tests = tuple(sorted(_validated_tests(project, cycle)))
     subject = f"test: the scenarios of {cycle.spec_id}"
     trailers = (("TDD-Verdict", PASS), *(("TDD-Test", test) for test in tests))
@@ -257,39 +253,33 @@ def _open_turn(project: Project, said: str) -> CycleStep | Deny:
     return report_step(project, said)
 
 
-def resume(project: Project, why: str, progress: Progress | None = None) -> CycleStep | Deny:
+@verb("cycle resume")
+def resume(project: Project, cycle: Cycle, why: str, progress: Progress | None = None) -> CycleStep | Deny:
     """Goes on after a stop, a kill, or edits that were set aside."""
-    cycle = open_cycle(project, "cycle resume")
-    if isinstance(cycle, Deny):
-        return cycle
     if cycle.stopped:
-        event = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=why)
-        back = _back_to_red(project, cycle, why) if cycle.stage is Stage.VALIDATE and cycle.verdict else ()
-        project.record(event, *back, sync=True)
-        cycle = project.state().open_cycle or cycle
-    if denial := deny_misplaced(project, cycle):
-        return refuse(project, denial, "cycle resume")
+        is_sent_back = cycle.stage is Stage.VALIDATE and cycle.verdict
+        back = (back_to_red(project, cycle, why),) if is_sent_back else ()
+        resumed = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=why)
+        project.record(resumed, *back, sync=True)
+    return _go_on(project, progress)
+
+
+def _go_on(project: Project, progress: Progress | None = None) -> CycleStep | Deny:
     state = project.state()
+    cycle = state.open_cycle
+    assert cycle is not None  # noqa: S101 - no event of a verb that goes on ends it
+    if denial := deny_misplaced(project, cycle):
+        return denial
     if cycle.stage is not Stage.GREEN or cycle.proven or state.turn is not None:
         return report_step(project, f"cycle {cycle.id} on {cycle.spec_id}; stage {cycle.stage}")
     left = [test for test in cycle.tests if test not in cycle.green]
     run_tests(project, left, cwd=project.root, progress=progress)
-    opened = _open_turn(project, f"the coder's turn is open again; stage {cycle.stage}")
-    return refuse(project, opened, "cycle resume") if isinstance(opened, Deny) else opened
+    return _open_turn(project, f"the coder's turn is open again; stage {cycle.stage}")
 
 
-def _back_to_red(project: Project, cycle: Cycle, why: str) -> tuple[CycleAdvanced, ...]:
-    tree = project.workspace.snapshot()
-    return (
-        CycleAdvanced(cycle=cycle.id, stage=Stage.RED, tree=tree, at=now_ms(), by=project.actor, why=why),
-    )
-
-
-def abort(project: Project, why: str) -> CycleStep | Deny:
+@verb("cycle abort")
+def abort(project: Project, cycle: Cycle, why: str) -> CycleStep | Deny:
     """Ends the cycle; the coder's edits are set aside, tests and stubs stay where they are."""
-    cycle = open_cycle(project, "cycle abort")
-    if isinstance(cycle, Deny):
-        return cycle
     with operation(project) as state:
         tree = project.workspace.snapshot()
         turn = state.turn
@@ -312,27 +302,20 @@ def abort(project: Project, why: str) -> CycleStep | Deny:
     )
 
 
-def rule_on_bug(project: Project, why: str, *, uphold: bool) -> CycleStep | Deny:
-    """On a test-bug of the coder: the tests are open again, or the coder goes on."""
-    cycle = open_cycle(project, "cycle test-bug")
-    if isinstance(cycle, Deny):
-        return cycle
-    if not cycle.bug:
-        denial = Deny("no-test-bug", "No test-bug waits for a ruling.", next_step(cycle))
-        return refuse(project, denial, "cycle test-bug")
-    if project.actor.role == "agent" and project.actor not in cycle.workers.get(Stage.VALIDATE, ()):
-        denial = Deny(
-            "persons-verb",
-            "A person or the validator rules on a test-bug, not the coder.",
-            next_step(cycle),
-        )
-        return refuse(project, denial, "cycle test-bug")
+@verb("cycle test-bug")
+def rule_on_bug(project: Project, cycle: Cycle, why: str, *, uphold: bool) -> CycleStep | Deny:
+    """Rules on a test-bug that the coder reported: the tests are opened again, or the coder goes on."""
     bug = cycle.bug
+    if not bug:
+        return Deny("no-test-bug", "No test-bug waits for a ruling.", next_step(cycle))
+    if project.actor.role == "agent" and project.actor not in cycle.workers.get(Stage.VALIDATE, ()):
+        why_not = "A person or the validator rules on a test-bug, not the coder."
+        return Deny("persons-verb", why_not, next_step(cycle))
     if uphold:
         with operation(project):
-            project.record(*_back_to_red(project, cycle, f"{bug} upheld: {why}"), sync=True)
+            project.record(back_to_red(project, cycle, f"{bug} upheld: {why}"), sync=True)
         return report_step(project, f"{bug} is upheld: {why}; stage red")
+    resumed = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=f"{bug} dismissed: {why}")
     with operation(project):
-        resumed = CycleResumed(cycle=cycle.id, at=now_ms(), by=project.actor, why=f"{bug} dismissed: {why}")
         project.record(TestBugClosed(bug=bug, test_id=""), resumed, sync=True)
-    return resume(project, why)
+    return _go_on(project)

@@ -14,13 +14,8 @@ from support.node_tools import present
 from support.turns import World, make_world
 from verdigris.core.records import Actor
 from verdigris.core.state import BLOCKER, CONCERNS, PASS
-from verdigris.drivers.cycle.validation import stub_runs
-from verdigris.drivers.cycle.validation.checks import (
-    Validation,
-    ValidationCheck,
-    ValidationFinding,
-    validate_tests,
-)
+from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding, stub_runs
+from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.sandbox.child import available
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.person import hold_out

@@ -1,14 +1,9 @@
-"""What a validation of tests says: checks, each with findings and with notes on what it could not try."""
+"""Validates the tests of a cycle: checks, each with findings and with notes on what it could not try."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from verdigris.core.state import BLOCKER, CONCERNS, PASS
 from verdigris.core.value import value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @value
@@ -23,7 +18,7 @@ class ValidationFinding:
     """What is wrong, and what to do."""
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.what} ({self.check})"
+        return f"{self.place}: {self.what}" if self.place else self.what
 
 
 @value
@@ -36,9 +31,13 @@ class ValidationCheck:
 
 @value
 class Validation:
-    verdict: str
-    """`PASS`, `CONCERNS` or `BLOCKER`."""
     checks: tuple[ValidationCheck, ...]
+
+    @property
+    def verdict(self) -> str:
+        """`PASS`, `CONCERNS` or `BLOCKER`."""
+        levels = {finding.level for finding in self.findings}
+        return BLOCKER if "blocker" in levels else CONCERNS if levels else PASS
 
     @property
     def findings(self) -> tuple[ValidationFinding, ...]:
@@ -47,8 +46,3 @@ class Validation:
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(note for check in self.checks for note in check.notes)
-
-
-def verdict_of(checks: Iterable[ValidationCheck]) -> str:
-    levels = {finding.level for check in checks for finding in check.findings}
-    return BLOCKER if "blocker" in levels else CONCERNS if levels else PASS

@@ -9,7 +9,7 @@ from verdigris.checks.acceptance import held_out_reds
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
-from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding, verdict_of
+from verdigris.drivers.cycle.validation import Validation, ValidationCheck, ValidationFinding
 from verdigris.drivers.cycle.validation.strength import TriedTest, find_stubs, try_strength
 from verdigris.drivers.cycle.validation.stub_runs import StubRuns
 from verdigris.execution.rooms import frozen_layer
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from verdigris.execution.room import Layer
     from verdigris.languages.findings import TestFault
     from verdigris.languages.protocol import Language
-    from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
-
-__all__ = ["Validation", "ValidationCheck", "ValidationFinding", "validate_tests"]
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
 """Files of tests that others use without naming them, or by a part of their name."""
@@ -41,7 +38,6 @@ def validate_tests(
     *,
     start: str,
     before: Sequence[ValidationCheck] = (),
-    progress: Progress | None = None,  # noqa: ARG001 - what is run here has no number that a person knows
 ) -> Validation:
     """`tests`: native ids of those that carry a scenario, each red by assertion on the tree as it is.
     `start`: the tree before their author began. `before`: checks that were made already.
@@ -65,7 +61,7 @@ def validate_tests(
         _check_mocks(project, once, tree),
         _check_held_out(project, tree, room),
     )
-    return Validation(verdict_of(checks), checks)
+    return Validation(checks)
 
 
 @value

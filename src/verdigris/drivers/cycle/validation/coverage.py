@@ -10,6 +10,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import Status
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import WHY_NOT
+from verdigris.drivers.cycle.validation import ValidationFinding
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import ScenarioMarks, read_scenario_marks
 from verdigris.turns.test import run_tests
@@ -44,20 +45,11 @@ class CarriedTest:
 
 
 @value
-class CoverageFault:
-    place: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.what}" if self.place else self.what
-
-
-@value
 class ScenarioCoverage:
     tests: tuple[CarriedTest, ...]
-    faults: tuple[CoverageFault, ...] = ()
+    faults: tuple[ValidationFinding, ...] = ()
     """Each keeps the tests from being validated."""
-    concerns: tuple[CoverageFault, ...] = ()
+    concerns: tuple[ValidationFinding, ...] = ()
 
     def of(self, scenario: str) -> tuple[str, ...]:
         """The tests that show a scenario: red for the right reason, each on its own."""
@@ -94,14 +86,14 @@ def judge_coverage(
     ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
     tests = tuple(_carried_tests(ours, report, {run.native_id: run for run in runs}))
     faults = (
-        *(CoverageFault(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose),
+        *(_finding(f"{loose.path}:{loose.line}", loose.why) for loose in marks.loose),
         *_unknown_ids(spec, ours, known),
         *_unseen_marks(ours, tests),
         *_wrong_reds(tests),
     )
     covered = {name for one in tests if one.red == VALID for name in one.scenarios}
     missing = tuple(
-        CoverageFault(
+        _finding(
             f"{spec.path}:{scenario.line}",
             f"no red test carries {scenario.id}; write `@scenario: {scenario.id}` in a comment above one",
         )
@@ -111,6 +103,10 @@ def judge_coverage(
     coverage = ScenarioCoverage(tests, (*faults, *missing))
     concerns = (*_find_stuffed_tests(ours), *_same_tests(coverage, known))
     return ScenarioCoverage(tests, coverage.faults, concerns)
+
+
+def _finding(place: str, what: str) -> ValidationFinding:
+    return ValidationFinding("coverage", "concern", place, what)
 
 
 def _is_of(spec: Spec, scenario: str) -> bool:
@@ -136,33 +132,33 @@ def _carried_tests(
 
 def _unknown_ids(
     spec: Spec, marks: Sequence[ScenarioMark], known: Collection[str]
-) -> Iterator[CoverageFault]:
+) -> Iterator[ValidationFinding]:
     for mark in marks:
         for name in mark.scenarios:
             if _is_of(spec, name) and name not in known:
                 what = f"{spec.id} has no scenario {name}; `tdd spec show {spec.path}` lists its ids"
-                yield CoverageFault(f"{mark.path}:{mark.line}", what)
+                yield _finding(f"{mark.path}:{mark.line}", what)
 
 
-def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -> Iterator[CoverageFault]:
+def _unseen_marks(marks: Sequence[ScenarioMark], tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
     seen = {one.place for one in tests}
     for mark in marks:
         place = f"{mark.path}:{mark.line}"
         beside = any(other.test == mark.test and f"{other.path}:{other.line}" in seen for other in marks)
         if place not in seen and not beside:
             what = f"no run saw the test below ({mark.test_id}); `tdd test {mark.path}` says why"
-            yield CoverageFault(place, what)
+            yield _finding(place, what)
 
 
-def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[CoverageFault]:
+def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
     for one in tests:
         if one.red == VALID:
             continue
         reason, following = WHY_NOT.get(one.red, (f"it is {one.red}", "let it fail on an assertion"))
-        yield CoverageFault(one.place, f"{one.test_id} shows nothing yet: {reason}; {following}")
+        yield _finding(one.place, f"{one.test_id} shows nothing yet: {reason}; {following}")
 
 
-def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault]:
+def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[ValidationFinding]:
     """More is claimed of a test than it asserts."""
     by_test: dict[tuple[str, object], list[ScenarioMark]] = {}
     for mark in marks:
@@ -173,10 +169,10 @@ def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[CoverageFault
         if facts is not None and len(scenarios) > max(facts.assertions, facts.cases):
             first = carrying[0]
             what = f"{first.test_id} carries {len(scenarios)} scenarios and asserts {facts.assertions} things"
-            yield CoverageFault(f"{first.path}:{first.line}", f"{what}; give each scenario a test of its own")
+            yield _finding(f"{first.path}:{first.line}", f"{what}; give each scenario a test of its own")
 
 
-def _same_tests(coverage: ScenarioCoverage, scenarios: Sequence[str]) -> Iterator[CoverageFault]:
+def _same_tests(coverage: ScenarioCoverage, scenarios: Sequence[str]) -> Iterator[ValidationFinding]:
     seen: dict[frozenset[str], str] = {}
     for scenario in scenarios:
         tests = frozenset(coverage.of(scenario))
@@ -185,21 +181,16 @@ def _same_tests(coverage: ScenarioCoverage, scenarios: Sequence[str]) -> Iterato
         first = seen.setdefault(tests, scenario)
         if first != scenario:
             what = f"{first} and {scenario} have the same tests ({', '.join(sorted(tests))})"
-            yield CoverageFault("", f"{what}; one test each tells which of them fails")
+            yield _finding("", f"{what}; one test each tells which of them fails")
 
 
 def changed_results(
-    before: Mapping[str, str], report: TestReport, carried: Collection[str]
-) -> tuple[CoverageFault, ...]:
-    """Results of tests that carry no scenario and end otherwise than at the cycle's start.
+    before: Mapping[str, str], now: Mapping[str, Status], carried: Collection[str]
+) -> Iterator[str]:
+    """Names tests that carry no scenario and end otherwise than at the cycle's start.
 
-    `before`: status by native id; `carried`: native ids.
+    `before` and `now`: status by native id; `carried`: native ids.
     """
-    now = {result.native_id: result.status for result in report.results}
-    return tuple(CoverageFault("", what) for what in _changes(before, now, carried))
-
-
-def _changes(before: Mapping[str, str], now: Mapping[str, Status], carried: Collection[str]) -> Iterator[str]:
     for name, status in now.items():
         was = before.get(name)
         if name in carried or was == status:
@@ -230,13 +221,9 @@ def observe_reds(project: Project, cycle: Cycle, spec: Spec, progress: Progress 
     tree = project.workspace.snapshot()
     coverage = judge_coverage(spec, marks_of(project, tree), tested.report, tested.tests)
     natives = {one.native_id for one in coverage.tests}
-    before = statuses_of(project, cycle)
-    changed = tuple(str(one) for one in changed_results(before, tested.report, natives))
+    suite = project.workspace.blob_bytes(cycle.suite) if cycle.suite else None
+    before: dict[str, str] = json.loads(suite or b"{}")
+    now = {result.native_id: result.status for result in tested.report.results}
+    changed = changed_results(before, now, natives)
     broken = tuple(f"{error.path}: {error.message}" for error in tested.report.errors)
     return RedFacts(spec, coverage, (*broken, *changed), tree)
-
-
-def statuses_of(project: Project, cycle: Cycle) -> Mapping[str, str]:
-    data = project.workspace.blob_bytes(cycle.suite) if cycle.suite else None
-    found: dict[str, str] = json.loads(data or b"{}")
-    return found

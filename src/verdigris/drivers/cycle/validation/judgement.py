@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
-from verdigris.core.events import CycleAdvanced, CycleStopped, CycleValidated, HeldOut
+from verdigris.core.events import CycleStopped, CycleValidated, HeldOut
 from verdigris.core.paths import FILE, PathClass
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import to_json
@@ -17,20 +17,16 @@ from verdigris.core.value import value
 from verdigris.drivers.cycle.frame import (
     KERNEL,
     CycleStep,
+    back_to_red,
     deny_misplaced,
     deny_same,
-    open_cycle,
-    refuse,
     report_step,
     spec_of,
+    verb,
 )
 from verdigris.drivers.cycle.settings import load_cycle
-from verdigris.drivers.cycle.validation.checks import (
-    Validation,
-    ValidationCheck,
-    ValidationFinding,
-    validate_tests,
-)
+from verdigris.drivers.cycle.validation import ValidationCheck, ValidationFinding
+from verdigris.drivers.cycle.validation.checks import validate_tests
 from verdigris.drivers.cycle.validation.coverage import observe_reds
 from verdigris.storage import durable_files
 from verdigris.storage.log.log import now_ms
@@ -43,6 +39,7 @@ if TYPE_CHECKING:
     from verdigris.core.records import Actor
     from verdigris.core.state import Cycle
     from verdigris.drivers.cycle.settings import CycleSettings
+    from verdigris.drivers.cycle.validation import Validation
     from verdigris.drivers.cycle.validation.coverage import RedFacts
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
@@ -60,24 +57,19 @@ class GivenVerdict:
     """Each as `file:line — what is wrong`."""
 
 
+@verb("cycle validate")
 def validate(
-    project: Project, judged: GivenVerdict | None = None, *, progress: Progress | None = None
+    project: Project, cycle: Cycle, judged: GivenVerdict | None = None, *, progress: Progress | None = None
 ) -> CycleStep | Deny:
-    cycle = open_cycle(project, "cycle validate")
-    if isinstance(cycle, Deny):
-        return cycle
     settings = load_cycle(project.root)
-    denial = deny_misplaced(project, cycle) or _deny_validating(project, cycle, settings, judged)
-    if denial is not None:
-        return refuse(project, denial, "cycle validate")
+    if denial := deny_misplaced(project, cycle) or _deny_validating(project, cycle, settings, judged):
+        return denial
     held_out = _take_held_out(project)
     seen = observe_reds(project, cycle, spec_of(project, cycle), progress)
     if isinstance(seen, Deny):
-        return refuse(project, seen, "cycle validate")
+        return seen
     natives = [one.native_id for one in seen.coverage.tests]
-    checks = validate_tests(
-        project, natives, start=cycle.planned, before=_first_checks(seen), progress=progress
-    )
+    checks = validate_tests(project, natives, start=cycle.planned, before=_first_checks(seen))
     return _conclude(project, cycle, settings, _ValidationOutcome(seen, checks, judged, held_out))
 
 
@@ -103,12 +95,9 @@ def _deny_validating(
 
 def _first_checks(seen: RedFacts) -> tuple[ValidationCheck, ...]:
     """Coverage of the scenarios and validity of each red."""
-    wrong = [ValidationFinding("red", "concern", "", what) for what in seen.changed]
-    missing = [ValidationFinding("coverage", "concern", one.place, one.what) for one in seen.coverage.faults]
-    doubtful = [
-        ValidationFinding("coverage", "concern", one.place, one.what) for one in seen.coverage.concerns
-    ]
-    return (ValidationCheck("coverage", (*missing, *doubtful)), ValidationCheck("red", tuple(wrong)))
+    wrong = tuple(ValidationFinding("red", "concern", "", what) for what in seen.changed)
+    found = (*seen.coverage.faults, *seen.coverage.concerns)
+    return (ValidationCheck("coverage", found), ValidationCheck("red", wrong))
 
 
 # -- held-out tests ---------------------------------------------------------------------------
@@ -153,19 +142,14 @@ class _ValidationOutcome:
 
     @property
     def findings(self) -> tuple[str, ...]:
-        own = tuple(
-            f"{found.place}: {found.what}" if found.place else found.what
-            for check in self.checks.checks
-            for found in check.findings
-        )
-        return (*own, *(self.judged.findings if self.judged else ()))
+        return (*map(str, self.checks.findings), *(self.judged.findings if self.judged else ()))
 
 
 def _conclude(
     project: Project, cycle: Cycle, settings: CycleSettings, found: _ValidationOutcome
 ) -> CycleStep:
     by = project.actor if found.judged is not None else KERNEL
-    document = json.dumps(record_of(found.seen, found.checks, found.judged, by), sort_keys=True)
+    document = json.dumps(_document(found, by), sort_keys=True)
     event = CycleValidated(
         cycle=cycle.id,
         verdict=found.verdict,
@@ -178,7 +162,7 @@ def _conclude(
     with operation(project):
         project.record(event, *_consequences(project, cycle, settings, event), sync=True)
     said = [f"validation: {event.verdict} ({len(found.findings)} findings)", *found.findings]
-    notes = [f"note: {note}" for check in found.checks.checks for note in check.notes]
+    notes = [f"note: {note}" for note in found.checks.notes]
     if found.held_out:
         said.append(f"held out: {', '.join(found.held_out)}")
     return report_step(project, *said, *notes)
@@ -192,19 +176,14 @@ def _consequences(
     if cycle.rounds + 1 >= settings.rounds:
         why = f"the tests were sent back {cycle.rounds + 1} times: {next(iter(event.findings), '')}"
         return (CycleStopped(cycle=cycle.id, why=why),)
-    tree = project.workspace.snapshot()
-    back = CycleAdvanced(
-        cycle=cycle.id, stage=Stage.RED, tree=tree, at=event.at, by=event.by, why="sent back by validation"
-    )
-    return (back,)
+    return (back_to_red(project, cycle, "sent back by validation", event.by),)
 
 
-def record_of(
-    seen: RedFacts, checks: Validation, judged: GivenVerdict | None, by: Actor
-) -> dict[str, object]:
+def _document(found: _ValidationOutcome, by: Actor) -> dict[str, object]:
     """What is kept of a validation; evidence is made of it."""
+    seen, judged = found.seen, found.judged
     return {
-        "verdict": checks.verdict,
+        "verdict": found.checks.verdict,
         "by": to_json(by),
         "tests": sorted(seen.coverage.test_ids),
         "scenarios": {
@@ -214,6 +193,6 @@ def record_of(
         "reds": {
             one.test_id: {"failure": one.failure, "place": one.failed_at} for one in seen.coverage.tests
         },
-        "checks": [to_json(check) for check in checks.checks],
+        "checks": [to_json(check) for check in found.checks.checks],
         "judgement": None if judged is None else to_json(judged),
     }
