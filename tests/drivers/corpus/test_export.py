@@ -13,8 +13,7 @@ from support.late_imports import needs
 from support.small_disk import fill_disk, small_disk
 from support.turns import CALC, SUB
 from verdigris.core.errors import StorageError, UserError
-from verdigris.drivers.corpus import export as exporting
-from verdigris.drivers.corpus.formats import triples
+from verdigris.drivers.corpus.formats import FORMATS, rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,7 @@ pytestmark = needs("detect_secrets", "the extra verdigris[corpus] is not install
 TOKEN = "ghp_" + "x7" * 18
 
 
-@pytest.mark.parametrize("form", exporting.FORMATS)
+@pytest.mark.parametrize("form", FORMATS)
 def test_two_exports_are_equal_to_the_byte(proven: World, tmp_path: Path, form: str) -> None:
     for name in ("one", "two"):
         export(proven, tmp_path / name, form)
@@ -36,7 +35,7 @@ def test_two_exports_are_equal_to_the_byte(proven: World, tmp_path: Path, form: 
 
 def test_every_triple_stands_in_the_split_of_its_task(proven: World, tmp_path: Path) -> None:
     done = export(proven, tmp_path / "out")
-    read = {triple.id: triple for triple in triples.read(tmp_path / "out")}
+    read = {triple.id: triple for triple in rows.read_lines(tmp_path / "out")}
     assert read.keys() == {triple.id for triple in gather_triples(proven, tmp_path).triples}
     for split in ("train", "validation", "test"):
         lines = (tmp_path / "out" / f"{split}.jsonl").read_text().splitlines()
@@ -50,7 +49,7 @@ def test_a_folder_that_is_not_empty_is_refused_without_force(proven: World, tmp_
         export(proven, tmp_path / "out")
     (tmp_path / "out" / "train.jsonl").write_text("old")
     export(proven, tmp_path / "out", force=True)
-    assert all(triples.read(tmp_path / "out"))
+    assert all(rows.read_lines(tmp_path / "out"))
 
 
 def test_force_takes_nothing_away_that_is_no_corpus(proven: World, tmp_path: Path) -> None:
@@ -69,7 +68,7 @@ def test_a_full_disk_leaves_no_half_corpus_and_with_room_it_is_written(proven: W
         assert [path.name for path in disk.iterdir()] == ["filler"]
         filler.unlink()
         export(proven, disk / "out")
-        assert all(triples.read(disk / "out"))
+        assert all(rows.read_lines(disk / "out"))
 
 
 def test_a_full_disk_for_temporary_files_is_told_as_that(
@@ -91,17 +90,17 @@ def test_a_secret_in_the_edit_is_nowhere_in_the_corpus_and_is_reported(world: Wo
     world.claimed()
     world.write("calc.py", f'{CALC}\n\nTOKEN = "{TOKEN}"\n{SUB}')
     assert world.settle().verdict.accepted
-    for form in exporting.FORMATS:
+    for form in FORMATS:
         done = export(world, tmp_path / form, form)
         assert [data for data in files_below(tmp_path / form).values() if TOKEN.encode() in data] == []
         assert ("calc.py", True) in {(one.file, one.count > 0) for one in done.scrubbed}
-    [triple] = triples.read(tmp_path / "triples")
+    [triple] = rows.read_lines(tmp_path / "triples")
     assert triple.scrubbed
     assert '+TOKEN = "[scrubbed: ' in triple.patch
     told = json.loads((tmp_path / "triples" / "corpus.json").read_bytes())
     assert told["scrubbed"][0]["file"] == "calc.py"
     export(world, tmp_path / "kept", scrub=False)
-    assert TOKEN in next(iter(triples.read(tmp_path / "kept"))).patch
+    assert TOKEN in next(iter(rows.read_lines(tmp_path / "kept"))).patch
 
 
 def test_a_triple_without_a_commit_before_it_is_no_row_and_is_named(world: World, tmp_path: Path) -> None:

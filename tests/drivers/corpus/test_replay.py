@@ -12,8 +12,8 @@ from support.late_imports import needs
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
 from verdigris.drivers.corpus.contents import open_objects
-from verdigris.drivers.corpus.formats import triples
-from verdigris.drivers.corpus.formats.triples import json_line
+from verdigris.drivers.corpus.formats import rows
+from verdigris.drivers.corpus.formats.rows import json_line
 from verdigris.drivers.corpus.replay import ReplayAnswer, ReplayRequest, replay_triple, verify_corpus
 from verdigris.drivers.corpus.triple import render_triple
 from verdigris.storage.repository import find_repository
@@ -42,7 +42,7 @@ def test_every_triple_of_an_honest_log_holds_and_nothing_in_the_repository_chang
 def the_triple(world: World, folder: Path) -> Triple:
     """The one of `sub`."""
     export(world, folder)
-    return next(one for one in triples.read(folder) if "test_sub" in one.reds[0].id)
+    return next(one for one in rows.read_lines(folder) if "test_sub" in one.reds[0].id)
 
 
 def replayed(world: World, triple: Triple) -> tuple[ReplayAnswer, str]:

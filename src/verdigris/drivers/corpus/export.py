@@ -14,6 +14,7 @@ from verdigris.core.errors import StorageError, UserError
 from verdigris.core.records import to_json
 from verdigris.core.value import replace, value
 from verdigris.drivers.corpus.contents import CorpusContents, name_repository, open_objects
+from verdigris.drivers.corpus.formats import FORMATS
 from verdigris.drivers.corpus.secret_scrubber import SecretScrubber, scrub_corpus
 from verdigris.drivers.corpus.session_source import Sessions
 from verdigris.drivers.corpus.sources import read_audit, read_log
@@ -22,13 +23,11 @@ from verdigris.storage.repository import find_repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.drivers.corpus.contents import RenderedCorpus
     from verdigris.drivers.corpus.secret_scrubber import ScrubbedSecret
     from verdigris.drivers.corpus.triple import LeftOut, Triple
 
 SCHEMA = "verdigris.corpus/1"
 MANIFEST = "corpus.json"
-FORMATS = ("triples", "swebench", "atif", "chat", "parquet")
 
 
 @value
@@ -58,7 +57,7 @@ def export_corpus(start: Path, options: ExportOptions) -> Exported:
     _require_room(options)
     scrubber = SecretScrubber() if options.scrub else None
     gathered = scrub_corpus(gather(start, options), scrubber)
-    rendered = render_corpus(options.format, gathered)
+    rendered = FORMATS[options.format].render(gathered)
     left_out = (*gathered.left_out, *rendered.left_out)
     scrubbed = scrubber.report if scrubber else ()
     done = Exported(options.folder, options.format, rendered.rows, left_out, scrubbed)
@@ -92,31 +91,6 @@ def _without_twins(triples: Iterable[Triple]) -> tuple[Triple, ...]:
     ordered = sorted(triples, key=lambda triple: (triple.origin.startswith("log:"), triple.origin))
     by_id = {triple.id: triple for triple in ordered}
     return tuple(by_id[name] for name in sorted(by_id))
-
-
-def render_corpus(format_name: str, gathered: CorpusContents) -> RenderedCorpus:
-    """Each format loads what it needs when it is asked for."""
-    match format_name:
-        case "swebench":
-            from verdigris.drivers.corpus.formats import swebench
-
-            return swebench.render(gathered)
-        case "atif":
-            from verdigris.drivers.corpus.formats import atif
-
-            return atif.render(gathered)
-        case "chat":
-            from verdigris.drivers.corpus.formats import chat
-
-            return chat.render(gathered)
-        case "parquet":
-            from verdigris.drivers.corpus.formats import parquet
-
-            return parquet.render(gathered)
-        case _:
-            from verdigris.drivers.corpus.formats import triples
-
-            return triples.render(gathered)
 
 
 def _manifest(done: Exported) -> bytes:

@@ -14,6 +14,7 @@ from verdigris.drivers.audit.tree_runs.folder import KnownSuites
 from verdigris.drivers.audit.tree_runs.suite import open_runs
 from verdigris.drivers.corpus.contents import open_objects
 from verdigris.drivers.corpus.export import MANIFEST, SCHEMA
+from verdigris.drivers.corpus.formats import FORMATS
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -73,23 +74,11 @@ def read_triples(folder: Path) -> Iterator[Triple]:
         manifest = {}
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise UserError(f"{folder} holds no corpus.", hint=f"name the folder of {_READABLE}")
-    match manifest.get("format"):
-        case "triples":
-            from verdigris.drivers.corpus.formats import triples
-
-            return triples.read(folder)
-        case "swebench":
-            from verdigris.drivers.corpus.formats import swebench
-
-            return swebench.read(folder)
-        case "parquet":
-            from verdigris.drivers.corpus.formats import parquet
-
-            return parquet.read(folder)
-        case other:
-            raise UserError(
-                f"a corpus of {other} holds conversations, not triples.", hint=f"verify {_READABLE}"
-            )
+    name = manifest.get("format")
+    read = FORMATS[name].read if name in FORMATS else None
+    if read is None:
+        raise UserError(f"a corpus of {name} holds conversations, not triples.", hint=f"verify {_READABLE}")
+    return read(folder)
 
 
 def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> ReplayedTriple:

@@ -176,9 +176,9 @@ def parse_triple(data: Any) -> Triple:
             try:
                 return from_json(Triple, fields)
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise UserError(f"this is a damaged triple: {error}", hint=_HINT) from error
+                raise UserError(f"this is a damaged triple: {error}", hint=HINT) from error
         case _:
-            raise UserError(f"this is no triple: it lacks `schema: {SCHEMA}`", hint=_HINT)
+            raise UserError(f"this is no triple: it lacks `schema: {SCHEMA}`", hint=HINT)
 
 
-_HINT = "make the corpus anew with `tdd corpus export`"
+HINT = "make the corpus anew with `tdd corpus export`"

@@ -11,7 +11,7 @@ from support.atif import atif_faults
 from support.code_sessions import TEST_ID
 from support.corpora import made_triple
 from verdigris.drivers.corpus.contents import CorpusContents
-from verdigris.drivers.corpus.formats import atif
+from verdigris.drivers.corpus.formats import conversations
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall, Usage
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 def documents(gathered: CorpusContents) -> list[dict[str, Any]]:
-    return [json.loads(data) for _, data in atif.render(gathered).files]
+    return [json.loads(data) for _, data in conversations.render_atif(gathered).files]
 
 
 def made(*spoken: Spoken, parts: int = 1) -> dict[str, Any]:
     prefix = (Message("system", "Work test-first."),)
     one = Trajectory("s1-1", "s1", 1, parts, "m", (), prefix, spoken, "done", (made_triple(),))
-    return atif.document_of(one)
+    return conversations.document_of(one)
 
 
 def test_a_session_is_a_valid_trajectory_with_system_prompt_and_tools(talked: CorpusContents) -> None:
@@ -98,7 +98,7 @@ def test_a_step_of_another_model_names_it() -> None:
 
 
 def test_a_triple_without_a_conversation_is_named() -> None:
-    made_files = atif.render(CorpusContents((made_triple(),)))
+    made_files = conversations.render_atif(CorpusContents((made_triple(),)))
     assert made_files.files == ()
     assert "no conversation" in made_files.left_out[0].why
 

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from support.corpora import made_triple
-from verdigris.drivers.corpus.formats import chat
+from verdigris.drivers.corpus.formats import conversations
 from verdigris.drivers.corpus.session_source import Spoken, Trajectory
 from verdigris.models.protocol import Message, ToolCall
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_a_session_is_one_line_that_holds_what_the_interface_takes(talked: CorpusContents) -> None:
-    made = chat.render(talked)
+    made = conversations.render_chat(talked)
     files = dict(made.files)
     [split] = [name for name, count in made.rows.items() if count]
     [line] = files[f"{split}.jsonl"].splitlines()
@@ -37,7 +37,7 @@ def test_a_call_that_a_kill_left_open_is_answered_and_copied_replies_weigh_nothi
         Spoken(Message("assistant", "", (ToolCall("c1", "read_file", "{}"),))),
     )
     one = Trajectory("s-1", "s", 1, 1, "", (), (), spoken, "", (made_triple(),))
-    first, second, answer = chat.line_of(one)["messages"]
+    first, second, answer = conversations.line_of(one)["messages"]
     assert first["weight"] == 0
     assert "weight" not in second
     assert (answer["role"], answer["tool_call_id"]) == ("tool", "c1")

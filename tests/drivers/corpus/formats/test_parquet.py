@@ -10,7 +10,7 @@ from support.corpora import made_triple
 from support.late_imports import needs
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
-from verdigris.drivers.corpus.formats import parquet
+from verdigris.drivers.corpus.formats import rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ pytestmark = needs("pyarrow", "the extra verdigris[corpus] is not installed")
 
 
 def write(folder: Path, gathered: CorpusContents) -> None:
-    for name, data in parquet.render(gathered).files:
+    for name, data in rows.render_parquet(gathered).files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -28,14 +28,14 @@ def write(folder: Path, gathered: CorpusContents) -> None:
 def test_rows_read_back_as_their_triples(tmp_path: Path) -> None:
     triples = (made_triple("one"), made_triple("two", against_commit=None, weakening=("lost",)))
     write(tmp_path, CorpusContents(triples))
-    assert sorted(parquet.read(tmp_path), key=lambda triple: triple.id) == list(triples)
+    assert sorted(rows.read_parquet(tmp_path), key=lambda triple: triple.id) == list(triples)
 
 
 def test_lists_are_lists_in_a_table() -> None:
     library = pytest.importorskip("pyarrow.parquet")
     [data] = [
         data
-        for name, data in parquet.render(CorpusContents((made_triple(),))).files
+        for name, data in rows.render_parquet(CorpusContents((made_triple(),))).files
         if name.endswith("train.parquet")
     ] or [b""]
     table = library.read_table(io.BytesIO(data))
@@ -46,7 +46,7 @@ def test_lists_are_lists_in_a_table() -> None:
 
 
 def test_the_card_names_the_files_of_splits_that_have_rows() -> None:
-    files = dict(parquet.render(CorpusContents((made_triple(),))).files)
+    files = dict(rows.render_parquet(CorpusContents((made_triple(),))).files)
     _, head, body = files["README.md"].decode().split("---\n", 2)
     [config] = yaml.safe_load(head)["configs"]
     assert [file["path"] for file in config["data_files"]] == ["data/train.parquet"]
@@ -56,11 +56,11 @@ def test_the_card_names_the_files_of_splits_that_have_rows() -> None:
 
 def test_the_same_triples_give_the_same_bytes() -> None:
     gathered = CorpusContents((made_triple("one"), made_triple("two")))
-    assert parquet.render(gathered).files == parquet.render(gathered).files
+    assert rows.render_parquet(gathered).files == rows.render_parquet(gathered).files
 
 
 def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.parquet").write_bytes(b"PAR0")
     with pytest.raises(UserError, match=r"train\.parquet"):
-        list(parquet.read(tmp_path))
+        list(rows.read_parquet(tmp_path))

@@ -16,7 +16,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.drivers.corpus.contents import RenderedCorpus
-from verdigris.drivers.corpus.formats.triples import in_splits, json_line, read_json_lines
+from verdigris.drivers.corpus.formats.rows import in_splits, json_line, read_lines
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
 from verdigris.languages.registry import reader_of
 
@@ -215,12 +215,7 @@ def triple_of(row: Any) -> Triple:
 
 
 def read(folder: Path) -> Iterator[Triple]:
-    for path in sorted(folder.glob("*.jsonl")):
-        for number, row in read_json_lines(path):
-            try:
-                yield triple_of(row)
-            except (UserError, ValueError) as error:
-                raise UserError(f"{path.name}, line {number}: {error}", hint="export it anew") from None
+    return read_lines(folder, triple_of)
 
 
 def image_of(instance_id: str) -> str:

@@ -1,33 +1,78 @@
-"""Parquet by pyarrow, a file a split, with a dataset card: lists are lists, and every field is a column."""
+"""Formats with a row for each triple: JSON lines, which are our own, and Parquet with a dataset card.
+
+Every field of a triple is there; in Parquet it is a column, and a list is a list.
+"""
 
 from __future__ import annotations
 
 import io
+import json
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing, UserError
+from verdigris.core.value import defaults
 from verdigris.drivers.corpus.contents import RenderedCorpus
-from verdigris.drivers.corpus.formats.triples import in_splits
-from verdigris.drivers.corpus.triple import parse_triple, render_triple
+from verdigris.drivers.corpus.triple import (
+    HINT,
+    SPLITS,
+    Author,
+    CommitPatches,
+    RedProof,
+    Triple,
+    parse_triple,
+    render_triple,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.drivers.corpus.contents import CorpusContents
-    from verdigris.drivers.corpus.triple import Triple
+
+
+def json_line(document: Mapping[str, Any]) -> bytes:
+    """The same document gives the same bytes: keys are in order, and the text is ASCII with escapes."""
+    return json.dumps(document, sort_keys=True).encode("ascii") + b"\n"
+
+
+def in_splits(triples: Iterable[Triple]) -> dict[str, list[Triple]]:
+    """Returns every split, also an empty one."""
+    found: dict[str, list[Triple]] = {split: [] for split in SPLITS}
+    for triple in triples:
+        found[triple.split].append(triple)
+    return found
+
+
+def render_lines(gathered: CorpusContents) -> RenderedCorpus:
+    splits = in_splits(gathered.triples)
+    files = tuple(
+        (f"{split}.jsonl", b"".join(json_line(render_triple(triple)) for triple in mine))
+        for split, mine in splits.items()
+    )
+    return RenderedCorpus(files, {split: len(mine) for split, mine in splits.items()})
+
+
+def read_lines(folder: Path, parse: Callable[[Any], Triple] = parse_triple) -> Iterator[Triple]:
+    """Yields the triples of all JSON lines; `parse` makes one of a line's document."""
+    for path in sorted(folder.glob("*.jsonl")):
+        with path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                where = f"{path.name}, line {number}"
+                try:
+                    yield parse(json.loads(line))
+                except UserError as error:
+                    raise UserError(f"{where}: {error.message}", hint=error.hint) from None
+                except ValueError as error:
+                    raise UserError(f"{where} is no JSON: {error}", hint=HINT) from None
+
 
 _LISTS = ("passing", "weakening", "concerns", "fail_to_pass", "pass_to_pass")
-_STRUCTS = {
-    "reds": ("id", "kind", "place", "message", "native_id"),
-    "author": ("role", "client", "context", "model", "name"),
-    "against_commit": ("tests", "source"),
-}
+_STRUCTS = {"reds": RedProof, "author": Author, "against_commit": CommitPatches}
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
-def render(gathered: CorpusContents) -> RenderedCorpus:
+def render_parquet(gathered: CorpusContents) -> RenderedCorpus:
     splits = in_splits(gathered.triples)
     rows = {split: len(mine) for split, mine in splits.items()}
     files = [(f"data/{split}.parquet", _table(mine)) for split, mine in splits.items()]
@@ -43,7 +88,9 @@ def row_of(triple: Triple) -> dict[str, Any]:
 def _table(triples: Sequence[Triple]) -> bytes:
     pyarrow, parquet = _library()
     texts, flags = pyarrow.string(), pyarrow.bool_()
-    structs = {name: pyarrow.struct([(one, texts) for one in names]) for name, names in _STRUCTS.items()}
+    structs = {
+        name: pyarrow.struct([(field, texts) for field in defaults(kind)]) for name, kind in _STRUCTS.items()
+    }
     kinds = {name: pyarrow.list_(texts) for name in _LISTS}
     kinds |= {**structs, "reds": pyarrow.list_(structs["reds"]), "scrubbed": flags}
     names = sorted(_columns())
@@ -55,19 +102,16 @@ def _table(triples: Sequence[Triple]) -> bytes:
 
 
 def _columns() -> tuple[str, ...]:
-    from verdigris.core.value import defaults
-    from verdigris.drivers.corpus.triple import Triple as Columns
-
-    return ("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Columns))
+    return ("schema", "split", "fail_to_pass", "pass_to_pass", *defaults(Triple))
 
 
-def read(folder: Path) -> Iterator[Triple]:
+def read_parquet(folder: Path) -> Iterator[Triple]:
     _, parquet = _library()
     for path in sorted((folder / "data").glob("*.parquet")):
         try:
             rows = parquet.read_table(path).to_pylist()
         except (OSError, ValueError) as error:
-            raise UserError(f"{path.name} cannot be read: {error}", hint="export it anew") from None
+            raise UserError(f"{path.name} cannot be read: {error}", hint=HINT) from None
         yield from map(parse_triple, rows)
 
 

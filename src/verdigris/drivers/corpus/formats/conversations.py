@@ -1,6 +1,8 @@
-"""ATIF 1.7, a file a trajectory: system prompt and tools included, and nothing that nobody recorded.
+"""Formats of conversations: chat lines for OpenAI's fine-tuning, and ATIF, a file for each trajectory.
 
-Several readers take exactly this version, and a newer one adds nothing that text needs.
+A chat line holds messages and tools and nothing else, since unknown keys are refused there;
+`SPLIT.index.jsonl` says which session a line comes from. ATIF is version 1.7: several readers take exactly
+this one, and a newer one adds nothing that text needs. It holds nothing that was not recorded.
 """
 
 from __future__ import annotations
@@ -9,15 +11,93 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from verdigris.drivers.corpus.contents import RenderedCorpus
-from verdigris.drivers.corpus.formats.chat import function_tools, without_talk
-from verdigris.drivers.corpus.triple import SPLITS, render_triple
+from verdigris.drivers.corpus.formats.rows import json_line
+from verdigris.drivers.corpus.triple import SPLITS, LeftOut, render_triple
+from verdigris.models.tool_calls import cancel_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.session_source import Spoken, Trajectory
-    from verdigris.models.protocol import Message, ToolCall, Usage
+    from verdigris.models.protocol import Message, ToolCall, ToolSpec, Usage
+
+
+CUT_OFF = "(the session ended before this call was answered)"
+NO_TALK = "no conversation of it was recorded; sessions of `tdd code` are"
+
+
+def render_chat(gathered: CorpusContents) -> RenderedCorpus:
+    files: list[tuple[str, bytes]] = []
+    rows = {}
+    for split in SPLITS:
+        mine = [one for one in gathered.trajectories if one.split == split]
+        rows[split] = len(mine)
+        files.append((f"{split}.jsonl", b"".join(json_line(line_of(one)) for one in mine)))
+        files.append((f"{split}.index.jsonl", b"".join(json_line(_index(one)) for one in mine)))
+    return RenderedCorpus(tuple(files), rows, without_talk(gathered))
+
+
+def without_talk(gathered: CorpusContents) -> tuple[LeftOut, ...]:
+    told = {triple.id for one in gathered.trajectories for triple in one.triples}
+    return tuple(LeftOut(triple.id, NO_TALK) for triple in gathered.triples if triple.id not in told)
+
+
+def line_of(trajectory: Trajectory) -> dict[str, Any]:
+    messages = [_message(message) for message in trajectory.prefix]
+    messages += [_render_spoken(one) for one in trajectory.spoken]
+    said = [one.message for one in trajectory.spoken]
+    messages += [_message(answer) for answer in cancel_calls(said, CUT_OFF)]
+    return {"messages": messages, "tools": function_tools(trajectory.tools), "parallel_tool_calls": True}
+
+
+def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
+    """Describes tools as OpenAI's interface describes functions."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": dict(tool.parameters),
+            },
+        }
+        for tool in tools
+    ]
+
+
+def _render_spoken(one: Spoken) -> dict[str, Any]:
+    """What was said in an earlier part is no lesson a second time."""
+    skipped = {"weight": 0} if one.copied and one.message.role == "assistant" else {}
+    return {**_message(one.message), **skipped}
+
+
+def _message(message: Message) -> dict[str, Any]:
+    told: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.role == "tool":
+        told["tool_call_id"] = message.call_id
+    if message.calls:
+        told["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            }
+            for call in message.calls
+        ]
+    return told
+
+
+def _index(trajectory: Trajectory) -> dict[str, Any]:
+    return {
+        "session": trajectory.session,
+        "part": trajectory.part,
+        "task": trajectory.task,
+        "model": trajectory.model,
+        "outcome": trajectory.outcome,
+        "triples": [triple.id for triple in trajectory.triples],
+    }
+
 
 VERSION = "ATIF-v1.7"
 _UNKNOWN = "unknown"
@@ -26,7 +106,7 @@ _TEXTS = frozenset({"patch", "test_patch", "against_commit", "statement", "passi
 """What a trajectory does not repeat of its triples."""
 
 
-def render(gathered: CorpusContents) -> RenderedCorpus:
+def render_atif(gathered: CorpusContents) -> RenderedCorpus:
     files = tuple(
         (
             f"{one.split}/{one.id}.json",
