@@ -100,7 +100,7 @@ class Cage:
         if not (self.plain_user or apart):
             done = ran(made, self.way, argv, cwd or str(self.root))
             return Done(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
-        values = {name: getattr(made, name) for name in Confinement.__slots__}
+        values = vars(made)
         given = {"fields": values, "way": self.way, "argv": argv, "cwd": cwd or str(self.root)}
         told = self.unconfined(CONFINED, json.dumps(given))
         assert told.returncode == 0, told.stderr

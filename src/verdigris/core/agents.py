@@ -7,6 +7,8 @@ whether it is an agent's or a person's alone.
 
 from __future__ import annotations
 
+from verdigris.core.value import value
+
 TYPE_CHECKING = False  # part of every shell call, where `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,80 +16,47 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
 
 
-# Plain classes, not `value`: that loads `typing`, which a shell call does not wait for.
+@value
 class AgentVariables:
     """The environment variables of an agent; an empty name where it has none."""
 
-    __slots__ = ("homes", "in_commands", "in_hooks", "session", "temporary")
-
-    def __init__(
-        self,
-        *,
-        homes: tuple[str, ...] = (),
-        temporary: tuple[str, ...] = (),
-        session: str = "",
-        in_commands: str = "",
-        in_hooks: str = "",
-    ) -> None:
-        self.homes = homes
-        """Say where else its settings lie."""
-        self.temporary = temporary
-        """Name a temporary folder of its own."""
-        self.session = session
-        """Names the session, in the environment of its hooks and commands."""
-        self.in_commands = in_commands
-        """Stands in the environment of its commands."""
-        self.in_hooks = in_hooks
-        """Stands in the environment of hooks, and not of an agent's commands."""
+    homes: tuple[str, ...] = ()
+    """Say where else its settings lie."""
+    temporary: tuple[str, ...] = ()
+    """Name a temporary folder of its own."""
+    session: str = ""
+    """Names the session, in the environment of its hooks and commands."""
+    in_commands: str = ""
+    """Stands in the environment of its commands."""
+    in_hooks: str = ""
+    """Stands in the environment of hooks, and not of an agent's commands."""
 
 
+@value
 class AgentSockets:
     """The sockets of an agent's own; a line that comes there is a prompt to it."""
 
-    __slots__ = ("folders", "secrets", "variables")
-
-    def __init__(
-        self,
-        *,
-        variables: tuple[str, ...] = (),
-        folders: tuple[str, ...] = (),
-        secrets: tuple[str, ...] = (),
-    ) -> None:
-        self.variables = variables
-        """Variables that name one."""
-        self.folders = folders
-        """Where they lie, below temporary folders; `{}` is the user's number."""
-        self.secrets = secrets
-        """Variables that let one in there."""
+    variables: tuple[str, ...] = ()
+    """Variables that name one."""
+    folders: tuple[str, ...] = ()
+    """Where they lie, below temporary folders; `{}` is the user's number."""
+    secrets: tuple[str, ...] = ()
+    """Variables that let one in there."""
 
 
-_NO_VARIABLES, _NO_SOCKETS = AgentVariables(), AgentSockets()
-
-
+@value
 class AgentFacts:
-    __slots__ = ("caches", "in_home", "name", "settings", "sockets", "variables")
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        settings: tuple[str, ...],
-        in_home: tuple[str, ...] = (),
-        caches: tuple[str, ...] = (),
-        variables: AgentVariables = _NO_VARIABLES,
-        sockets: AgentSockets = _NO_SOCKETS,
-    ) -> None:
-        self.name = name
-        """As in `tdd init --agent NAME`."""
-        self.settings = settings
-        """Regular expressions of files and folders that turn its hooks on and off, anywhere in a worktree;
-        also of servers that it starts outside of any sandbox."""
-        self.in_home = in_home
-        """Its settings in the user's home."""
-        self.caches = caches
-        """Below the home; it runs what lies there."""
-        self.variables = variables
-        self.sockets = sockets
+    name: str
+    """As in `tdd init --agent NAME`."""
+    settings: tuple[str, ...]
+    """Regular expressions of files and folders that turn its hooks on and off, anywhere in a worktree; also
+    of servers that it starts outside of any sandbox."""
+    in_home: tuple[str, ...] = ()
+    """Its settings in the user's home."""
+    caches: tuple[str, ...] = ()
+    """Below the home; it runs what lies there."""
+    variables: AgentVariables = AgentVariables()
+    sockets: AgentSockets = AgentSockets()
 
 
 _ALL = (

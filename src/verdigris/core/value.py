@@ -2,21 +2,28 @@
 
 `dataclasses` loads `inspect`, which takes as long as Python itself takes to start, and compiles six functions
 for every frozen class. Here classes share their methods, and the library is loaded only when somebody asks it
-about a value.
+about a value. Every shell call of an agent loads this module, so it does not load `typing` either.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, dataclass_transform
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from dataclasses import Field
     from dataclasses import field as field  # noqa: PLC0414 - mypy checks the arguments of these two
     from dataclasses import replace as replace  # noqa: PLC0414
+    from typing import Any, NoReturn, TypeVar, dataclass_transform
+
+    T = TypeVar("T")
 else:
+
+    def dataclass_transform(**_: object) -> Callable[[Any], Any]:
+        """Only type checkers read what `typing` would note."""
+        return lambda decorator: decorator
 
     def field(*, default_factory: Callable[[], Any]) -> Factory:
         return Factory(default_factory)
@@ -35,8 +42,6 @@ else:
         made.__dict__.update(known, **changes)  # a fold makes thousands: nothing is left for `_init` to find
         return made
 
-
-T = TypeVar("T")
 
 REQUIRED: Any = object()
 """In place of a default: there is none."""

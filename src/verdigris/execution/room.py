@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import surroundings
 from verdigris.core.paths import EXECUTABLE, LINK
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.folders import make_folders
 from verdigris.sandbox.child import preexec
 from verdigris.sandbox.confinement import Confinement, is_inside
@@ -259,7 +259,7 @@ class Room:
             made = terms.confinement(self.folders, argv, removed)
             if terms.way is not None:
                 self.opens = _listening()
-                made = made.but(opens=self.opens)
+                made = replace(made, opens=self.opens)
             self.confinement = equip(made, self.folders) if equip else made
             self.confine = terms.confining(self.confinement)
         except BaseException:

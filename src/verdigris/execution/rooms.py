@@ -41,7 +41,8 @@ class RoomEquipment:
     """The same, and nothing of what is written stays."""
 
     def of(self, confinement: Confinement, folders: Folders) -> Confinement:
-        return confinement.but(
+        return replace(
+            confinement,
             needed=(*confinement.needed, *self.needed),
             writable=(*confinement.writable, *self.writable),
             placed=self.placed,
@@ -128,7 +129,7 @@ def _with_lent(project: Project, equip: Equip | None) -> Equip | None:
 
     def equip_with_packages(confinement: Confinement, folders: Folders) -> Confinement:
         made = confinement if equip is None else equip(confinement, folders)
-        return made.but(shadows=(*made.shadows, *more.of(made, folders).shadows))
+        return replace(made, shadows=(*made.shadows, *more.of(made, folders).shadows))
 
     return equip_with_packages
 

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from verdigris.core.errors import ToolMissing
+from verdigris.core.value import value
 from verdigris.sandbox.confinement import Confinement, check_confinement, points_below
 from verdigris.sandbox.entry import STEPS, enter, temporary
 from verdigris.sandbox.folders import Folders, clear
@@ -32,34 +33,21 @@ _DONE = "done"
 _INSIDE, _OUTSIDE = "root/inside", "outside"
 
 
+@value
 class Ability:
-    """`why` says what refused it, where it is not ok."""
-
-    __slots__ = ("name", "ok", "why")
-
-    def __init__(self, name: str, *, ok: bool, why: str = "") -> None:
-        self.name = name
-        self.ok = ok
-        self.why = why
-
-    def __repr__(self) -> str:
-        return f"Ability({self.name!r}, ok={self.ok}, why={self.why!r})"
+    name: str
+    ok: bool
+    why: str = ""
+    """What refused it, where it is not ok."""
 
 
+@value
 class Availability:
-    """`way` is None where no child can be confined. `place` is a folder on whose file system `upper` and
-    `work` can be; a container's own root is not one.
-    """
-
-    __slots__ = ("abilities", "place", "way")
-
-    def __init__(self, way: Way | None, place: str, abilities: tuple[Ability, ...]) -> None:
-        self.way = way
-        self.place = place
-        self.abilities = abilities
-
-    def __repr__(self) -> str:
-        return f"Availability({self.way!r}, {self.place!r}, {self.abilities!r})"
+    way: Way | None
+    """None where no child can be confined."""
+    place: str
+    """A folder on whose file system `upper` and `work` can be; a container's own root is not one."""
+    abilities: tuple[Ability, ...]
 
     @property
     def ok(self) -> bool:

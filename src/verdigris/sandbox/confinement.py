@@ -9,6 +9,7 @@ import os
 import sys
 
 from verdigris.core.errors import HarnessError
+from verdigris.core.value import replace, value
 from verdigris.sandbox import syscalls
 from verdigris.sandbox.syscalls import (
     ATTR_NODEV,
@@ -27,27 +28,11 @@ from verdigris.sandbox.syscalls import (
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from typing import Any, Literal, TypedDict, Unpack
+    from typing import Literal
 
     from verdigris.sandbox.opens import Opens
 
     Network = Literal["none", "loopback", "host"]
-
-    class _More(TypedDict, total=False):
-        """See `Confinement`; a dataclass would take long to load."""
-
-        laid: tuple[str, ...]
-        removed: tuple[str, ...]
-        fixed: tuple[str, ...]
-        masked: tuple[str, ...]
-        decoys: tuple[tuple[str, str], ...]
-        writable: tuple[str, ...]
-        needed: tuple[str, ...]
-        placed: tuple[tuple[str, str], ...]
-        shadows: tuple[tuple[str, str, str, str], ...]
-        network: Network
-        live: bool
-        opens: Opens | None
 
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
@@ -64,12 +49,10 @@ _FLAGS = {
 }
 
 
+@value
 class Mount:
-    __slots__ = ("flags", "point")
-
-    def __init__(self, point: str, flags: int) -> None:
-        self.point = point
-        self.flags = flags
+    point: str
+    flags: int
 
 
 def list_mounts() -> tuple[Mount, ...]:
@@ -226,66 +209,43 @@ class Besides:
         os.makedirs(path, exist_ok=True)
 
 
+@value
 class Confinement:
-    """Paths are absolute where nothing else is said; made once, and changed by nobody.
+    """Paths are absolute where nothing else is said."""
 
-    root        The worktree: an overlay stands in its place, so that what is written has no effect outside.
-    upper, work Empty private folders on one file system: what was written goes to `upper`, to be thrown away.
-    laid        Folders whose files win over the worktree's, the first over the next; they are only read.
-    removed     Paths relative to the root that the run does not find there.
-    fixed       Files relative to the root that it finds there and cannot write.
-    masked      Paths whose content nobody inside can read.
-    decoys      Pairs (folder, path): the folder is found, and written, in the place of what is at the path.
-    writable    Folders outside the root that are written for real: a fresh HOME and TMPDIR.
-    needed      What the run reads, such as its interpreter: a temporary folder with one in it is shown.
-    placed      Pairs (folder, path): the folder is found, and written for real, at the path.
-    shadows     (folder, path, upper, work): at the path the folder is found, and writing leaves it as it is.
-                Such a path is below the root, in a writable folder, or there already; a folder in its own
-                place stays read-only where no overlay of it can be had.
-    live        No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show
-                what is changed below it later. For a process that outlives a run, and runs none itself.
-    opens       Who hears of the files that are opened in it, where somebody wants to know.
+    root: str
+    """The worktree: an overlay stands in its place, so that what is written has no effect outside."""
+    upper: str
+    work: str
+    """Empty private folders on one file system. What was written goes to `upper`, to be thrown away."""
+    laid: tuple[str, ...] = ()
+    """Folders whose files win over the worktree's, the first over the next; they are only read."""
+    removed: tuple[str, ...] = ()
+    """Paths relative to the root that the run does not find there."""
+    fixed: tuple[str, ...] = ()
+    """Files relative to the root that it finds there and cannot write."""
+    masked: tuple[str, ...] = ()
+    """Paths whose content nobody inside can read."""
+    decoys: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path): the folder is found, and written, in the place of what is at the path."""
+    writable: tuple[str, ...] = ()
+    """Folders outside the root that are written for real: a fresh HOME and TMPDIR."""
+    needed: tuple[str, ...] = ()
+    """What the run reads, such as its interpreter: a temporary folder with one in it is shown."""
+    placed: tuple[tuple[str, str], ...] = ()
+    """Pairs (folder, path): the folder is found, and written for real, at the path."""
+    shadows: tuple[tuple[str, str, str, str], ...] = ()
+    """(folder, path, upper, work): at the path the folder is found, and writing leaves it as it is.
+
+    Such a path is below the root, in a writable folder, or there already; a folder in its own place stays
+    read-only where no overlay of it can be had.
     """
-
-    __slots__ = (
-        "decoys",
-        "fixed",
-        "laid",
-        "live",
-        "masked",
-        "needed",
-        "network",
-        "opens",
-        "placed",
-        "removed",
-        "root",
-        "shadows",
-        "upper",
-        "work",
-        "writable",
-    )
-
-    def __init__(self, root: str, upper: str, work: str, **more: Unpack[_More]) -> None:
-        self.root = root
-        self.upper = upper
-        self.work = work
-        self.laid = more.pop("laid", ())
-        self.removed = more.pop("removed", ())
-        self.fixed = more.pop("fixed", ())
-        self.masked = more.pop("masked", ())
-        self.decoys = more.pop("decoys", ())
-        self.writable = more.pop("writable", ())
-        self.needed = more.pop("needed", ())
-        self.placed = more.pop("placed", ())
-        self.shadows = more.pop("shadows", ())
-        self.network = more.pop("network", "loopback")
-        self.live = more.pop("live", False)
-        self.opens = more.pop("opens", None)
-        if more:
-            raise HarnessError(f"a sandbox has no {', '.join(more)}")
-
-    def but(self, **changed: Any) -> Confinement:
-        return Confinement(**({name: getattr(self, name) for name in self.__slots__} | changed))
+    network: Network = "loopback"
+    live: bool = False
+    """No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show what is
+    changed below it later. For a process that outlives a run, and runs none itself."""
+    opens: Opens | None = None
+    """Hears of the files that are opened in it."""
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -295,7 +255,8 @@ def is_inside(path: str, folder: str) -> bool:
 
 def check_confinement(confinement: Confinement) -> Confinement:
     """The same with every path canonical; mistakes of ours are found here, before there is a child."""
-    made = confinement.but(
+    made = replace(
+        confinement,
         root=os.path.realpath(confinement.root),
         upper=os.path.realpath(confinement.upper),
         work=os.path.realpath(confinement.work),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
@@ -13,6 +12,7 @@ from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.policy import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
+from verdigris.core.value import replace
 from verdigris.drivers.loop.measurement import (
     EvaluationFailed,
     Measurement,
@@ -160,7 +160,7 @@ def _run_once(
     rules = program.evaluation_rules
     interpreter = find_python(project)
     argv = (interpreter,) if interpreter else ()
-    with room(project, argv, layer=layer, equip=lambda made, _: made.but(fixed=fixed)) as made:
+    with room(project, argv, layer=layer, equip=lambda made, _: replace(made, fixed=fixed)) as made:
         if interpreter:
             made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
         descendants = Descendants()

@@ -16,6 +16,7 @@ import select
 import sys
 import time
 
+from verdigris.core.value import replace
 from verdigris.execution.children import Started, start
 from verdigris.execution.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
@@ -260,7 +261,7 @@ def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confin
 
     def equip(confinement: Confinement, folders: Folders) -> Confinement:
         shadows = tuple((folder, folder, *folders.shadow()) for folder in shadowed)
-        return confinement.but(live=True, shadows=shadows)
+        return replace(confinement, live=True, shadows=shadows)
 
     return equip
 
