@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from verdigris.execution import python_call, test_run
+from verdigris.execution import test_run
 from verdigris.execution.process import run
+from verdigris.execution.tools import python_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
-from verdigris.checks import foundation, foundation_files
+from verdigris.checks import foundation
 from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, prepare
-from verdigris.checks.foundation_files import interpreter_files
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
-from verdigris.execution.interpreter import InterpreterPlaces
+from verdigris.execution.tools import foundation_files
+from verdigris.execution.tools.foundation_files import interpreter_files
+from verdigris.execution.tools.interpreter import InterpreterPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable

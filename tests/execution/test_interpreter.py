@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from verdigris.core.errors import ConfigError, ToolMissing
-from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.sandbox.child import available
 
 

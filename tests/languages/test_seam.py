@@ -20,9 +20,6 @@ OWN = re.compile(
 PROGRAMS = {
     "core/confinement/needs.py": "folders where programs are installed",
     "core/confinement/protection.py": "caches of tools",
-    "drivers/corpus/formats/swebench.py": "runners for which the harness of SWE-bench has a parser",
-    "execution/interpreter.py": "names of the program",
-    "setup/doctor_checks.py": "programs that it asks for their version",
 }
 """Where such a word is the name of a program or of its folder."""
 MODULES = sorted(

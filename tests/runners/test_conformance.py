@@ -13,13 +13,13 @@ from support import made_up_runner, node_recording, recordings
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-from verdigris.runners.cargo import CargoRunner
-from verdigris.runners.gotest import GoRunner
-from verdigris.runners.junit import SUREFIRE, JUnitRunner
-from verdigris.runners.node_tools import Jest, NodeTest, Vitest
+from verdigris.runners.cargo.runner import CargoRunner
+from verdigris.runners.go.runner import GoRunner
+from verdigris.runners.junit.runner import SUREFIRE, JUnitRunner
+from verdigris.runners.node.tools import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
-from verdigris.runners.registry import KINDS
+from verdigris.runners.registry import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +84,7 @@ def read(name: str) -> TestReport:
 
 
 def test_every_runner_that_the_configuration_may_name_is_tried_here() -> None:
-    assert RUNNERS.keys() == RECORDED.keys() == {*KINDS, "lines"}
+    assert RUNNERS.keys() == RECORDED.keys() == {*BUILT_IN, "lines"}
 
 
 @every_runner

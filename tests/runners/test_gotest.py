@@ -12,7 +12,7 @@ from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status
-from verdigris.runners.gotest import GoRunner
+from verdigris.runners.go.runner import GoRunner
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import pytest
 
 from support.node_tools import told
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.runners.node_report import REPORT, parse
-from verdigris.runners.node_selection import batches, name_pattern
+from verdigris.runners.node.report import REPORT, parse
+from verdigris.runners.node.selection import batches, name_pattern
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 
 FILE = "/w/p/t.test.js"

@@ -7,7 +7,7 @@ import pytest
 
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport
 from verdigris.runners.protocol import ReportChannel, RunnerAnswer, RunnerCall
-from verdigris.runners.pytest_report import parse, read_line
+from verdigris.runners.python.report import parse, read_line
 
 CALL = RunnerCall(("py",), "/w", "c", channel=ReportChannel("V", b"", "n"))
 START = {"kind": "start", "collect_only": False}

@@ -17,8 +17,8 @@ from verdigris.core.report import RunEnd
 from verdigris.languages.python.liveness.probes import plan
 from verdigris.languages.tracing import RunSet, shuffle_runs
 from verdigris.runners.protocol import ReportChannel, RequestedRuns, RunnerAnswer, RunnerCall, TestRequest
-from verdigris.runners.pytest_report import parse
 from verdigris.runners.python import PYTEST, PythonRunner
+from verdigris.runners.python.report import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 
 from verdigris.checks.foundation import foreign
 from verdigris.core.settings import Stack
-from verdigris.execution.interpreter import Interpreter
+from verdigris.execution.tools.interpreter import Interpreter
 from verdigris.sandbox.child import available, confine_query
 from verdigris.setup.doctor_checks import check_stack
 

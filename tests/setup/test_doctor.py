@@ -9,11 +9,11 @@ import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.records import Actor
+from verdigris.execution.tools.versions import version
 from verdigris.sandbox import child
 from verdigris.setup.doctor import examine
 from verdigris.setup.doctor_checks import DoctorFinding, check_sandbox
 from verdigris.setup.initialisation import initialise
-from verdigris.setup.versions import version
 
 if TYPE_CHECKING:
     from verdigris.sandbox.syscalls import Way

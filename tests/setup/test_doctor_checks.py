@@ -15,7 +15,7 @@ from support.turns import CONFIG, World
 from verdigris.core.records import Actor
 from verdigris.core.settings import Stack
 from verdigris.sandbox import child
-from verdigris.setup.doctor_checks import check_room, check_tool
+from verdigris.setup.doctor_checks import check_room, check_stack
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -158,31 +158,31 @@ def install(root: Path, version: str, node: str) -> None:
 
 def test_program_and_package(root: Path) -> None:
     install(root, "2.1.0", ">=18")
-    node, vitest = check_tool(root, VITEST)
+    node, vitest = check_stack(root, VITEST)
     assert (node.name, node.level, node.what) == ("node of web", "ok", f"{root.parent}/bin/node, v20.1.0")
     assert (vitest.name, vitest.level, vitest.what) == ("vitest of web", "ok", "2.1.0")
 
 
 def test_a_missing_package_names_the_next_move(root: Path) -> None:
     (root / "package-lock.json").touch()
-    [finding] = check_tool(root, VITEST)
+    [finding] = check_stack(root, VITEST)
     assert (finding.level, finding.fix) == ("fail", "`npm ci`")
 
 
 @pytest.mark.parametrize(("version", "node"), [("1.6.0", ">=18"), ("3.0.0", "^20.19.0 || >=22.12.0")])
 def test_what_is_too_old(root: Path, version: str, node: str) -> None:
     install(root, version, node)
-    assert [finding.level for finding in check_tool(root, VITEST)] == ["ok", "fail"]
+    assert [finding.level for finding in check_stack(root, VITEST)] == ["ok", "fail"]
 
 
 def test_an_old_program(root: Path) -> None:
     says(root.parent, "go", "go version go1.19 linux/amd64")
-    [finding] = check_tool(root, Stack(language="go", runner="go"))
+    [finding] = check_stack(root, Stack(language="go", runner="go"))
     assert (finding.name, finding.level, finding.fix) == ("go", "fail", "install go 1.21 or newer")
 
 
 def test_a_program_that_does_not_run(root: Path) -> None:
     says(root.parent, "cargo", "error: no default toolchain", 1)
-    [finding] = check_tool(root, Stack(language="rust", runner="cargo"))
+    [finding] = check_stack(root, Stack(language="rust", runner="cargo"))
     assert finding.level == "fail"
     assert finding.what.endswith("does not run: error: no default toolchain")

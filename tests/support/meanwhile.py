@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from verdigris.execution import python_call
 from verdigris.execution.process import run as original
+from verdigris.execution.tools import python_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable

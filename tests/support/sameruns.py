@@ -13,8 +13,8 @@ import pytest
 
 from support.killing import listing
 from verdigris.core.report import RunEnd, Status
-from verdigris.execution import python_call
 from verdigris.execution.rooms import possible
+from verdigris.execution.tools import python_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from support.node_tools import shared
 from support.turns import QUICK, World
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
-from verdigris.execution.tools.compilers import CACHE
+from verdigris.execution.tools.go import CACHE
 from verdigris.execution.tools.runs import cache_folder
 from verdigris.setup.initialisation import initialise
 from verdigris.turns.claim_check import Claimed

@@ -12,7 +12,7 @@ from support.gitrepo import GitRepo, copied, make_repo
 from verdigris.core.events import Event, TestRun, decode
 from verdigris.core.records import Actor
 from verdigris.core.report import Status
-from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim import claim

@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from verdigris.checks.foundation import DigestMemory
-from verdigris.execution import python_call
-from verdigris.execution.interpreter import _InterpreterQuery
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.resident.borrowed_child import Lent, LentChild
 from verdigris.execution.room import Terms
 from verdigris.execution.rooms import room
+from verdigris.execution.tools import python_call
+from verdigris.execution.tools.interpreter import _InterpreterQuery
 from verdigris.runners.python import BOOTSTRAP
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
 

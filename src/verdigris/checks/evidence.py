@@ -126,7 +126,7 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
     from verdigris.checks.source_edits import on_disk, test_text
-    from verdigris.runners.libtest_output import is_doc_id
+    from verdigris.runners.cargo.libtest_output import is_doc_id
 
     data = on_disk(project)(path)
     if data is None or is_doc_id(native_id):

@@ -11,12 +11,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.foundation_files import TICK, arrivals, interpreter_files, programs
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.events import Settled, Suspended, Violation
 from verdigris.core.verdict import Kind, Verdict
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
+from verdigris.execution.tools.foundation_files import TICK, interpreter_files, programs
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox.child import confine_query, environment_of
 from verdigris.storage.repository import head
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from verdigris.core.state import Turn
-    from verdigris.execution.interpreter import Interpreter
+    from verdigris.execution.tools.interpreter import Interpreter
     from verdigris.storage.project import Project
 
 
@@ -199,6 +199,8 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     firm = _firm(project, interpreters, memory)
     later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
     if since:
+        from verdigris.execution.tools.node_packages import arrivals
+
         later |= arrivals(project, since) - before.keys()
     now = memory.digests(before.keys() | firm | later)
     differing = sorted({path for path, _ in before.items() ^ now.items()})
@@ -240,7 +242,8 @@ def _firm(project: Project, interpreters: tuple[Interpreter, ...], memory: Diges
     paths |= frozenset().union(*(programs(stack, project.root, os.environ) for stack in stacks))
     others = [stack for stack in stacks if not is_in_interpreter(stack.runner)]
     if others:
-        from verdigris.checks.foundation_files import asserted_packages, tool_files
+        from verdigris.execution.tools.node_packages import asserted_packages
+        from verdigris.execution.tools.registry import tool_files
 
         paths |= frozenset().union(*(tool_files(stack, project.root, os.environ) for stack in others))
         paths |= asserted_packages(project, memory.part("imported"))

@@ -21,7 +21,7 @@ JUnitErrors = Literal["call", "setup"]
 
 @value
 class JUnit:
-    """A tool that writes JUnit XML: what its preset does not say, or says otherwise (runners/junit.py)."""
+    """A tool that writes JUnit XML: what its preset (`runners/junit/`) does not say, or says otherwise."""
 
     preset: str = ""
     """`surefire`, `phpunit`, `rspec`, or none."""

@@ -15,7 +15,7 @@ from verdigris.core.errors import StorageError, UserError, VerdigrisError
 from verdigris.core.events import HeldOut
 from verdigris.core.records import Actor
 from verdigris.core.value import value
-from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project

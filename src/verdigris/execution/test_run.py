@@ -66,7 +66,7 @@ def _run_call(call: TestCall) -> TestReport:
         return _run_by_command(call)
     command = call.request.command
     if is_in_interpreter(call.stack.runner) and not (command and _reports_by_itself(command)):
-        from verdigris.execution.python_call import call_interpreter
+        from verdigris.execution.tools.python_call import call_interpreter
 
         return call_interpreter(call)
     from verdigris.execution.tools.call import call_tool

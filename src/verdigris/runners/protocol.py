@@ -10,9 +10,17 @@ from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, Test
 from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
+    from verdigris.core.confinement.needs import FindNeeds
     from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.languages.folders import Folder, FoundStacks
+
+    FindTool = Callable[[Stack, Path, Mapping[str, str]], "Toolset"]
+    ReadLog = Callable[[str], Iterator[tuple[str, str]]]
+    DetectStacks = Callable[[Path, Sequence[Folder]], FoundStacks]
 
 
 class Progress(Protocol):
@@ -173,6 +181,69 @@ class Toolset:
     """Folders of the user's that are there: nothing that a run writes into them stays."""
     package: str = ""
     """The script of an installed package that the program runs, absolute."""
+
+
+@value
+class Harness:
+    """How the harness of SWE-bench runs the tool and reads its output."""
+
+    parser: str
+    """The function of the harness that reads what the tool prints."""
+    name: Callable[[str], str]
+    """Turns a native id into the name that the parser gives the test."""
+    command: Callable[[Collection[str]], str]
+    """The command that runs these test files and prints a line for each test."""
+    image: str
+    """The base image of the Dockerfile."""
+    install: tuple[str, ...]
+    """Shell lines that install what the tests need; the last step of the Dockerfile."""
+
+
+@value
+class RunnerKind:
+    """One test tool; a field that is not given has a default that suits most tools."""
+
+    name: str
+    """As `runner:` names it in tdd.yaml."""
+    languages: tuple[str, ...] = ()
+    """The languages that it tests, besides those whose facts name it."""
+    in_interpreter: bool = False
+    """The user's Python interpreter runs it, with our reporter in it."""
+    has_marks: bool = False
+    """It can select tests by a mark (`-m MARK`)."""
+    can_collect: bool = True
+    """It can list its tests without running them."""
+    takes: str = ""
+    """Which files it takes for tests; shown to a person who wrote one that it does not take."""
+    loads_modules: bool = True
+    """Of Node: what a test imports may be an ES module, whatever its own form."""
+    has_templates: bool = False
+    """The stack's `junit` keys describe its tool."""
+    package: str = ""
+    """The package that brings it; empty if it comes with the language's own tools."""
+    oldest: tuple[int, ...] = ()
+    """The oldest version of the package that works."""
+    oldest_program: tuple[int, ...] = ()
+    """The oldest version that works of the program that is started."""
+    version_word: str = "--version"
+    """The argument with which the program prints its version."""
+    read_log: ReadLog | None = None
+    """Reads the failed tests from what the tool prints, in a CI's log for example: id and kind of each."""
+    downloads: tuple[tuple[str, str], ...] = ()
+    """What the tool prints when it would have to download something (a regex), and the command that does."""
+    missing: tuple[tuple[str, str], ...] = ()
+    """The same for what the project installs itself: the command is the user's own."""
+    find_needs: FindNeeds | None = None
+    """Reads from a failure which settings of the room the tool lacked."""
+    refusals: str = ""
+    """What the tool prints when a plugin is missing that the project's configuration names (a regex)."""
+    harness: Harness | None = None
+    detect: DetectStacks | None = None
+    """Finds stacks that only this tool tests, whatever their language."""
+    find: FindTool | None = None
+    """Of a third party's runner: finds its tool. Ours are found in `verdigris.execution.tools`."""
+    tool: object = None
+    """Instead of `find`: a `verdigris.execution.tools.protocol.TestTool`, which can do more."""
 
 
 TAIL = 4_000

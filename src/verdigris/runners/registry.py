@@ -5,90 +5,53 @@ from __future__ import annotations
 import re
 import shlex
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ConfigError
 from verdigris.core.languages import runners_of
 from verdigris.core.paths import compile_glob
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
+from verdigris.runners.protocol import RunnerKind as RunnerKind  # noqa: PLC0414 - where other packages find it
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
 
+    from verdigris.core.confinement.needs import FindNeeds
     from verdigris.core.settings import Stack
-    from verdigris.runners.protocol import Toolset
 
-
-if TYPE_CHECKING:
-    FindTool = Callable[[Stack, Path, Mapping[str, str]], Toolset]
 
 GROUP = "verdigris.runners"
 """Of entry points: each gives a RunnerKind, by the name that `runner:` has in tdd.yaml."""
-
-
-@value
-class RunnerKind:
-    """What the kernel must know of a runner before it calls it."""
-
-    name: str
-    """As `runner:` names it in tdd.yaml."""
-    in_interpreter: bool = False
-    """The user's Python interpreter runs it, with our reporter in it."""
-    has_marks: bool = False
-    """It can select tests by a mark (`-m MARK`)."""
-    can_collect: bool = True
-    """It can list its tests without running them."""
-    takes: str = ""
-    """Which files it takes for tests, told to who wrote one that it does not take."""
-    loads_modules: bool = True
-    """Of Node: what a test imports may be an ES module, whatever its own form."""
-    has_templates: bool = False
-    """The stack's `junit` keys say what its tool is."""
-    is_package: bool = False
-    """It is installed beside the project's own packages; else the interpreter brings it."""
-    languages: tuple[str, ...] = ()
-    """That it runs: of a third party's runner only."""
-    find: FindTool | None = None
-    """Looks a third party's tool up; ours stand in `verdigris.execution.tools`."""
-
-
-_KINDS = (
-    RunnerKind(
-        "pytest",
-        in_interpreter=True,
-        has_marks=True,
-        is_package=True,
-        takes="it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
-    ),
-    RunnerKind(
-        "unittest",
-        in_interpreter=True,
-        takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
-    ),
-    RunnerKind("vitest"),
-    RunnerKind("jest", loads_modules=False),
-    RunnerKind("node-test", can_collect=False),
-    RunnerKind("cargo"),
-    RunnerKind("go"),
-    RunnerKind("junit", has_templates=True),
-)
-KINDS = {kind.name: kind for kind in _KINDS}
+BUILT_IN = {
+    "pytest": "python",
+    "unittest": "python",
+    "vitest": "node",
+    "jest": "node",
+    "node-test": "node",
+    "cargo": "cargo",
+    "go": "go",
+    "junit": "junit",
+}
+"""The folder of each runner that comes with Verdigris; it is loaded when it is asked for."""
 
 
 def kind_of(name: str) -> RunnerKind:
-    kind = KINDS.get(name) or _find_installed(name)
+    kind = _load_own(name) if name in BUILT_IN else _find_installed(name)
     if kind is None:
         raise ConfigError(
             f"no runner is called {name!r}",
-            hint=f"use {', '.join(KINDS)}, or install the package that brings it",
+            hint=f"use {', '.join(BUILT_IN)}, or install the package that brings it",
         )
     return kind
 
 
+def built_in() -> tuple[RunnerKind, ...]:
+    return tuple(map(kind_of, BUILT_IN))
+
+
 def is_known(name: str) -> bool:
-    return name in KINDS or _find_installed(name) is not None
+    return name in BUILT_IN or _find_installed(name) is not None
 
 
 def is_in_interpreter(name: str) -> bool:
@@ -97,7 +60,33 @@ def is_in_interpreter(name: str) -> bool:
 
 def runs(name: str, language: str) -> bool:
     """Whether a known runner has tests of this language."""
-    return name in runners_of(language) or (name not in KINDS and language in kind_of(name).languages)
+    return name in runners_of(language) or language in kind_of(name).languages
+
+
+def need_finders(stacks: Iterable[Stack]) -> tuple[FindNeeds, ...]:
+    finders = (kind_of(stack.runner).find_needs for stack in stacks)
+    return tuple(dict.fromkeys(find for find in finders if find is not None))
+
+
+def missing_download(output: str) -> str | None:
+    """The command that brings what a tool would have fetched; None if it lacked nothing of that kind."""
+    return _find_move(output, [move for kind in built_in() for move in kind.downloads])
+
+
+def fetching(output: str) -> str | None:
+    moves = [move for kind in built_in() for move in (*kind.downloads, *kind.missing)]
+    found = _find_move(output, moves)
+    return f"a test run downloads nothing: {found}, then run the tests again" if found else None
+
+
+def _find_move(output: str, moves: Iterable[tuple[str, str]]) -> str | None:
+    return next((move for pattern, move in moves if re.search(pattern, output)), None)
+
+
+@cache
+def _load_own(name: str) -> RunnerKind:
+    kinds: tuple[RunnerKind, ...] = import_module(f"verdigris.runners.{BUILT_IN[name]}").KINDS
+    return next(kind for kind in kinds if kind.name == name)
 
 
 @cache
@@ -107,10 +96,12 @@ def _find_installed(name: str) -> RunnerKind | None:
 
     found = next(iter(entry_points(group=GROUP, name=name)), None)
     kind = None if found is None else found.load()
-    if kind is not None and (not isinstance(kind, RunnerKind) or kind.name != name or kind.find is None):
+    if kind is not None and not (
+        isinstance(kind, RunnerKind) and kind.name == name and (kind.find or kind.tool)
+    ):
         raise ConfigError(
             f"the entry point {name!r} of {GROUP} is no runner of that name",
-            hint="it must give a `verdigris.runners.registry.RunnerKind` of this name, with `find`",
+            hint="it must give a `verdigris.runners.registry.RunnerKind` of this name, with `find` or `tool`",
         )
     return kind
 

@@ -11,7 +11,7 @@ from verdigris.core.errors import HarnessError, NotARepository, ToolMissing, Use
 from verdigris.core.languages import DEFAULT_LANGUAGE
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.value import replace, value
-from verdigris.execution.interpreter import find_interpreter
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.folders import folders
 from verdigris.languages.registry import language_named, readers
 from verdigris.languages.starter import FoundPython, project_name, says_nothing, title_of

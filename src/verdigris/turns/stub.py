@@ -14,8 +14,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.core.verdict.redness import judge_collect_error
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.test_selection import resolve
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for
 from verdigris.storage.project import bytes_of
 from verdigris.turns.write import write

@@ -19,7 +19,7 @@ from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
 from verdigris.runners.protocol import TestRequest
-from verdigris.runners.registry import is_in_interpreter
+from verdigris.runners.registry import is_in_interpreter, need_finders
 from verdigris.storage.open_calls import alive
 from verdigris.storage.project import text_of
 from verdigris.turns.claim_check import following_move
@@ -138,7 +138,7 @@ def _missing_needs(project: Project, report: TestReport) -> tuple[Need, ...]:
         return ()
     from verdigris.core.confinement.needs import needs
 
-    return needs(report, os.environ, project.settings)
+    return needs(report, os.environ, project.settings, finders=need_finders(project.settings.stacks))
 
 
 def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from verdigris.core.confinement.needs import Need, fetching, needs, surroundings, write_keys
+from verdigris.core.confinement.needs import Need, surroundings, write_keys
+from verdigris.core.confinement.needs import needs as find_needs
 from verdigris.core.report import CollectError, Failure, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
+from verdigris.runners.python import find_plugin_needs
 
+needs = partial(find_needs, finders=(find_plugin_needs,))
+"""With what pytest adds."""
 SET = {"DATABASE_URL": "pg://secret", "PORTAL": "x", "PATH": "/bin", "EDITOR": "vi", "HOME": "/home/ada"}
 
 
@@ -185,24 +191,6 @@ def test_a_suite_that_asks_git_of_the_worktree_is_told_the_key_that_shows_it(kin
     assert keys(found) == [("room.git", "true")]
     assert write_keys(found) == ("room: {git: true}",)
     assert needs(failed, {}, Settings(room_git=True)) == ()
-
-
-@pytest.mark.parametrize(
-    ("said", "move"),
-    [
-        ("As a reminder, you're using offline mode (--offline) which can", "cargo fetch"),
-        ("error: toolchain '1.50.0-x86_64-unknown-linux-gnu' is not installed", "rustup toolchain install"),
-        ("missing go.sum entry; module lookup disabled by GOPROXY=off", "go mod download"),
-        ("Cannot access central (https://x) in offline mode and the artifact a:b has not", "mvn dependency"),
-        ("Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'vite' imported from", "install the packages"),
-    ],
-)
-def test_the_next_move(said: str, move: str) -> None:
-    assert move in (fetching(said) or "")
-
-
-def test_other_reasons_have_none() -> None:
-    assert fetching("error: could not find `Cargo.toml`") is None
 
 
 SECRETS = {

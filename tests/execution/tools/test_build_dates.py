@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from support.gitrepo import make_repo
 from support.turns import World
 from verdigris.core.records import Actor
-from verdigris.execution.tools.runs import Built, date_build, misdated_paths, read, write
+from verdigris.execution.tools.cargo import Built, date_build, misdated_paths, read_record, write_record
 from verdigris.setup.initialisation import initialise
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def test_a_build_that_did_not_end_trusts_no_time(tmp_path: Path) -> None:
 
 def test_it_is_kept_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "built.json"
-    assert read(file) is None
+    assert read_record(file) is None
     built = Built("tree", {"a\udcff": 1}, ended=2, whole=True)
-    write(file, built)
-    assert read(file) == built
+    write_record(file, built)
+    assert read_record(file) == built
     file.write_text("[]")
-    assert read(file) is None
+    assert read_record(file) is None

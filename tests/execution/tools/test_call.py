@@ -17,10 +17,10 @@ from verdigris.core.errors import ToolMissing
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.settings import JUnit, Stack
 from verdigris.execution.test_run import collect, execute
-from verdigris.execution.tools.call import find_tool, hidden_paths
-from verdigris.runners.cargo import CargoRunner
-from verdigris.runners.junit import JUnitRunner
-from verdigris.runners.node_tools import Jest, NodeTest, Vitest
+from verdigris.execution.tools.registry import find_tool, tool_of
+from verdigris.runners.cargo.runner import CargoRunner
+from verdigris.runners.junit.runner import JUnitRunner
+from verdigris.runners.node.tools import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
@@ -249,10 +249,10 @@ def test_node_modules_keeps_what_was_installed(tmp_path: Path) -> None:
     for name in (".vite", ".cache", ".bin", ".pnpm", "vitest"):
         (tmp_path / "web" / "node_modules" / name).mkdir(parents=True)
     (tmp_path / "node_modules" / ".vite").mkdir(parents=True)
-    found = hidden_paths(Stack(root="web", language="node", runner="vitest"), tmp_path)
+    found = tool_of("vitest").kept_paths(Stack(root="web", language="node", runner="vitest"), tmp_path)
     assert set(found) == {"web/node_modules/.vite", "web/node_modules/.cache", "node_modules/.vite"}
 
 
 def test_output_of_a_build(tmp_path: Path) -> None:
-    assert "target" in hidden_paths(Stack(language="java", runner="junit"), tmp_path)
-    assert hidden_paths(Stack(language="rust", runner="cargo"), tmp_path) == ()
+    assert "target" in tool_of("junit").kept_paths(Stack(language="java", runner="junit"), tmp_path)
+    assert tool_of("cargo").kept_paths(Stack(language="rust", runner="cargo"), tmp_path) == ()

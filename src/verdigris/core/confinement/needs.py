@@ -14,9 +14,12 @@ from verdigris.core.value import value
 from verdigris.core.verdict import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from verdigris.core.settings import Network, Settings
+
+    FindNeeds = Callable[[str, str, "RoomFacts"], Iterator[tuple[str, str]]]
+    """Gets the kind and the text of a failure, and gives keys of `tdd.yaml` with values."""
 
 
 KEPT = frozenset(
@@ -109,6 +112,19 @@ _ROOM = "room."
 
 
 @value
+class RoomFacts:
+    """What a run was given, and what it was not."""
+
+    environ: Mapping[str, str]
+    """The caller's own environment."""
+    settings: Settings
+    lost: frozenset[str]
+    """Variables that are set where `tdd` is called, and were not handed on."""
+    installed: Collection[str] | None = None
+    """The plugins that the interpreter has, if known."""
+
+
+@value
 class _FailureText:
     where: str
     kind: str
@@ -147,13 +163,18 @@ def needs(
     settings: Settings,
     *,
     installed: Collection[str] | None = None,
+    finders: Collection[FindNeeds] = (),
 ) -> tuple[Need, ...]:
-    """`environ` is the caller's own; `installed` are the plugins that the interpreter has, where known."""
+    """`environ` is the caller's own; `installed` are the plugins that the interpreter has, where known.
+
+    `finders`: what the project's test tools add, each in its own words.
+    """
     found: dict[tuple[str, str], Need] = {}
-    lost = _withheld_variables(environ, settings)
+    facts = RoomFacts(environ, settings, _withheld_variables(environ, settings), installed)
     for said in _sayings(report):
-        for key, what in _find_needs(said, lost, environ, settings, installed):
-            found.setdefault((key, what), Need(key, what, said.why))
+        for find in (_find_needs, *finders):
+            for key, what in find(said.kind, said.text, facts):
+                found.setdefault((key, what), Need(key, what, said.why))
     return tuple(found.values())
 
 
@@ -175,42 +196,23 @@ def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> froze
     return frozenset(environ.keys() - kept.keys())
 
 
-def _find_needs(
-    said: _FailureText,
-    lost: frozenset[str],
-    environ: Mapping[str, str],
-    settings: Settings,
-    installed: Collection[str] | None,
-) -> Iterator[tuple[str, str]]:
-    for name in _variables(said, lost):
+def _find_needs(kind: str, text: str, facts: RoomFacts) -> Iterator[tuple[str, str]]:
+    settings = facts.settings
+    for name in _variables(kind, text, facts.lost):
         yield "room.env", name
-    if _NEW_HOME.search(said.text) and "HOME" in environ and "HOME" not in settings.room_env:
+    if _NEW_HOME.search(text) and "HOME" in facts.environ and "HOME" not in settings.room_env:
         yield "room.env", "HOME"
-    if network := _network(said.text, settings.room_network):
+    if network := _network(text, settings.room_network):
         yield "room.network", network
-    if not settings.room_git and _NO_GIT.search(f"{said.kind}: {said.text}"):
+    if not settings.room_git and _NO_GIT.search(f"{kind}: {text}"):
         yield "room.git", "true"
-    missing = missing_plugins(said.kind, said.text)
-    if missing is None:
-        return
-    if "PYTEST_PLUGINS" in lost:
-        yield "room.env", "PYTEST_PLUGINS"
-    if "PYTEST_ADDOPTS" in lost:
-        yield "stacks[].test_command", environ["PYTEST_ADDOPTS"]
-    if settings.room_plugins is None:
-        return
-    for plugin in missing:
-        if plugin not in settings.room_plugins and (installed is None or plugin in installed):
-            yield "room.plugins", plugin
 
 
-def _variables(said: _FailureText, lost: frozenset[str]) -> Iterator[str]:
-    if said.kind == "KeyError":
-        name = said.text.strip("'\"")
-        yield from {name} & lost
-        return
-    if not said.kind or _ABOUT_VARIABLES.search(said.text):
-        yield from (name for name in sorted(lost) if _names(said.text, name))
+def _variables(kind: str, text: str, lost: frozenset[str]) -> Iterator[str]:
+    if kind == "KeyError":
+        yield from {text.strip("'\"")} & lost
+    elif not kind or _ABOUT_VARIABLES.search(text):
+        yield from (name for name in sorted(lost) if _names(text, name))
 
 
 def _names(text: str, name: str) -> bool:
@@ -227,81 +229,4 @@ def _network(text: str, given: Network) -> Network | None:
         return "host"
     if any(sign in text for sign in _OUT_OF_REACH):
         return "loopback" if given == "none" else "host"
-    return None
-
-
-_PROVIDERS = {
-    "pytest_mock": ("mocker", "class_mocker", "module_mocker", "session_mocker"),
-    "pytest_cov": ("cov",),
-    "xdist": ("n", "numprocesses", "dist", "worker_id"),
-    "timeout": ("timeout",),
-    "rerunfailures": ("reruns", "flaky"),
-    "asyncio": ("asyncio", "event_loop"),
-    "anyio": ("anyio",),
-    "aiohttp": ("aiohttp",),
-    "django": ("django", "ds", "db", "client", "admin_client", "live_server"),
-    "benchmark": ("benchmark",),
-    "hypothesispytest": ("hypothesis",),
-    "randomly": ("randomly",),
-    "syrupy": ("snapshot",),
-    "faker": ("faker",),
-    "freezer": ("freezer", "freeze_time"),
-    "pytest_fakefs": ("fs",),
-    "pytest_httpx": ("httpx",),
-    "requests_mock": ("requests_mock",),
-    "respx": ("respx",),
-}
-"""The names under which `-p` finds them, with what they bring; a word stands for all that begins with it."""
-
-_UNKNOWN = (
-    re.compile(r"^\('([^']+)', <\w*Request"),
-    re.compile(r"fixture '([^']+)' not found"),
-    re.compile(r"'([^']+)' not found in `markers`"),
-    re.compile(r"Unknown config option: (\S+)"),
-)
-_ARGUMENTS = re.compile(r"unrecognized arguments: (.*)")
-_ASYNC = "async def functions are not natively supported"
-
-
-def missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
-    """The missing plugins; empty where it is not known whose part is missing, None where none is."""
-    names = [match.group(1) for pattern in _UNKNOWN for match in pattern.finditer(text)]
-    for match in _ARGUMENTS.finditer(text):
-        names += [word.strip("-").partition("=")[0] for word in match.group(1).split() if word[0] == "-"]
-    if _ASYNC in text:
-        names.append("asyncio")
-    if not names and kind != "FixtureLookupError":
-        return None
-    found = (_provider(name.replace("-", "_").lower()) for name in names)
-    return tuple(dict.fromkeys(plugin for plugin in found if plugin))
-
-
-def _provider(name: str) -> str | None:
-    for plugin, words in _PROVIDERS.items():
-        if name in words or name.partition("_")[0] in words:
-            return plugin
-    return None
-
-
-_DOWNLOADS = (
-    (r"toolchain '?[^\s']+'? is not installed", "`rustup toolchain install`"),
-    (
-        r"offline mode \(--offline\)|--offline was specified|attempting to make an HTTP request",
-        "`cargo fetch`",
-    ),
-    (r"module lookup disabled by GOPROXY=off|disabled by GOPROXY", "`go mod download`"),
-    (r"in offline mode and the artifact|Cannot access \S+ .*in offline mode", "`mvn dependency:go-offline`"),
-)
-_ADVICE = (*_DOWNLOADS, (r"Cannot find (?:module|package) '", "install the packages"))
-
-
-def missing_download(output: str) -> str | None:
-    """The command that brings what a tool would have fetched; None where it lacked nothing of that kind."""
-    return next((move for pattern, move in _DOWNLOADS if re.search(pattern, output)), None)
-
-
-def fetching(output: str) -> str | None:
-    for pattern, move in _ADVICE:
-        if re.search(pattern, output):
-            return f"a test run downloads nothing: {move}, then run the tests again"
     return None

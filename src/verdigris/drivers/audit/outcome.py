@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.core.confinement.needs import missing_download
 from verdigris.core.languages import facts_of_manifest
 from verdigris.core.paths import from_elsewhere
 from verdigris.core.report import RunEnd
 from verdigris.core.value import value
 from verdigris.core.verdict import reason_for, reasons_against_run
 from verdigris.drivers.audit.report import FLAKY, AuditOutcome
+from verdigris.runners.registry import built_in, missing_download
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -129,10 +129,6 @@ def _more(found: tuple[object, ...] | list[RedTest]) -> str:
 
 
 _NOT_INSTALLED = re.compile(r"No module named '(\w+)")
-_LACKING_PLUGIN = re.compile(
-    r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|No module named '?pytest"
-)
-"""What pytest says where it lacks what the project's configuration asks it for."""
 
 
 def why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
@@ -144,12 +140,18 @@ def why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> st
         return f"after the change the tests {elsewhere[0]}."
     if missing := _missing_packages(project, unit, after):
         return f"{missing} is not installed here, and tests need it; `--env lock` builds what a commit needs."
-    if ended is RunEnd.NO_START and (not before.passed or _LACKING_PLUGIN.search(after.report.tail)):
+    if ended is RunEnd.NO_START and (not before.passed or _lacks_plugin(after)):
         return f"after the change {reasons_against_run(after.report)[0]}."
     if not after.passed and not before.passed and (after.report.results or after.report.errors):
         said = _first_complaint(after)
         return f"no test passes before or after the change: {said}."
     return ""
+
+
+def _lacks_plugin(suite: Suite) -> bool:
+    """Whether a test tool lacks what the project's configuration asks it for."""
+    refusals = filter(None, (kind.refusals for kind in built_in()))
+    return any(re.search(regex, suite.report.tail) for regex in refusals)
 
 
 def missing_downloads(unit: Unit, before: Suite, after: Suite) -> str:

@@ -19,11 +19,11 @@ from verdigris.drivers.loop.measurement import (
     combine_samples,
     read_measurement,
 )
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Descendants
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import possible, room
 from verdigris.execution.test_run import run_shell_in
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 

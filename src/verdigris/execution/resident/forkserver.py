@@ -139,10 +139,8 @@ def learn(
         return
     if not fresh and not declined and _is_serving(folder, key):
         return
-    from verdigris.execution.resident.keeper import without
-
     known["names"] = [*known["names"], *fresh][:MOST]
-    load = [] if ALL in known["declined"] else without(known["names"], known["refused"])
+    load = [] if ALL in known["declined"] else resident.without(known["names"], known["refused"])
     if not _write_learned(folder, known, watched):
         return
     if resident.is_running(folder):

@@ -18,21 +18,19 @@ import time
 
 from verdigris.core.value import replace
 from verdigris.execution.children import Started, start
+from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, tell, without
 from verdigris.execution.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.confinement import is_inside
 
 TYPE_CHECKING = False  # see children.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable
     from typing import Any
 
     from verdigris.sandbox.confinement import Confinement
     from verdigris.sandbox.folders import Folders
 
-LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
-HELD = 3
-"""The descriptor on which a keeper finds its lock."""
 PROGRAM = "VERDIGRIS_RESIDENT"
 PATH = "PYTHONPATH"
 TICK = 2.0
@@ -56,16 +54,6 @@ def main() -> None:
     """What to keep is on standard input, as `Resident` has it; the lock, which is held, on HELD."""
     os.set_inheritable(HELD, False)
     Keeper(json.loads(sys.stdin.buffer.read()), HELD).keep()
-
-
-def without(names: Iterable[str], refused: Collection[str]) -> list[str]:
-    """Names of modules that are neither refused nor in a package that is."""
-    return [name for name in names if not any(part in refused for part in _above(name))]
-
-
-def _above(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    return (".".join(parts[: count + 1]) for count in range(len(parts)))
 
 
 class _Unneeded(Exception):
@@ -241,17 +229,6 @@ class Keeper:
 
     def _tell(self) -> None:
         tell(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
-
-
-def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None) -> None:
-    """What others may know of a resident; it only saves time, so a disk that refuses it is no matter."""
-    fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
-    try:
-        with open(fresh, "w", encoding="ascii") as file:
-            file.write(json.dumps({"key": key, "ready": ready, "refused": refused or {}}))
-        os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
-    except OSError:
-        return
 
 
 def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement] | None:

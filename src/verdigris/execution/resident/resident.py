@@ -35,16 +35,18 @@ import os
 import sys
 import time
 
-from verdigris.execution.resident.keeper import HELD, LOCK, SOCKET, TOLD, tell
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 
 TYPE_CHECKING = False  # see sandbox/confinement.py
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from verdigris.execution.room import Terms
 
+LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
+HELD = 3
+"""The descriptor on which a keeper finds its lock."""
 FOLDER = "warm"
 """In a worktree's private folder: one folder for each resident."""
 IDLE = 600.0
@@ -294,3 +296,24 @@ def stamp_of(path: str) -> str:
     except OSError:
         return ""
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
+
+
+def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None) -> None:
+    """What others may know of a resident; it only saves time, so a disk that refuses it is no matter."""
+    fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
+    try:
+        with open(fresh, "w", encoding="ascii") as file:
+            file.write(json.dumps({"key": key, "ready": ready, "refused": refused or {}}))
+        os.replace(fresh, os.path.join(folder, TOLD))  # noqa: PTH105 - see above
+    except OSError:
+        return
+
+
+def without(names: Iterable[str], refused: Collection[str]) -> list[str]:
+    """Names of modules that are neither refused nor in a package that is."""
+    return [name for name in names if not any(part in refused for part in _above(name))]
+
+
+def _above(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    return (".".join(parts[: count + 1]) for count in range(len(parts)))

@@ -6,14 +6,12 @@ import hashlib
 import json
 import os
 import stat
-import time
 from collections.abc import Mapping  # noqa: TC003 - the codec reads the annotations
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
 from verdigris.execution.room import Room
@@ -22,12 +20,11 @@ from verdigris.sandbox.child import refusal
 from verdigris.sandbox.folders import clear
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from verdigris.core.settings import Stack
     from verdigris.execution.process import Finished
     from verdigris.execution.room import Layer
-    from verdigris.runners.protocol import RunnerCall, TestRequest
+    from verdigris.runners.protocol import RunnerCall
     from verdigris.storage.project import Project
 
 
@@ -115,30 +112,6 @@ def take_reports(folder: str) -> Mapping[str, bytes]:
     return found
 
 
-_INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modules.yaml", ".yarn-integrity"})
-"""Names with a dot in `node_modules` that package managers put there; the others are caches."""
-_OUTPUT = ("target", "build", ".gradle", ".phpunit.cache", ".phpunit.result.cache")
-
-
-def output_folders(stack: Stack, _: Path) -> Iterator[str]:
-    """Paths from the root, whether they are there or not."""
-    return (_path_below(stack, name) for name in _OUTPUT)
-
-
-def node_caches(stack: Stack, root: Path) -> Iterator[str]:
-    """Paths from the root."""
-    for folder in dict.fromkeys((_path_below(stack, "node_modules"), "node_modules")):
-        try:
-            names = os.listdir(root / folder)  # noqa: PTH208 - only names are wanted
-        except OSError:
-            continue
-        yield from (f"{folder}/{name}" for name in names if name.startswith(".") and name not in _INSTALLED)
-
-
-def _path_below(stack: Stack, name: str) -> str:
-    return name if stack.root in {".", ""} else f"{stack.root}/{name}"
-
-
 @value
 class Prepared:
     place: RunPlace
@@ -147,66 +120,6 @@ class Prepared:
     """A build that did not come to its end: nothing is to be run."""
     opened: tuple[str, ...] = ()
     """Files of the worktree that compilers opened: some take data into the tests."""
-
-
-class Compiler(Protocol):
-    def prepare(self, place: RunPlace, stack: Stack, request: TestRequest, spare: str) -> Prepared:
-        """`spare` is an empty folder of this call's own."""
-
-
-_COARSE = 20_000_000
-"""Nanoseconds that the clock of a file system may be behind."""
-_NEVER = 2**62
-
-
-@value
-class Built:
-    """What a kept build was made from."""
-
-    tree: str
-    changed: Mapping[str, int]
-    """Paths that changed since the first build, with the times that they are shown with, in nanoseconds."""
-    ended: int = _NEVER
-    """When it was over: a file with a later time has not been read by it."""
-    whole: bool = False
-    """Whether all of it could be built."""
-
-
-def date_build(project: Project, tree: str, built: Built | None) -> Built:
-    """The build as it is to be made from `tree`, on top of what is there."""
-    if built is None:
-        return Built(tree, {})
-    now = time.time_ns() - _COARSE
-    paths = (c.path for c in project.workspace.changes(built.tree, tree)) if tree != built.tree else ()
-    fresh = {path: _time(project, path, built.ended) or now for path in paths}
-    return Built(tree, {**built.changed, **fresh})
-
-
-def misdated_paths(project: Project, built: Built) -> frozenset[str]:
-    """Changed paths that the worktree shows with another time."""
-    return frozenset(path for path, at in built.changed.items() if _time(project, path, 0) != at)
-
-
-def _time(project: Project, path: str, after: int) -> int | None:
-    """Returns the worktree's time of the path, where that is later."""
-    try:
-        found = os.lstat(project.root / path).st_mtime_ns
-    except OSError:
-        return None
-    return found if after < found < time.time_ns() else None
-
-
-def read(file: Path) -> Built | None:
-    try:
-        return from_json(Built, json.loads(file.read_bytes()))
-    except (OSError, ValueError, TypeError, AttributeError):
-        return None
-
-
-def write(file: Path, built: Built) -> None:
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(to_json(built)), encoding="ascii")
-    fresh.replace(file)
 
 
 FOLDER = "caches"

@@ -21,7 +21,7 @@ from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.rooms import notes_of, room, terms_of
 from verdigris.execution.tools.runs import Ran
-from verdigris.runners.node_report import REPORT
+from verdigris.runners.node.report import REPORT
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
 from verdigris.sandbox.child import Confining
 

@@ -19,7 +19,7 @@ from support.turns import SUB_ID
 from verdigris.core.errors import UserError
 from verdigris.drivers.corpus.contents import CorpusContents
 from verdigris.drivers.corpus.formats import swebench
-from verdigris.drivers.corpus.formats.swebench import RUNNERS, name_tests
+from verdigris.drivers.corpus.formats.swebench import harness_of, name_tests
 from verdigris.drivers.corpus.triple import SPLITS, RedProof
 
 if TYPE_CHECKING:
@@ -226,7 +226,9 @@ def test_the_command_prints_the_names_that_a_task_asks_for(
         monkeypatch.setenv("GOCACHE", str(tmp_path / "cache"))
     made = name_tests(runner, tests, ())
     assert made is not None
-    command = RUNNERS[runner].command([test.partition("::")[0] for test in tests])
+    harness = harness_of(runner)
+    assert harness is not None
+    command = harness.command([test.partition("::")[0] for test in tests])
     assert printed(runner, tmp_path, command) == set(made[0])
 
 
@@ -236,7 +238,9 @@ def test_vitest_prints_the_path_and_every_name_around_a_test(tmp_path: Path) -> 
     put(tmp_path, {"package.json": "{}", "src/cart.test.ts": VITEST})
     (tmp_path / "node_modules").symlink_to(installed("vitest") / "node_modules")
     made = name_tests("vitest", ["src/cart.test.ts::cart › adds up"], ())
-    words = RUNNERS["vitest"].command(["src/cart.test.ts"]).removeprefix("npx vitest")
+    harness = harness_of("vitest")
+    assert harness is not None
+    words = harness.command(["src/cart.test.ts"]).removeprefix("npx vitest")
     command = f"NO_COLOR=1 {node} node_modules/vitest/vitest.mjs{words}"
     assert made == ([*printed("vitest", tmp_path, command)], [])
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ToolMissing, UserError, VerdigrisError
 from verdigris.core.value import field, replace, value
 from verdigris.drivers.answer_keys import key_of
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.rooms import RoomEquipment, possible, room
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_named
 from verdigris.storage.lock import hold_lock
 

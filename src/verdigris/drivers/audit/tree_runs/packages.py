@@ -24,9 +24,10 @@ from verdigris.drivers.audit.tree_runs.environment import (
     build_once,
     call_tool,
 )
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
-from verdigris.execution.tools.lookup import NODE, program
+from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.execution.tools.node import NODE
+from verdigris.execution.tools.protocol import program
 from verdigris.languages.registry import language_named
 from verdigris.storage.project import texts_at
 

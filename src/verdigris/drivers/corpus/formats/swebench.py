@@ -8,95 +8,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import UserError
 from verdigris.core.test_ids import split_id
-from verdigris.core.value import value
 from verdigris.drivers.corpus.contents import RenderedCorpus
 from verdigris.drivers.corpus.formats.rows import in_splits, json_line, read_lines
 from verdigris.drivers.corpus.triple import SPLITS, LeftOut, parse_triple, render_triple, slug_of
-from verdigris.languages.registry import reader_of
+from verdigris.runners.registry import built_in, is_known, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from verdigris.drivers.corpus.contents import CorpusContents
     from verdigris.drivers.corpus.triple import CommitPatches, Triple
+    from verdigris.runners.protocol import Harness
 
 
-@value
-class HarnessRunner:
-    parser: str
-    """The function of the harness that reads what the runner prints."""
-    name: Callable[[str], str]
-    """What that parser calls a test, of its native id."""
-    command: Callable[[Collection[str]], str]
-    """The command that runs these test files, and prints a line for each test."""
-    image: str
-    """What the Dockerfile begins with."""
-    install: tuple[str, ...]
-    """Its last step: shell lines that bring what the tests need, as the project says."""
-
-
-def _name(native: str) -> str:
-    return native.partition("::")[2]
-
-
-def _name_parts(native: str) -> tuple[str, ...]:
-    path = split_id(native).path
-    return (path, *reader_of(path).name_parts(native))
-
-
-def _vitest_name(native: str) -> str:
-    return " > ".join(_name_parts(native))
-
-
-def _jest_name(native: str) -> str:
-    """Its lines do not name what is around a test."""
-    return _name_parts(native)[-1]
-
-
-def _join(files: Iterable[str]) -> str:
-    return " ".join(map(shlex.quote, files))
-
-
-def _go_command(files: Collection[str]) -> str:
-    packages = {"./" + file.rpartition("/")[0] for file in files}
-    return f"go test -v {_join(sorted(packages))}"
-
-
-_NODE = ("if [ -f package-lock.json ]; then npm ci; else npm install; fi",)
-RUNNERS = {
-    "pytest": HarnessRunner(
-        "parse_log_pytest",
-        lambda native: native,
-        lambda files: f"python -m pytest -rA {_join(files)}",
-        "python:3",
-        (
-            "python -m pip install pytest",
-            "if [ -f requirements.txt ]; then python -m pip install -r requirements.txt; fi",
-            "if [ -f pyproject.toml ] || [ -f setup.py ]; then python -m pip install -e .; fi",
-        ),
-    ),
-    "vitest": HarnessRunner(
-        "parse_log_vitest",
-        _vitest_name,
-        lambda files: f"npx vitest run --reporter=verbose {_join(files)}",
-        "node:22",
-        _NODE,
-    ),
-    "jest": HarnessRunner(
-        "parse_log_jest", _jest_name, lambda files: f"npx jest --verbose {_join(files)}", "node:22", _NODE
-    ),
-    "go": HarnessRunner("parse_log_gotest", _name, _go_command, "golang:1", ("go mod download",)),
-    "cargo": HarnessRunner(
-        "parse_log_cargo", _name, lambda _: "cargo test --no-fail-fast", "rust:1", ("cargo fetch",)
-    ),
-}
+def harness_of(runner: str) -> Harness | None:
+    """None if the harness cannot read what the runner prints, or if no such runner is installed."""
+    return kind_of(runner).harness if is_known(runner) else None
 
 
 def name_tests(
@@ -105,7 +38,7 @@ def name_tests(
     """Both lists in the parser's words; None where it cannot tell a red from another test. Tests that pass
     and that it cannot tell apart are left out. A runner without a parser keeps the native ids.
     """
-    known = RUNNERS.get(runner)
+    known = harness_of(runner)
     if known is None:
         return list(reds), list(passing)
     failing, rest = ([known.name(native) for native in ids] for ids in (reds, passing))
@@ -151,7 +84,7 @@ def _objection(triple: Triple) -> str:
 
 
 def _why_no_task(triple: Triple) -> str:
-    if triple.runner not in RUNNERS:
+    if harness_of(triple.runner) is None:
         return f"the harness has no parser for {triple.runner}"
     return "" if _name_tests_of(triple) else f"its parser for {triple.runner} does not tell the tests apart"
 
@@ -188,7 +121,7 @@ def row_of(triple: Triple) -> dict[str, Any]:
         "environment_setup_commit": triple.base_commit,
         "image": image_of(triple.id),
         "eval_script": eval_script(triple),
-        "log_parser": RUNNERS[triple.runner].parser if fits else "",
+        "log_parser": _harness_for(triple).parser if fits else "",
         "eval_type": "pass_and_fail",
         "fail_to_pass": failing,
         "pass_to_pass": passing,
@@ -226,7 +159,7 @@ def image_of(instance_id: str) -> str:
 def eval_script(triple: Triple) -> str:
     """Puts the tests as they should be, runs them between the harness's marks, and puts them back."""
     tests = _patches(triple).tests
-    runner = RUNNERS.get(triple.runner) or RUNNERS["pytest"]
+    runner = _harness_for(triple)
     files = files_of((*(red.native for red in triple.reds), *triple.passing))
     end = f"EOF_{hashlib.sha256(tests.encode()).hexdigest()[:12]}"
     return "\n".join(
@@ -246,6 +179,11 @@ def eval_script(triple: Triple) -> str:
     )
 
 
+def _harness_for(triple: Triple) -> Harness:
+    """The harness of another tool for a row that is no task: its script is then only a hint."""
+    return harness_of(triple.runner) or next(kind.harness for kind in built_in() if kind.harness)
+
+
 def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
     patches = _patches(triple)
     failing, passing = _name_tests_of(triple) or ([], [])
@@ -261,7 +199,7 @@ def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
                 "eval_type": "pass_and_fail",
                 "image": image_of(triple.id),
                 "instance_id": triple.id,
-                "log_parser": RUNNERS[triple.runner].parser,
+                "log_parser": _harness_for(triple).parser,
                 "repo": triple.repository,
                 "split": triple.split,
                 "version": _version(triple),
@@ -278,7 +216,7 @@ def _task_files(triple: Triple) -> Iterator[tuple[str, bytes]]:
 
 def _dockerfile(triple: Triple) -> str:
     """The commit as it is in the repository; what its tests need is installed as the project says."""
-    runner = RUNNERS[triple.runner]
+    runner = _harness_for(triple)
     remote = triple.remote or f"https://github.com/{triple.repository}.git"
     return "\n".join(
         [

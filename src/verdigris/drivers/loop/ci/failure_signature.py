@@ -10,8 +10,10 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from verdigris.runners.registry import built_in
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 _LONGEST = 200
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -25,9 +27,6 @@ _VARYING = (
     (re.compile(r"(?<=\w):\d+(?::\d+)?\b"), ""),
     (re.compile(r"\bline \d+\b"), "line"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), ""),
-)
-_EXCEPTION = re.compile(
-    r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Failed|Failure|Exit|Interrupt|Warning)|Failed)\b"
 )
 _TELLING = re.compile(r"\b(?:error|fail(?:ed|ure)?|fatal|panic|exception|denied|not found)\b", re.IGNORECASE)
 
@@ -43,10 +42,10 @@ class FailedTest(NamedTuple):
 def read_failures(output: str) -> tuple[FailedTest, ...]:
     """Sorted, each once; empty where no tool's words are found."""
     text = _GITHUB.sub("", _COLOURS.sub("", output)).replace("\r", "")
-    found: set[FailedTest] = set()
-    for read in _READERS:
-        found |= {FailedTest(_without_varying(one.id), _without_varying(one.kind)) for one in read(text)}
-    return tuple(sorted(found))
+    readers = (*(kind.read_log for kind in built_in() if kind.read_log), _read_type_checkers)
+    return tuple(
+        sorted({FailedTest(*map(_without_varying, found)) for read in readers for found in read(text)})
+    )
 
 
 def signature_of(failures: Iterable[FailedTest], output: str = "", code: int | None = None) -> str:
@@ -72,89 +71,13 @@ def _without_varying(said: str) -> str:
     return " ".join(said.split())
 
 
-def _kind(message: str) -> str:
-    message = message.strip()
-    if message.startswith("assert"):
-        return "AssertionError"
-    found = _EXCEPTION.match(message)
-    return found[1] if found else ""
-
-
-# -- tools ------------------------------------------------------------------------------------
-
-_PYTEST = re.compile(r"^(FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - (.*))?$", re.MULTILINE)
-_UNITTEST = re.compile(r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)", re.MULTILINE)
-_VITEST = re.compile(r"^ *FAIL +(?:\|[^|\n]+\| +)?(\S+(?: > .+)?)\n+((?:[\w.]*Error\b)?)", re.MULTILINE)
-_JEST = re.compile(r"^ {2}● (.+? › .+)$", re.MULTILINE)
-_TAP = re.compile(r"^ *not ok \d+ -? ?(.+?)(?: #.*)?$", re.MULTILINE)
-_CARGO = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. FAILED$", re.MULTILINE)
-_RUSTC = re.compile(r"^error\[(E\d+)\]:.*\n +--> ([^:\n]+)", re.MULTILINE)
-_GO = re.compile(r"^ *--- FAIL: (\S+)", re.MULTILINE)
-_GO_BUILD = re.compile(r"^FAIL\t(\S+) \[(build failed|setup failed)\]", re.MULTILINE)
-_TSC = re.compile(r"^(\S+?)(?:\(\d+,\d+\)|:\d+:\d+)(?: -|:) error (TS\d+)", re.MULTILINE)
-_MYPY = re.compile(r"^(\S+?):\d+(?::\d+)?: error: .*\[([a-z-]+)\]$", re.MULTILINE)
-
-
-def _pytest(text: str) -> Iterator[FailedTest]:
-    for found in _PYTEST.finditer(text):
-        kind = _kind(found[3] or "") or ("error" if found[1] == "ERROR" else "")
-        if "::" in found[2] or found[2].endswith(".py"):
-            yield FailedTest(found[2], kind)
-
-
-def _unittest(text: str) -> Iterator[FailedTest]:
-    for found in _UNITTEST.finditer(text):
-        name = found[3] if found[3].endswith(f".{found[2]}") else f"{found[3]}.{found[2]}"
-        yield FailedTest(name, "AssertionError" if found[1] == "FAIL" else "error")
-
-
-def _vitest(text: str) -> Iterator[FailedTest]:
-    for found in _VITEST.finditer(text):
-        if " > " in found[1] or found[2]:
-            yield FailedTest(found[1], found[2])
-
-
-def _go_tests(text: str) -> Iterator[FailedTest]:
-    """The innermost ones: a test that fails because a part of it does says nothing more."""
-    names = {found[1] for found in _GO.finditer(text)}
-    for name in names:
-        if not any(other.startswith(f"{name}/") for other in names):
-            yield FailedTest(name, "panic" if f"panic: test {name}" in text else "")
-
-
-def _cargo(text: str) -> Iterator[FailedTest]:
-    for found in _CARGO.finditer(text):
-        asserted = re.search(
-            rf"thread '{re.escape(found[1])}'[^\n]* panicked at[^\n]*\n?[^\n]*assertion", text
-        )
-        yield FailedTest(found[1], "assertion" if asserted else "panic")
-
-
-def _by(pattern: re.Pattern[str]) -> Callable[[str], Iterator[FailedTest]]:
-    """The first group is the id, the second, where there is one, the kind."""
-
-    def read_failures_by(text: str) -> Iterator[FailedTest]:
-        for found in pattern.finditer(text):
-            yield FailedTest(found[1], found[2] if pattern.groups > 1 else "")
-
-    return read_failures_by
-
-
-def _rustc(text: str) -> Iterator[FailedTest]:
-    for found in _RUSTC.finditer(text):
-        yield FailedTest(found[2], found[1])
-
-
-_READERS: tuple[Callable[[str], Iterator[FailedTest]], ...] = (
-    _pytest,
-    _unittest,
-    _vitest,
-    _by(_JEST),
-    _by(_TAP),
-    _cargo,
-    _rustc,
-    _go_tests,
-    _by(_GO_BUILD),
-    _by(_TSC),
-    _by(_MYPY),
+_TYPE_CHECKERS = (
+    re.compile(r"^(\S+?)(?:\(\d+,\d+\)|:\d+:\d+)(?: -|:) error (TS\d+)", re.MULTILINE),
+    re.compile(r"^(\S+?):\d+(?::\d+)?: error: .*\[([a-z-]+)\]$", re.MULTILINE),
 )
+"""What tsc and mypy print, which are no test tools: the file, and the kind of the error."""
+
+
+def _read_type_checkers(text: str) -> Iterator[tuple[str, str]]:
+    for pattern in _TYPE_CHECKERS:
+        yield from ((found[1], found[2]) for found in pattern.finditer(text))

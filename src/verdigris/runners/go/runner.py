@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import Failure, Place, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.go_events import (
+from verdigris.runners.go.events import (
     Events,
     GoPackage,
     GoTestOutput,
@@ -42,7 +42,7 @@ from verdigris.runners.reporter.gotest_wrapper import MARK, SETTINGS, pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-WRAPPER = Path(__file__).parent / "reporter" / "gotest_wrapper.py"
+WRAPPER = Path(__file__).parents[1] / "reporter" / "gotest_wrapper.py"
 _NOTHING_TO_RUN = "testing: warning: no tests to run"
 
 

@@ -1,28 +1,20 @@
-"""Lists the files that run below the tests: of the interpreter, of test tools, of loaded packages."""
+"""Lists files below the tests: of the interpreter, and of the programs that a stack's commands start."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from verdigris.core.errors import ConfigError, ToolMissing
-from verdigris.core.paths import PathClass
-from verdigris.languages.folders import walk_tree
-from verdigris.languages.registry import language_for, language_named
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from verdigris.core.paths import Entry
     from verdigris.core.settings import Stack
-    from verdigris.execution.interpreter import InterpreterPlaces
-    from verdigris.storage.project import Project
+    from verdigris.execution.tools.interpreter import InterpreterPlaces
 
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli")
@@ -173,164 +165,6 @@ def _caches(look: _Look, folder: str, cache_tag: str, only: str = "") -> Iterato
     for name in look.names(f"{folder}/__pycache__"):
         if name.startswith(only) and f".{cache_tag}." in name and "-pytest-" not in name:
             yield f"{folder}/__pycache__/{name}"
-
-
-_PACKAGE_CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
-_MODULES = "node_modules"
-_KEPT = (".pnpm", ".bin")
-_COMPILERS = ("cargo", "rustc", "rustdoc")
-
-
-def tool_files(stack: Stack, root: Path, environ: Mapping[str, str]) -> frozenset[str]:
-    """None where the tool is missing; dependencies of the project itself are not among them."""
-    from verdigris.execution.tools.call import find_tool
-    from verdigris.runners.cargo import CargoRunner
-    from verdigris.runners.gotest import GoRunner
-
-    try:
-        tools = find_tool(stack, root, environ)
-    except (ConfigError, ToolMissing):
-        return frozenset()
-    programs = {path for path in tools.programs[:1] if os.access(path, os.X_OK)}
-    if tools.package:
-        return frozenset(programs.union(_packages(Path(tools.package), root)))
-    match tools.runner:
-        case CargoRunner():
-            return frozenset(programs.union(_rust(tools.env)))
-        case GoRunner(go=go):
-            return frozenset(programs.union(_go(Path(go).resolve().parents[1])))
-    return frozenset(programs)
-
-
-def _packages(script: Path, root: Path) -> Iterator[str]:
-    """The runner's package and all that it depends on, each where node would find it."""
-    waiting = [_package_of(script)]
-    seen: set[str] = set()
-    while waiting:
-        package = waiting.pop()
-        if package in seen:
-            continue
-        seen.add(package)
-        yield from package_code(package)
-        waiting += filter(None, (found_package(name, package, str(root)) for name in _dependencies(package)))
-
-
-def _package_of(script: Path) -> str:
-    return os.path.realpath(next(folder for folder in script.parents if folder.parent.name == _MODULES))
-
-
-def _dependencies(package: str) -> Iterable[str]:
-    try:
-        described = json.loads(Path(package, "package.json").read_bytes())
-        return [*described.get("dependencies", {}), *described.get("optionalDependencies", {})]
-    except (OSError, ValueError, AttributeError, TypeError):
-        return ()
-
-
-def found_package(name: str, package: str, root: str) -> str | None:
-    """Looks in its own folder, and in those above it, up to the worktree's root."""
-    folder = package
-    while True:
-        beside = folder if folder.endswith(f"/{_MODULES}") else f"{folder}/{_MODULES}"
-        if os.path.isdir(f"{beside}/{name}"):  # noqa: PTH112 - thousands of them
-            return os.path.realpath(f"{beside}/{name}")
-        if folder in {root, "/"}:
-            return None
-        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
-
-
-def package_code(top: str) -> Iterator[str]:
-    for folder, folders, files in walk_tree(top):
-        folders[:] = [name for name in folders if name != _MODULES]
-        for path in (f"{folder}/{name}" for name in files):
-            if path.endswith(_PACKAGE_CODE) or (
-                "." not in path.rpartition("/")[2] and os.access(path, os.X_OK)
-            ):
-                yield path
-
-
-def arrivals(project: Project, since: int) -> frozenset[str]:
-    """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
-    homes = {
-        project.root / stack.root
-        for stack in project.settings.stacks
-        if language_named(stack.language).packages_folder
-    }
-    folders = {f"{home}/{_MODULES}" for folder in homes for home in (folder, project.root)}
-    return frozenset(path for folder in folders for path in _newer_code(folder, since))
-
-
-def _newer_code(top: str, since: int) -> Iterator[str]:
-    """Leaves out folders of tools' caches, which a verdict does not see."""
-    for folder, folders, files in walk_tree(top):
-        folders[:] = [name for name in folders if not name.startswith(".") or name in _KEPT]
-        for path in (f"{folder}/{name}" for name in files if name.endswith(_PACKAGE_CODE)):
-            if os.lstat(path).st_ctime_ns > since:
-                yield path
-
-
-def _rust(env: Mapping[str, str]) -> Iterator[str]:
-    """Lists every toolchain: folders and variables decide which one runs."""
-    if home := env.get("CARGO_HOME"):
-        yield from (f"{home}/{name}" for name in ("config", "config.toml"))
-    if rustup := env.get("RUSTUP_HOME"):
-        yield f"{rustup}/settings.toml"
-        for toolchain in sorted(Path(rustup, "toolchains").glob("*")):
-            yield from (f"{toolchain}/bin/{name}" for name in _COMPILERS)
-
-
-def _go(installed: Path) -> Iterator[str]:
-    yield f"{installed}/VERSION"
-    yield from map(str, installed.glob("pkg/tool/*/*"))
-    yield from map(str, installed.glob("src/testing/**/*.go"))
-
-
-_IMPORTED = re.compile(rb"""\b(?:from|import|require)\s*\(?\s*["']((?:@[\w.-]+/)?[a-z\d][\w.-]*)["'/]""")
-_MANIFEST = "package.json"
-
-
-def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]:
-    """Files by path. `known`: packages that a test file imports, by its blob; what is new is added."""
-    if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
-        return frozenset()
-    tree = project.workspace.snapshot()
-    entries = project.workspace.files(tree)
-    tests = [entry for entry in entries if _is_test(project, entry)]
-    unread = {entry.path: entry.blob for entry in tests if entry.blob not in known}
-    for path, data in project.workspace.read_many(tree, unread).items():
-        known[unread[path]] = sorted({name.decode() for name in _IMPORTED.findall(data or b"")})
-    for blob in known.keys() - {entry.blob for entry in tests}:
-        del known[blob]
-    manifests = [entry.path for entry in entries if f"/{entry.path}".endswith(f"/{_MANIFEST}")]
-    needed = frozenset(
-        name
-        for data in project.workspace.read_many(tree, manifests).values()
-        for name in _imported_names(data)
-    )
-    asked = {(entry.path.rpartition("/")[0], name) for entry in tests for name in known[entry.blob]}
-    root = str(project.root)
-    folders = {
-        found_package(name, f"{root}/{folder}".rstrip("/"), root)
-        for folder, name in asked
-        if name not in needed
-    }
-    return frozenset(path for folder in folders - {None} if folder for path in package_code(folder))
-
-
-def _is_test(project: Project, entry: Entry) -> bool:
-    language = language_for(entry.path)
-    if language is None or not language.packages_folder:
-        return False
-    return project.classify(entry.path) is PathClass.TEST
-
-
-def _imported_names(data: bytes | None) -> Iterator[str]:
-    """Includes what source imports: such packages come and go while going green."""
-    try:
-        document = json.loads(data or b"{}")
-        yield from document.get("dependencies", {})
-    except (ValueError, AttributeError, TypeError):
-        return
 
 
 _STARTS = re.compile(rb"^(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)

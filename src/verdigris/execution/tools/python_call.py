@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.errors import HarnessError
 from verdigris.core.report import Status
 from verdigris.core.value import replace, value
-from verdigris.execution.interpreter import find_interpreter
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
 from verdigris.execution.room import Room
 from verdigris.execution.rooms import insist, notes_of, room, terms_of
 from verdigris.execution.test_selection import answer_of
-from verdigris.runners.pytest_report import read_line
+from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
+from verdigris.runners.python.report import read_line
 from verdigris.sandbox.child import refusal
 
 if TYPE_CHECKING:

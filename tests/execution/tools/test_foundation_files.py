@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from support.tool_worlds import make_tool_world
 from verdigris.checks.foundation import find_changes, prepare
-from verdigris.checks.foundation_files import asserted_packages, tool_files
 from verdigris.core.settings import Stack
+from verdigris.execution.tools.node_packages import asserted_packages
+from verdigris.execution.tools.registry import tool_files
 
 if TYPE_CHECKING:
     from pathlib import Path

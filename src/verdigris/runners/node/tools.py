@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.runners import node_report
-from verdigris.runners.node_selection import batches, by_path, escape, full_path
+from verdigris.runners.node import report as node_report
+from verdigris.runners.node.selection import batches, by_path, escape, full_path
 from verdigris.runners.protocol import RunnerCall
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
-    from verdigris.runners.node_selection import SelectionBatch
+    from verdigris.runners.node.selection import SelectionBatch
     from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 
 VITEST, JEST = "node_modules/vitest/vitest.mjs", "node_modules/jest/bin/jest.js"
-_REPORTERS = Path(__file__).parent / "reporter" / "node"
+_REPORTERS = Path(__file__).parents[1] / "reporter" / "node"
 _DRIVER = _REPORTERS / "node_driver.mjs"
 # A verdict needs every result, whatever the project's configuration says.
 _VITEST_OPTIONS = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.report import CollectError, RunEnd, TestReport
 from verdigris.core.value import value
-from verdigris.runners.libtest_output import Binary, doc_listed, doc_results, is_doc_id, read_binary
+from verdigris.runners.cargo.libtest_output import Binary, doc_listed, doc_results, is_doc_id, read_binary
 from verdigris.runners.protocol import (
     TAIL,
     RunnerAnswer,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestResult
 
 
-WRAPPER = Path(__file__).parent / "reporter" / "libtest_wrapper.py"
+WRAPPER = Path(__file__).parents[1] / "reporter" / "libtest_wrapper.py"
 _ALWAYS = ("--no-fail-fast", "--offline", "--message-format=json")
 _NO_LIBRARY = "no library targets found"
 

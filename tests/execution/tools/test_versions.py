@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.setup.versions import fits, version
+from verdigris.execution.tools.node import fits
+from verdigris.execution.tools.versions import version
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.report import CollectError, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.value import value
-from verdigris.runners.junit_xml import JunitCase, JUnitDocument, UnreadableReport, junit_failure, read_junit
+from verdigris.runners.junit.document import (
+    JunitCase,
+    JUnitDocument,
+    UnreadableReport,
+    junit_failure,
+    read_junit,
+)
 from verdigris.runners.protocol import (
     CONTRADICTION,
     OUTPUT,

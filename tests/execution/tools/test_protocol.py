@@ -8,8 +8,11 @@ import pytest
 
 from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.settings import JUnit, Stack
-from verdigris.execution.tools.lookup import find_vitest, install_command, junit_tool, package_file, program
-from verdigris.runners.junit import SUREFIRE
+from verdigris.execution.tools.junit import junit_tool
+from verdigris.execution.tools.node_packages import install_command, package_file
+from verdigris.execution.tools.protocol import program
+from verdigris.execution.tools.registry import find_tool
+from verdigris.runners.junit.runner import SUREFIRE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,8 +64,8 @@ def test_packages_that_are_lent_are_found_where_a_run_finds_them(tmp_path: Path)
     node = put(tmp_path / "bin" / "node", executable=True)
     stack, environ = Stack(language="node", runner="vitest"), {"PATH": str(node.parent)}
     with pytest.raises(ToolMissing):
-        find_vitest(stack, root, environ)
-    found = find_vitest(stack, root, environ, ((str(lent), "node_modules"),))
+        find_tool(stack, root, environ)
+    found = find_tool(stack, root, environ, ((str(lent), "node_modules"),))
     assert found.package == str(root / SCRIPT)
     assert f"{lent}/." in found.programs
 

@@ -20,7 +20,7 @@ from verdigris.core.report import (
 )
 from verdigris.core.value import value
 from verdigris.languages.node.test_ids import node_id
-from verdigris.runners.node_selection import by_path, collect_error, failure, is_chosen, is_of_hook
+from verdigris.runners.node.selection import by_path, collect_error, failure, is_chosen, is_of_hook
 from verdigris.runners.protocol import (
     OUTPUT,
     TWICE,

@@ -1,0 +1,211 @@
+"""Packages in `node_modules`: where they are, how they are installed, and which of their files count."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from verdigris.core.errors import ToolMissing
+from verdigris.core.paths import PathClass
+from verdigris.languages.folders import walk_tree
+from verdigris.languages.registry import language_for, language_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from verdigris.core.paths import Entry
+    from verdigris.execution.tools.protocol import Lent
+    from verdigris.storage.project import Project
+
+MODULES = "node_modules"
+_CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
+_KEPT = (".pnpm", ".bin")
+"""Folders with a dot in `node_modules` that hold code."""
+_INSTALL = {
+    "pnpm-lock.yaml": "pnpm install --frozen-lockfile",
+    "yarn.lock": "yarn install --immutable",
+    "bun.lock": "bun install",
+    "bun.lockb": "bun install",
+    "package-lock.json": "npm ci",
+}
+"""By lock file: how the packages come that it names."""
+
+
+def package_file(package: str, script: str, home: Path, root: Path, lent: Lent = ()) -> Path:
+    """A file of an installed package, by its path from the stack: hoisted ones lie in a folder above.
+
+    `lent`: folders that a run finds at paths from the root, over what lies there.
+    """
+    for folder in _upwards(home, root):
+        found = folder / script
+        if real_place(found, root, lent).is_file():
+            return found
+    raise _missing_package(package, home, root)
+
+
+def real_place(path: Path, root: Path, lent: Lent) -> Path:
+    """Where a file lies that a run finds at the path."""
+    for folder, place in lent:
+        if path.is_relative_to(root / place):
+            return Path(folder) / path.relative_to(root / place)
+    return path
+
+
+def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
+    for folder in _upwards(home, root):
+        if (folder / ".pnp.cjs").is_file() or (folder / ".pnp.js").is_file():
+            return ToolMissing(
+                f"{package} is not in node_modules: Yarn keeps packages in archives here (Plug'n'Play)",
+                hint="`yarn config set nodeLinker node-modules && yarn install`",
+            )
+    where = "" if home == root else f" of {home.relative_to(root)}"
+    if any((folder / "node_modules").is_dir() for folder in _upwards(home, root)):
+        return ToolMissing(
+            f"{package} is not installed in node_modules{where}", hint=_add_command(package, home, root)
+        )
+    return ToolMissing(
+        f"{package} cannot be run: the packages{where} are not installed",
+        hint=f"`{install_command(home, root)}`",
+    )
+
+
+def install_command(home: Path, root: Path) -> str:
+    """What brings the packages, by the lock file that is there."""
+    for folder in _upwards(home, root):
+        for lock, command in _INSTALL.items():
+            if (folder / lock).is_file():
+                return command
+    return "npm install"
+
+
+def _add_command(package: str, home: Path, root: Path) -> str:
+    command = install_command(home, root)
+    tool = command.split()[0]
+    verb = "install" if tool == "npm" else "add"
+    return f"`{command}`; where it is no dependency yet, `{tool} {verb} -D {package}`"
+
+
+def _upwards(home: Path, root: Path) -> Iterator[Path]:
+    """Yields folders from the stack's up to the worktree's root."""
+    yield home
+    for folder in home.parents:
+        if not folder.is_relative_to(root):
+            return
+        yield folder
+
+
+def files_below(script: Path, root: Path) -> Iterator[str]:
+    """The runner's package and all that it depends on, each where node would find it."""
+    waiting = [os.path.realpath(package_of(script))]
+    seen: set[str] = set()
+    while waiting:
+        package = waiting.pop()
+        if package in seen:
+            continue
+        seen.add(package)
+        yield from package_code(package)
+        waiting += filter(None, (found_package(name, package, str(root)) for name in _dependencies(package)))
+
+
+def package_of(script: Path) -> Path:
+    """The folder of the package that holds a script."""
+    return next(folder for folder in script.parents if folder.parent.name == MODULES)
+
+
+def _dependencies(package: str) -> Iterable[str]:
+    try:
+        described = json.loads(Path(package, "package.json").read_bytes())
+        return [*described.get("dependencies", {}), *described.get("optionalDependencies", {})]
+    except (OSError, ValueError, AttributeError, TypeError):
+        return ()
+
+
+def found_package(name: str, package: str, root: str) -> str | None:
+    """Looks in its own folder, and in those above it, up to the worktree's root."""
+    folder = package
+    while True:
+        beside = folder if folder.endswith(f"/{MODULES}") else f"{folder}/{MODULES}"
+        if os.path.isdir(f"{beside}/{name}"):  # noqa: PTH112 - thousands of them
+            return os.path.realpath(f"{beside}/{name}")
+        if folder in {root, "/"}:
+            return None
+        folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+
+
+def package_code(top: str) -> Iterator[str]:
+    for folder, folders, files in walk_tree(top):
+        folders[:] = [name for name in folders if name != MODULES]
+        for path in (f"{folder}/{name}" for name in files):
+            if path.endswith(_CODE) or ("." not in path.rpartition("/")[2] and os.access(path, os.X_OK)):
+                yield path
+
+
+def _newer_code(top: str, since: int) -> Iterator[str]:
+    """Leaves out folders of tools' caches, which a verdict does not see."""
+    for folder, folders, files in walk_tree(top):
+        folders[:] = [name for name in folders if not name.startswith(".") or name in _KEPT]
+        for path in (f"{folder}/{name}" for name in files if name.endswith(_CODE)):
+            if os.lstat(path).st_ctime_ns > since:
+                yield path
+
+
+def arrivals(project: Project, since: int) -> frozenset[str]:
+    """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
+    homes = {
+        project.root / stack.root
+        for stack in project.settings.stacks
+        if language_named(stack.language).packages_folder
+    }
+    folders = {f"{home}/{MODULES}" for folder in homes for home in (folder, project.root)}
+    return frozenset(path for folder in folders for path in _newer_code(folder, since))
+
+
+_IMPORTED = re.compile(rb"""\b(?:from|import|require)\s*\(?\s*["']((?:@[\w.-]+/)?[a-z\d][\w.-]*)["'/]""")
+_MANIFEST = "package.json"
+
+
+def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]:
+    """Files by path. `known`: packages that a test file imports, by its blob; what is new is added."""
+    if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
+        return frozenset()
+    tree = project.workspace.snapshot()
+    entries = project.workspace.files(tree)
+    tests = [entry for entry in entries if _is_test(project, entry)]
+    unread = {entry.path: entry.blob for entry in tests if entry.blob not in known}
+    for path, data in project.workspace.read_many(tree, unread).items():
+        known[unread[path]] = sorted({name.decode() for name in _IMPORTED.findall(data or b"")})
+    for blob in known.keys() - {entry.blob for entry in tests}:
+        del known[blob]
+    manifests = [entry.path for entry in entries if f"/{entry.path}".endswith(f"/{_MANIFEST}")]
+    needed = frozenset(
+        name
+        for data in project.workspace.read_many(tree, manifests).values()
+        for name in _imported_names(data)
+    )
+    asked = {(entry.path.rpartition("/")[0], name) for entry in tests for name in known[entry.blob]}
+    root = str(project.root)
+    folders = {
+        found_package(name, f"{root}/{folder}".rstrip("/"), root)
+        for folder, name in asked
+        if name not in needed
+    }
+    return frozenset(path for folder in folders - {None} if folder for path in package_code(folder))
+
+
+def _is_test(project: Project, entry: Entry) -> bool:
+    language = language_for(entry.path)
+    if language is None or not language.packages_folder:
+        return False
+    return project.classify(entry.path) is PathClass.TEST
+
+
+def _imported_names(data: bytes | None) -> Iterator[str]:
+    """Includes what source imports: such packages come and go while going green."""
+    try:
+        document = json.loads(data or b"{}")
+        yield from document.get("dependencies", {})
+    except (ValueError, AttributeError, TypeError):
+        return

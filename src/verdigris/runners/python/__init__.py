@@ -1,0 +1,285 @@
+"""pytest and unittest, which run in the user's interpreter with our reporter: facts, calls and reports."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.test_ids import split_id
+from verdigris.core.value import value
+from verdigris.runners.protocol import Harness, ReportChannel, RunnerCall, RunnerKind
+from verdigris.runners.python.report import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verdigris.core.confinement.needs import RoomFacts
+    from verdigris.core.report import TestReport
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
+
+
+BOOTSTRAP = Path(__file__).parents[1] / "reporter" / "verdigris_bootstrap.py"
+CHANNEL = "VERDIGRIS_CHANNEL"
+
+
+@value
+class PythonTool:
+    name: str
+    """As `python -m` takes it."""
+    argv: tuple[str, ...]
+    """What tells the bootstrap to start it."""
+    arguments: Callable[[TestRequest], tuple[str, ...]]
+
+
+@value
+class PythonRunner:
+    """A tool in the user's interpreter: our reporter, which is loaded beside it, writes on the channel.
+
+    The report folder is its cache: pytest's own would let `--lf` in a configuration choose what runs, and
+    would be left in the user's tree. What a run leaves behind is taken away, also in the private folders.
+    """
+
+    tool: PythonTool
+    interpreter: str
+
+    def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
+        selection = (_within(name, request.stack_root) for name in request.names)
+        arguments = self.tool.arguments(request)
+        channel = ReportChannel(CHANNEL, _hello(request, arguments), request.nonce, arguments)
+        return (
+            RunnerCall(
+                argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
+                cwd=request.folder,
+                command=shlex.join(["python", "-m", self.tool.name, *request.extra, *selection]),
+                channel=channel,
+            ),
+        )
+
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:  # noqa: ARG002 - the reporter picks the tests
+        [answer] = answers
+        return parse(answer)
+
+
+def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
+    """What the reporter is to do; behind it the texts of the runs, which only their parent reads."""
+    settings: dict[str, object] = {
+        "nonce": request.nonce,
+        "argv": arguments,
+        "worktree": request.worktree,
+        "select": list(request.names),
+        "trace": list(request.trace),
+    }
+    if request.sources is not None:
+        settings |= {"fresh": True, "sources": list(request.sources)}
+    if request.limit is not None:
+        settings["limit"] = request.limit
+    if request.uses:
+        settings["uses"] = True
+    if request.learn:
+        settings["learn"] = True
+    if request.withheld and request.private is not None:
+        settings["withheld"] = list(request.withheld)
+    runs = request.runs
+    if runs is None:
+        return greeting(settings)
+    settings["runs"] = {
+        "seconds": runs.seconds,
+        "each": runs.each,
+        "bare": runs.bare,
+        "preload": list(runs.preload),
+        "watched": list(runs.watched or request.names),
+        "disposable": request.private is not None,
+        "private": list(request.private or ()),
+    }
+    return greeting(settings) + json.dumps([dict(files) for files in runs.texts]).encode("ascii")
+
+
+def greeting(settings: dict[str, object]) -> bytes:
+    """Writes its length first, as what follows is read by another hand."""
+    told = json.dumps(settings).encode("ascii")
+    return b"%08x" % len(told) + told
+
+
+def _paths(request: TestRequest) -> tuple[str, ...]:
+    """The files and folders that are named, from the stack's root; the reporter picks the tests in them,
+    whatever their names hold.
+    """
+    paths = (_within(split_id(name).path, request.stack_root) for name in request.names)
+    return tuple(dict.fromkeys(paths))
+
+
+def _within(entry: str, stack_root: str) -> str:
+    """Makes an entry that is relative to the worktree relative to the stack's root."""
+    test = split_id(entry)
+    path = posixpath.relpath(f"/{test.path}", posixpath.join("/", stack_root))
+    return path + entry[len(test.path) :]
+
+
+_PLUGIN = "verdigris_reporter.plugin"
+_EVERY_RESULT = ("--maxfail=0", "--continue-on-collection-errors")
+"""A verdict needs every result, whatever `-x` in the project's configuration says."""
+
+
+def _pytest_arguments(request: TestRequest) -> tuple[str, ...]:
+    listed = ("--collect-only", "-q") if request.collect_only else ()
+    cache = ("-o", f"cache_dir={request.report_folder}") if request.report_folder else ()
+    paths = map(_findable, _paths(request))
+    return ("-p", _PLUGIN, *request.extra, *_EVERY_RESULT, *listed, *cache, *paths)
+
+
+def _findable(path: str) -> str:
+    """In an argument `[` and `::` begin the name of a test, and `@` names a file of arguments."""
+    while "[" in path or "::" in path:
+        path = posixpath.dirname(path) or "."
+    return f"./{path}" if path.startswith(("-", "@")) else path
+
+
+PYTEST = PythonTool("pytest", (), _pytest_arguments)
+
+
+def _unittest_arguments(request: TestRequest) -> tuple[str, ...]:
+    """The user's options for `python -m unittest [discover]`, and behind `--` what is ours."""
+    listed = ("--collect-only",) if request.collect_only else ()
+    return (*request.extra, *listed, "--", *_paths(request))
+
+
+UNITTEST = PythonTool("unittest", ("unittest",), _unittest_arguments)
+PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST)}
+
+
+_EXCEPTION = (
+    r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Failed|Failure|Exit|Interrupt|Warning)|Failed)\b"
+)
+_PYTEST_LINE = r"^(FAILED|ERROR) (\S+?(?:\[.*?\])?)(?: - (.*))?$"
+_UNITTEST_LINE = r"^(FAIL|ERROR): (\w+) \(([\w.]+)\)"
+
+
+def read_pytest_log(text: str) -> Iterator[tuple[str, str]]:
+    for found in re.finditer(_PYTEST_LINE, text, re.MULTILINE):
+        kind = _kind(found[3] or "") or ("error" if found[1] == "ERROR" else "")
+        if "::" in found[2] or found[2].endswith(".py"):
+            yield found[2], kind
+
+
+def _kind(message: str) -> str:
+    message = message.strip()
+    if message.startswith("assert"):
+        return "AssertionError"
+    found = re.match(_EXCEPTION, message)
+    return found[1] if found else ""
+
+
+def read_unittest_log(text: str) -> Iterator[tuple[str, str]]:
+    for found in re.finditer(_UNITTEST_LINE, text, re.MULTILINE):
+        name = found[3] if found[3].endswith(f".{found[2]}") else f"{found[3]}.{found[2]}"
+        yield name, "AssertionError" if found[1] == "FAIL" else "error"
+
+
+_PROVIDERS = {
+    "pytest_mock": ("mocker", "class_mocker", "module_mocker", "session_mocker"),
+    "pytest_cov": ("cov",),
+    "xdist": ("n", "numprocesses", "dist", "worker_id"),
+    "timeout": ("timeout",),
+    "rerunfailures": ("reruns", "flaky"),
+    "asyncio": ("asyncio", "event_loop"),
+    "anyio": ("anyio",),
+    "aiohttp": ("aiohttp",),
+    "django": ("django", "ds", "db", "client", "admin_client", "live_server"),
+    "benchmark": ("benchmark",),
+    "hypothesispytest": ("hypothesis",),
+    "randomly": ("randomly",),
+    "syrupy": ("snapshot",),
+    "faker": ("faker",),
+    "freezer": ("freezer", "freeze_time"),
+    "pytest_fakefs": ("fs",),
+    "pytest_httpx": ("httpx",),
+    "requests_mock": ("requests_mock",),
+    "respx": ("respx",),
+}
+"""What `-p` calls a plugin, with what the plugin brings; a word stands for all that begins with it."""
+_UNKNOWN = (
+    r"^\('([^']+)', <\w*Request",
+    r"fixture '([^']+)' not found",
+    r"'([^']+)' not found in `markers`",
+    r"Unknown config option: (\S+)",
+)
+_ARGUMENTS = r"unrecognized arguments: (.*)"
+_ASYNC = "async def functions are not natively supported"
+
+
+def find_plugin_needs(kind: str, text: str, facts: RoomFacts) -> Iterator[tuple[str, str]]:
+    missing = _missing_plugins(kind, text)
+    if missing is None:
+        return
+    if "PYTEST_PLUGINS" in facts.lost:
+        yield "room.env", "PYTEST_PLUGINS"
+    if "PYTEST_ADDOPTS" in facts.lost:
+        yield "stacks[].test_command", facts.environ["PYTEST_ADDOPTS"]
+    given = facts.settings.room_plugins
+    if given is None:
+        return
+    for plugin in missing:
+        if plugin not in given and (facts.installed is None or plugin in facts.installed):
+            yield "room.plugins", plugin
+
+
+def _missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
+    """The missing plugins; empty if it is not known which one is missing, None if none is."""
+    names = [match.group(1) for pattern in _UNKNOWN for match in re.finditer(pattern, text)]
+    for match in re.finditer(_ARGUMENTS, text):
+        names += [word.strip("-").partition("=")[0] for word in match.group(1).split() if word[0] == "-"]
+    if _ASYNC in text:
+        names.append("asyncio")
+    if not names and kind != "FixtureLookupError":
+        return None
+    found = (_provider(name.replace("-", "_").lower()) for name in names)
+    return tuple(dict.fromkeys(plugin for plugin in found if plugin))
+
+
+def _provider(name: str) -> str | None:
+    for plugin, words in _PROVIDERS.items():
+        if name in words or name.partition("_")[0] in words:
+            return plugin
+    return None
+
+
+_HARNESS = Harness(
+    "parse_log_pytest",
+    lambda native: native,
+    lambda files: f"python -m pytest -rA {shlex.join(files)}",
+    "python:3",
+    (
+        "python -m pip install pytest",
+        "if [ -f requirements.txt ]; then python -m pip install -r requirements.txt; fi",
+        "if [ -f pyproject.toml ] || [ -f setup.py ]; then python -m pip install -e .; fi",
+    ),
+)
+KINDS = (
+    RunnerKind(
+        "pytest",
+        in_interpreter=True,
+        has_marks=True,
+        takes="it takes test_*.py and *_test.py, or what `python_files` in its configuration names",
+        package="pytest",
+        oldest=(7,),
+        oldest_program=(3, 8),
+        read_log=read_pytest_log,
+        find_needs=find_plugin_needs,
+        refusals=(
+            r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|"
+            r"No module named '?pytest"
+        ),
+        harness=_HARNESS,
+    ),
+    RunnerKind(
+        "unittest",
+        in_interpreter=True,
+        takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
+        oldest_program=(3, 8),
+        read_log=read_unittest_log,
+    ),
+)
