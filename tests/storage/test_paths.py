@@ -175,7 +175,8 @@ class FoldingDisk:
 
 
 FOLDING = FoldingDisk(
-    "/w/Project/tests/test_calc.py", "/w/Project/src/calc.py", "/w/Project/empty", "/w/Project/tdd.yaml"
+    *("/w/Project/.git", "/w/Project/tests/test_calc.py", "/w/Project/src/calc.py"),
+    *("/w/Project/empty", "/w/Project/tdd.yaml"),
 )
 
 
@@ -187,6 +188,7 @@ FOLDING = FoldingDisk(
         ("SRC/calc.py", "src/calc.py"),
         ("/w/Other/tests/test_calc.py", None),
         ("Tests/New.py", "tests/New.py"),
+        ("SRC/new/Deep.py", "src/new/Deep.py"),
     ],
 )
 def test_a_folding_file_system_gives_the_real_name(spelling: str, path: str | None) -> None:

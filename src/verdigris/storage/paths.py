@@ -116,19 +116,15 @@ def class_of(
 def _below(top: str, path: str, disk: Disk) -> tuple[str | None, bool]:
     """The path from the root down with the names as the folders list them, and whether those fold."""
     parts = _parts_below(top, path, disk)
-    if parts is None:
-        return None, False
-    at, real, folds = top, list[str](), False
-    for index, part in enumerate(parts):
-        if disk.identity(f"{at}/{part}") is None:
-            folds = folds or _folds(at, disk)
-            real += parts[index:]
-            break
-        name = _listed_name(at, part, disk, suspicious=folds)
-        folds = folds or name != part or _has_alias(at, name, disk)
-        real.append(name)
-        at = f"{at}/{name}"
-    return "/".join(real) or ".", folds
+    if parts is None or not _folds(top, disk):
+        return None if parts is None else "/".join(parts) or ".", False
+    at, real = top, list[str]()
+    for part in parts:
+        names = disk.listing(at)
+        alike = (name for name in names if _fold(name) == _fold(part))
+        real.append(part if part in names else next(alike, part))
+        at = f"{at}/{real[-1]}"
+    return "/".join(real) or ".", True
 
 
 def _parts_below(top: str, path: str, disk: Disk) -> list[str] | None:
@@ -145,45 +141,16 @@ def _parts_below(top: str, path: str, disk: Disk) -> list[str] | None:
     return None
 
 
-def _listed_name(folder: str, name: str, disk: Disk, *, suspicious: bool) -> str:
-    """The name under which a folder lists an existing entry."""
-    if not suspicious and not _has_alias(folder, name, disk):
-        return name
-    entries = disk.listing(folder)
-    if name in entries:
-        return name
-    wanted = disk.identity(f"{folder}/{name}")
-    alike = sorted(entries, key=lambda entry: _fold(entry) != _fold(name))
-    return next((e for e in alike if wanted and wanted.same(disk.identity(f"{folder}/{e}"))), name)
-
-
-def _has_alias(folder: str, name: str, disk: Disk) -> bool:
-    """Whether an existing entry also answers to a spelling that the folder does not list."""
-    here = disk.identity(f"{folder}/{name}")
-    others = {name.swapcase(), *_normal_forms(name)} - {name}
-    alike = [other for other in others if here is not None and here.same(disk.identity(f"{folder}/{other}"))]
-    return bool(alike) and not {name, *alike} <= set(disk.listing(folder))
-
-
-def _folds(folder: str, disk: Disk) -> bool:
-    """Whether a folder would take another case for the same name, tried on what it holds, or on itself."""
-    known = next((name for name in disk.listing(folder) if name.swapcase() != name), None)
-    if known is not None:
-        return _has_alias(folder, known, disk)
-    parent, _, name = folder.rpartition("/")
-    return bool(name) and _has_alias(parent, name, disk)
+def _folds(top: str, disk: Disk) -> bool:
+    """Whether the worktree's file system takes another case for the same name, as macOS does (ADR 37)."""
+    here = disk.identity(f"{top}/.git")
+    return here is not None and here.same(disk.identity(f"{top}/.GIT"))
 
 
 def _fold(name: str) -> str:
-    return _normal_forms(name.casefold())[0]
-
-
-def _normal_forms(name: str) -> tuple[str, ...]:
-    if name.isascii():
-        return (name,)
     import unicodedata
 
-    return unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)
+    return unicodedata.normalize("NFC", name.casefold())
 
 
 def _other_links(top: str, target: str, path: str | None, protected: Iterable[str], disk: Disk) -> list[str]:
