@@ -115,8 +115,29 @@ def test_manifests_have_keys_for_the_runner_and_nothing_else_counts(language: La
 def test_nothing_changed_gives_rise_to_nothing(language: Language) -> None:
     assert language.concerns(SourceChange({}, {}, {})) == ()
     assert language.mutants({}, {}).mutants == ()
+    assert language.weakenings({}, {}, ()) == ()
+    assert language.test_bases({}, ()) == []
     assert language.probes({}, {}, random.Random(0), 3) == ()
     assert language.reaching(["t"], [], ["t"], lambda _: {}) <= {"t"}
+
+
+@each
+def test_a_test_file_that_is_gone_is_a_weakening_unless_a_person_gave_it_up(language: Language) -> None:
+    path, text = SMALLEST.get(language.name, (f"tests/a_test{language.facts.suffixes[0]}", "test adds\n"))
+    assert {one.path for one in language.weakenings({path: text}, {}, ())} == {path}
+    assert language.weakenings({path: text}, {}, (path,)) == ()
+    assert language.weakenings({path: text}, {path: text}, ()) == ()
+
+
+@each
+def test_what_is_traced_has_a_reader_of_its_lines(language: Language) -> None:
+    tracing = language.tracing()
+    assert (tracing is not None) == bool(language.traced_suffixes) == language.traces
+    assert set(language.traced_suffixes) <= set(language.facts.suffixes)
+    if tracing is not None:
+        assert tracing.added_lines({}, {}) == {}
+        assert tracing.find_shared({}, {}, None) == ()
+        assert tracing.plan_probes({}, [], random.Random(0), 1, 1).variants == ()
 
 
 @each

@@ -43,6 +43,8 @@ class Facts:
     """Languages that one build runs together: a stack of one may hold files of the others."""
     manifests: tuple[str, ...] = ()
     """Names of files of which a part configures the test runner, while the rest is anybody's."""
+    keeps_bytecode: bool = False
+    """Its interpreter writes a cache into the folder of each file that it loads."""
     tests_in_source: bool = False
     """Tests may stand among the source of a file."""
     error_codes: str = ""
@@ -63,6 +65,7 @@ _BUILT_IN = (
         has_stubs=True,
         loads_singly=True,
         case_mark="[",
+        keeps_bytecode=True,
         manifests=("pyproject.toml", "setup.cfg", "tox.ini"),
     ),
     # JavaScript and TypeScript are one language here: one tool chain runs both.
@@ -209,6 +212,11 @@ def facts_of_manifest(name: str) -> Facts | None:
 def has_tests_in_source(path: str) -> bool:
     """Whether tests may stand among the source of a file with this ending."""
     return (facts_of(path) or _UNKNOWN).tests_in_source
+
+
+def keeps_bytecode(path: str) -> bool:
+    """Whether an interpreter may write a cache beside the file."""
+    return (facts_of(path) or _UNKNOWN).keeps_bytecode
 
 
 def suffixes_with_tests() -> tuple[str, ...]:

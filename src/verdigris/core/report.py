@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
@@ -287,10 +286,6 @@ def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> t
     return tuple(found.values())
 
 
-_HOLDS_TESTS = r"(?m)^(?:async )?def test|^class \w+\(.*TestCase\b"
-"""At the beginning of a line: what a runner takes for tests, if it takes the file."""
-
-
 @value
 class SuiteNames:
     names: tuple[str, ...]
@@ -312,10 +307,6 @@ def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
     seen = {split_id(native).path for native in (*report.collected, *report.others)}
     seen |= {error.path for error in report.errors}
     return tuple(path for path in paths if path not in seen)
-
-
-def holds_tests(text: str) -> bool:
-    return re.search(_HOLDS_TESTS, text) is not None
 
 
 def _below(root: str, entry: str) -> str:

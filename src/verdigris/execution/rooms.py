@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from verdigris.core.errors import HarnessError
-from verdigris.core.languages import facts_of_manifest, language_of, manifest_names
+from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
 from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.value import field, replace, value
 from verdigris.execution.room import LEAN, Room, Terms
@@ -201,8 +201,7 @@ def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> La
     first = frozenset(claimed)
     oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
     oracle.sort(key=lambda entry: _rank(entry.path, first))
-    python = (entry.path for entry in entries if entry.path.endswith(".py"))
-    folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
+    folders = dict.fromkeys(e.path.rpartition("/")[0] for e in entries if keeps_bytecode(e.path))
     firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
     from verdigris.execution.room import Layer
 

@@ -168,8 +168,12 @@ class Language:
         return None
 
     def holds_test(self, data: bytes) -> bool:
-        """Whether a test that runs stands in a text of source."""
+        """Whether a test that runs stands in a text."""
         return False
+
+    def may_hold_tests(self, path: str) -> bool:
+        """Whether a file of class `test` may hold some; one that only configures does not."""
+        return True
 
     def without_tests(self, data: bytes) -> bytes:
         """Takes tests out; what is left stays in its own lines and columns."""

@@ -34,15 +34,6 @@ if TYPE_CHECKING:
     from verdigris.storage.log import Log
 
 
-_NO_TESTS = (
-    "conftest.py",
-    "__init__.py",
-    ".config.ts",
-    ".config.js",
-    ".config.mjs",
-    ".config.mts",
-    "build.rs",
-)
 WROTE = "init"
 ADOPTED = "init, with the tdd.yaml that was there"
 
@@ -147,7 +138,7 @@ def has_tests(project: Project) -> bool:
 
 def _may_test(project: Project, path: str) -> bool:
     language = language_for(path)
-    if language is None or path.endswith(_NO_TESTS):
+    if language is None or not language.may_hold_tests(path):
         return False
     match project.classify(path):
         case PathClass.TEST:

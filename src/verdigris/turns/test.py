@@ -12,16 +12,17 @@ from verdigris.core.events import Characterized, Event, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
-from verdigris.core.report import RunEnd, Status, TestReport, holds_tests, unseen_files
+from verdigris.core.report import RunEnd, Status, TestReport, unseen_files
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, shell_words, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
+from verdigris.languages.registry import is_traced, reader_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
 from verdigris.storage.open_calls import alive
-from verdigris.storage.project import text_of
+from verdigris.storage.project import bytes_of
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.operation import operation
 
@@ -146,13 +147,14 @@ def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mappin
     stacks = [stack for stack in project.settings.stacks if is_in_interpreter(stack.runner)]
     if report.ended is not RunEnd.FINISHED or not stacks:
         return {}
-    paths = [entry.path for entry in project.workspace.files(tree) if entry.path.endswith(".py")]
+    paths = [entry.path for entry in project.workspace.files(tree) if is_traced(entry.path)]
     tests = [path for path in paths if project.classify(path) is PathClass.TEST]
     found: dict[str, tuple[str, ...]] = {}
     for path in unseen_files(report, tests):
         holding = [stack for stack in stacks if stack.root == "." or path.startswith(f"{stack.root}/")]
         stack = max(holding, key=lambda each: len(each.root), default=None)
-        if stack is not None and not stack.suite and holds_tests(text_of(project, path) or ""):
+        text = bytes_of(project, path) or b""
+        if stack is not None and not stack.suite and reader_of(path).holds_test(text):
             found[stack.runner] = (*found.get(stack.runner, ()), path)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.agents import of_all
+from verdigris.core.languages import keeps_bytecode
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.value import value
@@ -17,7 +18,6 @@ MANY = 64
 """So many files of one folder, each on its own, are worth one mount with holes for what is beside them."""
 FEW = 256
 """So many mounts cost next to nothing: each file of code has its own then, and caches can lie beside it."""
-CODE = ".py"
 STARTUP_FILES = (
     *(".profile", ".bashrc", ".bash_profile", ".bash_login", ".bash_aliases"),
     *(".zshrc", ".zshenv", ".zprofile"),
@@ -93,7 +93,7 @@ class _MountFolder:
                 home.folders[folder] = _MountFolder("/".join(folders[:depth]), few=self.few)
             home = home.folders[folder]
         (home.kept if protected else home.free).append(path)
-        home.code = home.code or name.endswith(CODE)
+        home.code = home.code or keeps_bytecode(name)
 
     def whole(self) -> bool:
         """Whether all in it is protected, and nothing is ever put beside it."""

@@ -7,6 +7,7 @@ something else, or one that looks through names without saying them. The words o
 
 from __future__ import annotations
 
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from verdigris.core.reuse.facts import ModuleDelta
@@ -221,7 +222,7 @@ def _says(said: ModuleWords, function: str, sought: frozenset[str], hidden: froz
 
 def _parts_of(path: str) -> frozenset[str]:
     """The words of which one is said wherever the module is imported."""
-    return frozenset(path.removesuffix(".py").split("/")) - {"__init__", "src"}
+    return frozenset(splitext(path)[0].split("/")) - {"__init__", "src"}
 
 
 def _find_reaching(record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> frozenset[str]:
@@ -259,7 +260,7 @@ def _why_whole(record: RunRecord, change: TreeChange, words: Mapping[str, Module
 
 def _is_said(path: str, record: RunRecord, words: Mapping[str, ModuleWords]) -> bool:
     """Whether another file that was run says the module's name."""
-    stem = path.rpartition("/")[2].removesuffix(".py")
+    stem = splitext(path.rpartition("/")[2])[0]
     return any(
         stem in one.loading or stem in one.imports or any(stem in said for said in one.functions.values())
         for other, one in words.items()
@@ -350,7 +351,7 @@ def plan_examples(
 def _find_places(dotted: str, words: Mapping[str, ModuleWords]) -> Iterator[tuple[str, str, str]]:
     """Files that may hold what is called so: with its qualified name there, and that of the module."""
     for path in words:
-        parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+        parts = splitext(path)[0].removesuffix("/__init__").split("/")
         for first in range(len(parts)):
             module = ".".join(parts[first:])
             if f"{dotted}.".startswith(f"{module}."):

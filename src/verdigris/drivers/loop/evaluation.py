@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
 from verdigris.core.errors import VerdigrisError
+from verdigris.core.languages import keeps_bytecode
 from verdigris.core.policy import is_closed, is_measuring, is_within
 from verdigris.core.settings import Bounds
 from verdigris.core.value import replace
@@ -186,8 +187,7 @@ def _layer(project: Project, wanted: str) -> Layer:
     bounds = project.settings.bounds or Bounds()
     entries = project.workspace.files(wanted)
     firm = [entry for entry in entries if is_closed(bounds, entry.path)]
-    python = (entry.path for entry in entries if entry.path.endswith(".py"))
-    folders = dict.fromkeys(path.rpartition("/")[0] for path in python)
+    folders = dict.fromkeys(e.path.rpartition("/")[0] for e in entries if keeps_bytecode(e.path))
     return Layer(wanted, project.workspace.snapshot(), tuple(firm[:_FIRM]), tuple(folders))
 
 

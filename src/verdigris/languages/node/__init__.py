@@ -74,6 +74,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def runner_keys(self, name: str, text: str) -> bytes:
         return project.package(text) if name == "package.json" else project.compiler(text)
 
+    def may_hold_tests(self, path: str) -> bool:
+        return ".config." not in path.rpartition("/")[2]
+
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
 

@@ -115,6 +115,12 @@ there is."""
     def starter(self) -> starters.Starter:
         return starters.Starter(starter.script, starter)
 
+    def holds_test(self, data: bytes) -> bool:
+        return project.HOLDS_TESTS.search(data) is not None
+
+    def may_hold_tests(self, path: str) -> bool:
+        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py"}
+
     def marks(self, text: str) -> tuple[IdMark, ...]:
         return tuple(
             findings.IdMark(each.slug, each.line, name) for name, each in tests.read_annotations(text).items()

@@ -48,6 +48,8 @@ _TEST_FILES = r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py\Z"
 
 _PARTS = "|".join(map(re.escape, ENVIRONMENT_PARTS))
 
+HOLDS_TESTS = re.compile(rb"^(?:async )?def test|^class \w+\(.*TestCase\b", re.MULTILINE)
+"""At the beginning of a line: what a runner takes for tests, if it takes the file."""
 PLACES = Usual(
     tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__")),
     test_names=_TEST_FILES,

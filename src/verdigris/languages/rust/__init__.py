@@ -59,6 +59,9 @@ dependency."""
     def runner_keys(self, name: str, text: str) -> bytes:  # noqa: ARG002 - one manifest
         return project.manifest(text)
 
+    def may_hold_tests(self, path: str) -> bool:
+        return path.rpartition("/")[2] != "build.rs"
+
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
 

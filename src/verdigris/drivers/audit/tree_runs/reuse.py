@@ -5,6 +5,7 @@ The decision is `core.reuse`'s; here trees are compared, and records of runs are
 
 from __future__ import annotations
 
+from posixpath import splitext
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
@@ -14,7 +15,7 @@ from verdigris.core.reuse import Rerun, is_example, plan_rerun
 from verdigris.core.reuse.facts import ModuleDelta, ModuleWords, RunRecord, TreeChange
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
-from verdigris.languages.registry import reader_of
+from verdigris.languages.registry import is_traced, reader_of
 from verdigris.languages.tests import still_written
 from verdigris.storage.project import texts_at
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 _KEPT = frozenset({Status.PASS, Status.SKIP})
 _BUILT = (".c", ".h", ".cc", ".cpp", ".pyx", ".pxd", ".rs", ".so", ".pyd", ".f90")
-_TEST_NAMES = ("test_", "_test.py")
 _MORE = ModuleDelta(more=True)
 
 
@@ -121,7 +121,7 @@ def list_removed(project: Project, before: str, after: str, ids: Iterable[str]) 
     paths = [change.path for change in project.workspace.changes(before, after)]
     old, new = (texts_at(project, tree, paths) for tree in (before, after))
     had, has = (
-        {p: _say(p, text).examples for p, text in side.items() if p.endswith(".py")} for side in (old, new)
+        {p: _say(p, text).examples for p, text in side.items() if is_traced(p)} for side in (old, new)
     )
     removed = tuple(
         f".{name}" for path, known in had.items() for name in known.keys() - has.get(path, {}).keys()
@@ -162,9 +162,9 @@ def _describe(project: Project, record: RunRecord, before: str, after: str) -> T
         path = change.path
         if change.old_mode != change.new_mode and LINK in {change.old_mode, change.new_mode}:
             raise Doubt(f"{path} is a link")
-        if path.endswith(".py") and not (change.deleted or change.old is None) and path in record.files:
+        if is_traced(path) and not (change.deleted or change.old is None) and path in record.files:
             modules[path] = _compare(project, change)
-        elif path.endswith(".py") and change.old is None and _is_test(project, path):
+        elif is_traced(path) and change.old is None and _is_test(project, path):
             fresh.add(path)
         else:
             _refuse_doubtful(project, change, record, drifted)
@@ -184,10 +184,8 @@ def _compare(project: Project, change: Change) -> ModuleDelta:
 
 
 def _is_test(project: Project, path: str) -> bool:
-    name = path.rpartition("/")[2]
-    return project.classify(path) is PathClass.TEST and (
-        name.startswith(_TEST_NAMES[0]) or name.endswith(_TEST_NAMES[1])
-    )
+    stem = splitext(path.rpartition("/")[2])[0]
+    return project.classify(path) is PathClass.TEST and (stem.startswith("test_") or stem.endswith("_test"))
 
 
 def _refuse_doubtful(project: Project, change: Change, record: RunRecord, drifted: frozenset[str]) -> None:
@@ -197,7 +195,7 @@ def _refuse_doubtful(project: Project, change: Change, record: RunRecord, drifte
         raise Doubt(f"{path} is gone")
     if path.endswith(_BUILT):
         raise Doubt(f"{path} is built before it runs")
-    if path in drifted and (kind is not PathClass.TEST or path.endswith(".py")):
+    if path in drifted and (kind is not PathClass.TEST or is_traced(path)):
         raise Doubt(f"{path} says how tests run")
-    if listed and (kind in {PathClass.SOURCE, PathClass.TEST} or path.endswith(".py")):
+    if listed and (kind in {PathClass.SOURCE, PathClass.TEST} or is_traced(path)):
         raise Doubt(f"{path} is new or gone")
