@@ -155,8 +155,8 @@ def test_edits_that_were_set_aside_leave_nothing_to_put_back(at: Callable[[str],
 @pytest.mark.parametrize(
     ("stage", "told"),
     [
-        ("plan", "stage plan keeps that path as it is. next: write the plan to"),
-        ("validate", "stage validate keeps that path as it is. next: `tdd cycle validate`"),
+        ("plan", "in stage plan of the cycle nobody writes that path. next: write the plan to"),
+        ("validate", "in stage validate of the cycle nobody writes that path. next: `tdd cycle validate`"),
         ("green", "a test there is frozen from claim to verdict"),
     ],
 )

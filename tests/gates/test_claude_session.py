@@ -47,7 +47,7 @@ def test_the_laws_and_the_phase_are_the_same_bytes_for_the_same_state(client: Cl
     )
     client.world.green_by_record()
     assert f"claimed: {SUB_ID}" in client.raw("UserPromptSubmit", prompt="hello").stdout
-    assert "a turn is open from before" in client.say("SessionStart")["systemMessage"]
+    assert "a turn is still open" in client.say("SessionStart")["systemMessage"]
 
 
 def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
@@ -64,7 +64,7 @@ def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
 @pytest.mark.parametrize(
     ("error", "way"),
     [
-        ("sed: couldn't open temporary file tests/x: Read-only file system", "`tdd status` tells"),
+        ("sed: couldn't open temporary file tests/x: Read-only file system", "`tdd status` names"),
         ("sed: cannot rename tests/sedfIEHDS: Device or resource busy", "`tdd test-bug FILE:LINE WHY`"),
     ],
 )

@@ -209,7 +209,7 @@ def test_an_unknown_id_where_nothing_is_laid_aside(world: World) -> None:
     world.green_by_record()
     with pytest.raises(UserError) as caught:
         restore(world.project, "a1")
-    assert caught.value.hint == "known: nothing is set aside"
+    assert caught.value.hint == "`tdd status` lists what is set aside"
 
 
 def test_restore_has_no_place_in_red(world: World) -> None:

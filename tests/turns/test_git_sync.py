@@ -137,7 +137,7 @@ def test_with_a_turn_open_nothing_moves(forked: World) -> None:
 
 @pytest.mark.parametrize("argv", [[], ["commit", "-m", "x"], ["-c", "alias.x=!sh", "x"], ["push"]])
 def test_what_is_no_move_of_gits_is_refused(world: World, argv: list[str]) -> None:
-    with pytest.raises(UserError, match="`tdd sync` runs git's moves"):
+    with pytest.raises(UserError, match=r"`tdd sync` cannot run `git.*`: it runs switch"):
         sync(world.project, argv)
     assert world.events(Syncing) == []
 

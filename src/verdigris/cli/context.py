@@ -9,6 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from verdigris.core.agents import ACTOR, CLIENT, CONTEXT, ROOT
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.report import Status
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 
 PERSON = Actor()
-ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
-"""Set by the broker: who acts, and in which worktree. Whoever sets them himself only has fewer rights."""
 
 
 def actor() -> Actor:

@@ -116,6 +116,11 @@ AGENTS = {agent.name: agent for agent in _ALL}
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 """Files in which a repository tells agents how to work there; others than their own agent read them too."""
+ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
+"""Set for a `tdd` that an agent calls: who acts, for which client and session, in which worktree. A person
+who sets them only has fewer rights."""
+BROKER = "TDD_BROKER"
+"""Where the broker's socket is; set inside an agent's shell."""
 OWN_SESSION = "TDD_SESSION"
 """Names the session of `tdd code`, in the environment of its commands."""
 
@@ -140,9 +145,7 @@ def agent_in(environment: Mapping[str, str]) -> str:
 
 def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
     """The client and the context that a command acts for; `subagent` is empty for the session itself."""
-    return agent_in(environment) or environment.get("TDD_CLIENT", "shell"), subagent or session_in(
-        environment
-    )
+    return agent_in(environment) or environment.get(CLIENT, "shell"), subagent or session_in(environment)
 
 
 def hook_in(environment: Mapping[str, str]) -> str:

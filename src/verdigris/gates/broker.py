@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 
-from verdigris.core.agents import caller_in, refuse_verb
+from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, ROOT, caller_in, refuse_verb
 from verdigris.core.errors import ToolMissing
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
 
 
-BROKER = "TDD_BROKER"
-"""Where the broker's socket is; set inside an agent's shell."""
 HARMLESS = ("NO_COLOR", "COLUMNS", "LINES", "TERM", "CI")
-"""All that an inside environment has a say in: how output looks."""
+"""The variables of the sandboxed caller that are kept: they say how output looks."""
 STREAMS = (0, 1, 2)
 LONGEST = 1 << 22
 
@@ -48,7 +46,7 @@ class BrokerCall:
 
 
 def unpack_call(data: bytes) -> BrokerCall:
-    """ValueError for what no client of ours sends."""
+    """Raises ValueError for bytes that `pack` cannot have made."""
     cwd, count, *words = os.fsdecode(data).split("\0")
     looks, argv = words[: int(count)], words[int(count) :]
     return BrokerCall(argv, cwd, dict(look.split("=", 1) for look in looks))
@@ -80,7 +78,7 @@ def send(connection: socket.socket, call: BrokerCall) -> None:
 
 
 def receive(connection: socket.socket) -> tuple[BrokerCall, list[int]]:
-    """The call, and the caller's stdin, stdout and stderr; ValueError where it is none."""
+    """The call, and the caller's stdin, stdout and stderr; raises ValueError for anything else."""
     header, descriptors, _, _ = socket.recv_fds(connection, _HEADER, len(STREAMS))
     try:
         return unpack_call(_exactly(connection, _size(header, descriptors))), list(descriptors)
@@ -107,7 +105,6 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
 DENIED, OUR_FAULT = 3, 70
 GRACE = 5.0
 """Seconds from an interrupt to the end."""
@@ -126,7 +123,7 @@ class ServedCommand:
         """Whose call it is, where it is not the session's own."""
 
     def of(self, call: BrokerCall) -> dict[str, str]:
-        """An agent may say how output looks; who acts, and where, is said by us."""
+        """The command's environment: the caller chooses how output looks; we say who acts, and where."""
         outside = {name: value for name, value in self.environment.items() if name != BROKER}
         client, context = caller_in(outside, self.subagent)
         return {
@@ -160,11 +157,16 @@ def serve(connection: socket.socket, served: ServedCommand) -> None:
 
 
 def _send_refusal(denial: Deny, streams: Sequence[int]) -> int:
-    try:
-        os.write(streams[2], "".join(f"{line}\n" for line in denial.lines()).encode())
-    except OSError:
-        return DENIED
+    _print_error("".join(f"{line}\n" for line in denial.lines()), streams)
     return DENIED
+
+
+def _print_error(text: str, streams: Sequence[int]) -> None:
+    """Nothing is lost where the caller does not listen: it gets the exit code."""
+    try:
+        os.write(streams[2], text.encode(errors="replace"))
+    except OSError:
+        return
 
 
 def _start_tdd(
@@ -180,15 +182,8 @@ def _start_tdd(
             stderr=streams[2],
         )
     except (OSError, ValueError) as error:
-        _tell_failed_start(error, streams)
+        _print_error(f"tdd: the command could not be started outside the sandbox: {error}\n", streams)
         return None
-
-
-def _tell_failed_start(error: Exception, streams: Sequence[int]) -> None:
-    try:
-        os.write(streams[2], f"tdd: the broker could not run it: {error}\n".encode(errors="replace"))
-    except OSError:
-        return
 
 
 def _watch_process(connection: socket.socket, process: subprocess.Popen[bytes]) -> int:

@@ -46,7 +46,7 @@ class Manner(StrEnum):
     OWN = "own"
     """The client's own, which writes no file by itself."""
     FOREIGN = "foreign"
-    """Nobody here knows: a server's, or newer than this version."""
+    """Unknown: a tool of a server, or one that is newer than this version."""
 
 
 @value
@@ -54,18 +54,18 @@ class HookCall:
     moment: Moment
     actor: Actor = Actor("agent", "", "")
     session: str = ""
-    """The client's word for the whole session, its subagents included."""
+    """The client's id of the session, its subagents included."""
     cwd: str = ""
     tool: str = ""
     manner: Manner = Manner.FOREIGN
     source: str = ""
-    """What a person's yes to the tool is remembered for: its server, or itself."""
+    """What is remembered as allowed when a person allows the tool: its server, or the tool itself."""
     writes: Mapping[str, Rewrite | None] | None = None
-    """Spelling → what becomes of the file; None where a writing tool says it in no way that is known."""
+    """Path as it is spelled → the rewrite of that file; None if the call of a writing tool cannot be read."""
     strings: tuple[str, ...] | None = ()
-    """Every string of the arguments, however deep; None where there are too many to look at."""
+    """Every string in the arguments, however deep; None if there are too many."""
     attended: bool = True
-    """Somebody can be asked."""
+    """A person can be asked."""
     confined: bool = False
     """Shell commands of this client go through our prefix."""
     confinable: bool = True
@@ -80,7 +80,7 @@ class HookCall:
     most_refusals: int = 8
     """Stops in a row that the client lets a hook refuse."""
     stopped: tuple[str, ...] = ()
-    """Signs, in what a tool printed, that the sandbox stood in its way."""
+    """Keys of `SIGNS` that a tool printed: the sandbox stopped it."""
     prompt: str = ""
     said: str = ""
     """The agent's last words, where it stops."""
@@ -113,13 +113,16 @@ class HookAnswer:
 PASS = Reply()
 NO_PRIVILEGES = "no new privileges"
 SIGNS = {
-    "Read-only file system": "this shell may not write that path now: `tdd status` tells the next move.",
-    "Device or resource busy": (
-        "a test there is frozen from claim to verdict: make source pass it, or `tdd test-bug FILE:LINE WHY`."
+    "Read-only file system": (
+        "that path is read-only in this phase. next: `tdd status` names the move that is allowed."
     ),
-    NO_PRIVILEGES: "`sudo` does not work in the sandbox that commands run in: ask the user to run it.",
+    "Device or resource busy": (
+        "a test there is frozen from claim to verdict. next: make source pass it, "
+        "or `tdd test-bug FILE:LINE WHY`."
+    ),
+    NO_PRIVILEGES: "`sudo` does not work in an agent's shell. next: ask the user to run the command.",
 }
-"""What tools print when the sandbox stands in their way, and what to make of it."""
+"""What tools print when the sandbox stops them, and the explanation for the model."""
 EXPLAINED = b"is read-only in an agent's shell; a person may allow it"
 """The shell said more already (gates/agent_shell/write_failure.py)."""
 
@@ -130,7 +133,7 @@ _FILE = "file://"
 
 
 def readings(spelling: str) -> tuple[str, ...]:
-    """What clients make of a spelling before they open it: trimmed, `~` and `file:` resolved, composed."""
+    """The paths that a client may make of a spelling: trimmed, `~` and `file:` resolved, composed."""
     trimmed = spelling.strip().strip("\ufeff").strip()
     found = {spelling: None, trimmed: None, unicodedata.normalize("NFC", trimmed): None}
     if trimmed.startswith("~"):
@@ -169,7 +172,7 @@ def _folder(path: Path) -> Path:
 
 
 def is_switch(project: Project, spelling: str, cwd: Path, guarded: Iterable[Path]) -> bool:
-    """The git folder that all worktrees share, and what the gate stands on outside the worktree."""
+    """Whether it lies in the git folder that all worktrees share, or is a file that the gate depends on."""
     path = resolve(spelling, cwd)
     around = {path, *path.parents}
     return any(place in around for place in (project.repo.common_dir, *guarded))

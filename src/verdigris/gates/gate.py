@@ -1,6 +1,6 @@
-"""The gate in front of a coding agent: one hook call in, its dialect out, whatever happens.
+"""The gate in front of a coding agent: takes one hook call, and answers it in the client's format.
 
-Before a tool call it passes, asks the person, or denies. After one it puts protected paths back.
+Before a tool call it allows, asks the person, or denies. After one it puts protected paths back.
 """
 
 from __future__ import annotations
@@ -65,11 +65,15 @@ def _writes(project: Project, call: HookCall) -> Reply:
 
 
 def _unreadable(call: HookCall) -> Deny:
-    return Deny("unreadable-call", f"this {call.tool} call does not say what it writes.", "name one file")
+    return Deny(
+        "unreadable-call",
+        f"this {call.tool} call does not name the file that it writes in a way that Verdigris can read.",
+        "repeat it with the path of one file",
+    )
 
 
 def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrite | None]) -> Reply:
-    """Every reading of every spelling, each in the worktree where it lies."""
+    """Decides every path that a spelling may mean, each in the worktree where it lies."""
     from verdigris.turns.write import decide_writes
 
     cwd = _cwd(project, call)
@@ -114,8 +118,8 @@ def _reads(project: Project, call: HookCall) -> Reply:
         if any(is_control(project, name, cwd) for name in readings(text)):
             denial = Deny(
                 "control",
-                f"{text} holds what Verdigris recorded, so no agent may touch it.",
-                "`tdd status`, `tdd log` say what is in it",
+                f"Verdigris keeps its records in {text}, so no agent may read or write there.",
+                "`tdd status` and `tdd log` show what is recorded",
             )
             return _no(project, call, denial)
     return PASS
@@ -132,8 +136,8 @@ def _shell(project: Project, call: HookCall) -> Reply:
     denial = Deny(
         "unconfined-shell",
         "shell commands of this session do not run in the sandbox yet.",
-        "try again in a moment: the client reads its settings anew; if that does not help, a person runs "
-        f"`tdd init --agent {call.actor.client}` and starts the client again",
+        "repeat the command in a moment: the client is reading its settings; if it is refused again, "
+        f"ask the user to run `tdd init --agent {call.actor.client}` and restart the client",
     )
     return _no(project, call, denial)
 
@@ -144,7 +148,7 @@ def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
 
     if any(is_a_persons(text) for text in call.strings or ()):
         denial = Deny(
-            "persons-verb", "only a person may give that command.", "ask them to type it as their prompt"
+            "persons-verb", "only a person may give that command.", "ask the user to type it as a prompt"
         )
         return _no(project, call, denial)
     return PASS
@@ -165,15 +169,15 @@ def _foreign(project: Project, call: HookCall) -> Reply:
     if reply.kind == "deny" or known:
         return reply if reply.text else Reply(text=tripped.text)
     return Reply(
-        "ask", f"{call.source} is a tool that Verdigris does not know; a yes is remembered for {call.source}."
+        "ask", f"Verdigris does not know the tool {call.source}. If you allow it, you are not asked again."
     )
 
 
 def _unknown(call: HookCall) -> Deny:
     return Deny(
         "unknown-tool",
-        f"{call.tool} is a tool that Verdigris does not know, and no person is here to allow it.",
-        "use the file tools or Bash; a person may allow it once in an attended session",
+        f"Verdigris does not know the tool {call.tool}, and no person is here to allow it.",
+        "use the file tools or the shell; in an attended session a person can allow the tool, once for all",
     )
 
 
@@ -189,7 +193,7 @@ def _protected_names(project: Project, call: HookCall, strings: Iterable[str]) -
 
 
 def _class(project: Project, name: str, cwd: Path) -> PathClass:
-    """A folder is of the class of whatever would come to lie in it."""
+    """The class of a path; a folder has the class of a file in it."""
     where = home(project, name, cwd)
     folder = (cwd / name).is_dir()
     return class_of(where.root, f"{name}/x" if folder else name, where.classes, cwd=cwd)[0]
@@ -232,15 +236,16 @@ def after(project: Project, call: HookCall) -> Reply:
 
 
 def _explain(project: Project, sign: str) -> str:
-    """What stopped a command, by what is closed now."""
+    """Says why a command could not write, by the phase."""
     state = project.state()
     if state.open_cycle is None or state.phase not in {Phase.PLAN, Phase.HELD} or sign == NO_PRIVILEGES:
         return SIGNS[sign]
-    return f"stage {state.open_cycle.stage} keeps that path as it is. next: {next_step(state.open_cycle)}"
+    stage, following = state.open_cycle.stage, next_step(state.open_cycle)
+    return f"in stage {stage} of the cycle nobody writes that path. next: {following}"
 
 
 def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
-    """What the tool could write; other changes are a person's. None where nobody knows what it writes."""
+    """The paths that the tool could write: other changes are a person's. None if that is not known."""
     match call.manner:
         case Manner.READS | Manner.OWN:
             return ()
@@ -253,7 +258,7 @@ def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
 
 
 def _remember(project: Project, call: HookCall) -> None:
-    """It came this far, so a person was asked and said yes."""
+    """Remembers a tool that has run: a person was asked, and allowed it."""
     state = project.state()
     if call.source not in state.tools and state.phase is not Phase.OFF:
         project.record(ToolAllowed(source=call.source))
@@ -265,9 +270,9 @@ def answer(
     environment: Mapping[str, str] | None = None,
     project: Project | None = None,
 ) -> HookAnswer:
-    """Total: our own fault is a refusal for the agent and no obstacle for a person.
+    """Always answers: a fault of ours refuses the agent's call, and never stands in a person's way.
 
-    `project`: the one that the call is about, where it is open already.
+    `project`: the one that the call is about, if it is open already.
     """
     call = HookCall(Moment.JUNK)
     try:

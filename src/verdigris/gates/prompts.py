@@ -1,4 +1,4 @@
-"""At a session's start and at each prompt: tells the laws and the phase, and carries out a person's verb."""
+"""At a session's start and at each prompt: states the laws and the phase, and carries out a person's verb."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USAGE = {
 
 
 def words_of(prompt: str) -> list[str] | None:
-    """The words behind `tdd` in the first line; None where it is no line of these verbs."""
+    """The words behind `tdd` in the first line; None if it is not one of these commands."""
     first = prompt.strip().split("\n", 1)[0].strip()
     try:
         words = shlex.split(first)
@@ -55,14 +55,12 @@ def carry_out(project: Project, words: Sequence[str]) -> str:
     done = _VERBS[verb](project, rest)
     if isinstance(done, Deny):
         return "\n".join(done.lines())
-    from verdigris.turns.claim_check import following_move
-
     state = project.state()
     return f"{done}; phase {state.phase}; next: {following_move(project, state)}"
 
 
 def _usage(verb: str) -> UserError:
-    return UserError(f"write it so, as the first line of a prompt: `{USAGE[verb]}`.")
+    return UserError(f"that line is incomplete: write `{USAGE[verb]}` as the first line of a prompt.")
 
 
 def _off(project: Project, rest: Sequence[str]) -> str | Deny:
@@ -153,11 +151,14 @@ MAYBE_NOBODY = (
     "[tdd] not done: a shell call of the agent is open, and no sandbox here keeps it from speaking for you. "
     "next: end it, then say this again"
 )
-UNCONFINED = "[tdd] This system allows no sandbox: what a shell command changes is put back after the call."
+UNCONFINED = (
+    "[tdd] This system allows no sandbox: what a shell command changes in protected files is put back after "
+    "the call."
+)
 
 
 def start(project: Project, call: HookCall) -> Reply:
-    """What was changed before the session is a person's: the first call is compared with it."""
+    """What changed before the session is a person's doing: the first call is compared with that."""
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
@@ -167,7 +168,7 @@ def start(project: Project, call: HookCall) -> Reply:
 
 
 def subagent_start(project: Project, call: HookCall) -> Reply:
-    """Tells a subagent the laws: what its session was told at the start does not reach it."""
+    """States the laws to a subagent, which does not see what its session was told."""
     return Reply(text=f"{_laws(project.state())}\n{describe_standing(project, session=call.session)}")
 
 
@@ -176,7 +177,10 @@ def _laws(state: WorktreeState) -> str:
 
 
 def describe_standing(project: Project, session: str = "") -> str:
-    """The same bytes for the same state and tree; `session`: the one that a subagent belongs to."""
+    """Phase, reds, claims and next move in a line. `session`: the one that a subagent belongs to.
+
+    The same bytes for the same state and tree, so that provider caches hit.
+    """
     state = project.state()
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
@@ -186,17 +190,17 @@ def describe_standing(project: Project, session: str = "") -> str:
 def _describe_open_turn(state: WorktreeState) -> list[str]:
     if state.turn is None:
         return []
-    return [f"[tdd] a turn is open from before: {', '.join(state.claims)}. Its edits are still in the tree."]
+    return [f"[tdd] a turn is still open: it claims {', '.join(state.claims)}. Its edits are in the tree."]
 
 
 def prompt(project: Project, call: HookCall) -> Reply:
-    """Words that speak to the kernel are answered by it; more lines than that go on to the model."""
+    """Carries out a command in the first line; if more lines follow, the prompt goes on to the model."""
     words = words_of(call.prompt)
     if words is None:
         return Reply(text=describe_standing(project))
     if call.nested:
         return Reply(
-            "answered", "[tdd] not done: only a person may say that, and an agent started this client."
+            "answered", "[tdd] not done: only a person may say that, and this client was started by an agent."
         )
     if not call.confinable and open_call(str(project.repo.private)) is not None:
         return Reply("answered", MAYBE_NOBODY)

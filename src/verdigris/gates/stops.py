@@ -1,4 +1,4 @@
-"""When an agent stops: settles its edits, sends it back where that fails, and tells what is left open."""
+"""When an agent stops: settles its edits, sends it back if that fails, and reports what is left open."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _TEST_BUG = re.compile(
     r"^[\s>*-]*TEST_BUG:[ \t]*(?P<place>\S+:\d+)[ \t]*(?:\u2014|--?|:)?[ \t]*(?P<why>\S.*)$", re.MULTILINE
 )
 MANY = 20
-"""Unclaimed edits that are told one by one."""
+"""Unclaimed edits that are listed."""
 
 
 def stop(project: Project, call: HookCall) -> Reply:
-    """Settles edits, ends a refactor, and tells what is left: nothing stays open unseen.
+    """Settles edits, ends a refactor, and reports what is left open.
 
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """
@@ -63,7 +63,7 @@ def stop(project: Project, call: HookCall) -> Reply:
 
 
 def subagent_stop(project: Project, call: HookCall) -> Reply:
-    """Its own claims are settled; where others' are open in the same turn, they all wait for the last."""
+    """Settles the subagent's claims; if others have claims in the turn, they wait for the last to stop."""
     private = str(project.repo.private)
     before_call(project, agent_alive=alive(private))
     forget_caller(private, call.actor.context)
@@ -76,7 +76,7 @@ def subagent_stop(project: Project, call: HookCall) -> Reply:
 
 
 def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool:
-    """In a cycle freezing claims, for whoever codes: there it is the turn of who wrote."""
+    """Whether all claims are the subagent's; in a cycle, where freezing claims, whether it made an edit."""
     if state.open_cycle is None:
         return {claim.by for claim in state.claims.values()} == {call.actor.context}
     for record in project.log.records(reverse=True):
@@ -94,7 +94,7 @@ def _reported_bug(project: Project, call: HookCall, state: WorktreeState) -> Rep
     if found is None or cycle is None or cycle.stage is not Stage.GREEN or cycle.stopped:
         return None
     if call.actor in cycle.workers.get(Stage.VALIDATE, ()):
-        return None  # it tells what it ruled on
+        return None  # a validator that quotes the report it ruled on
     from verdigris.turns.test_bug import report_bug
 
     try:
@@ -116,7 +116,7 @@ def _has_restructured(project: Project, state: WorktreeState) -> bool:
 
 
 def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> Reply:
-    """The agent hears of it once; whatever is the same at its next stop is for the person to know."""
+    """Sends the agent back once; what is the same at its next stop is shown to the person alone."""
     what = tuple(describe_unfinished(project, state))
     if not what:
         return PASS
@@ -140,7 +140,7 @@ def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]
             claimed = ", ".join(state.claims)
             yield f"the turn that claims {claimed} is suspended: it is not finished, and proves nothing"
         case Phase.REFACTOR:
-            yield "a refactor is open: `tdd refactor end` has it judged, `tdd refactor abort` gives it up"
+            yield "a refactor is open: `tdd refactor end` judges it, `tdd refactor abort` gives it up"
         case Phase.RED:
             yield from _unproven(project)
             tree = project.workspace.snapshot()
@@ -152,7 +152,7 @@ def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]
 
 
 def _unproven(project: Project) -> tuple[str, ...]:
-    """What HEAD holds as no tree did, with the way out."""
+    """Files that HEAD holds and no proven tree had, with the remedy."""
     memory = recall(project)
     if memory is None or not memory.unproven:
         return ()
@@ -173,10 +173,10 @@ def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | Den
 
 
 def _describe_verdict(judged: Settlement) -> str:
-    """The reasons that the footer has no room for, then the footer, then what became of the edits."""
+    """The reasons that are not in the footer, then the footer, then where the edits are."""
     lines = [*judged.verdict.reasons[1:], judged.footer]
     if judged.aside is not None:
-        lines.append(f"The edits are set aside as {judged.aside}: nothing of them is lost.")
+        lines.append(f"The edits are kept: they are set aside as {judged.aside}.")
     return "\n".join(lines)
 
 

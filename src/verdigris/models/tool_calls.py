@@ -10,8 +10,8 @@ import json
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from verdigris.core.value import replace, value
+from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
 from verdigris.models.protocol import Message
-from verdigris.models.roles.answer import repair_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,10 +35,6 @@ class BadArguments:
     """To the model: what is wrong, and what the tool takes."""
 
 
-class _BadValue(ValueError):
-    pass
-
-
 def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[str, Any] | BadArguments:
     """Reads arguments by the tool's schema; null stands for an argument that is not there."""
     nothing = not call.arguments.strip() and not tool.parameters.get("required")
@@ -46,10 +42,10 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
     if isinstance(found, str):  # some servers write the object as a text once more
         found = _parse(found)
     if found is None and finish == LENGTH:
-        found = _BadValue(
+        found = UnsoundJson(
             f"its arguments were cut off after {len(call.arguments)} characters: make smaller calls"
         )
-    if isinstance(found, _BadValue):
+    if isinstance(found, UnsoundJson):
         return BadArguments(f"{call.name} was not called: {found}. {_usage(tool)}")
     if not isinstance(found, dict):
         return BadArguments(f"{call.name} was not called: its arguments are no JSON object. {_usage(tool)}")
@@ -62,22 +58,14 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
 def _parse(text: str) -> Any:
     """The document, None where there is none, or a fault that leaves it in doubt."""
     if not text.strip():
-        return _BadValue("its arguments are empty")
+        return UnsoundJson("its arguments are empty")
     try:
         # Not strict: a line break that stands in a text as it is leaves no doubt.
-        return json.loads(text, strict=False, object_pairs_hook=_once)
-    except _BadValue as fault:
+        return json.loads(text, strict=False, object_pairs_hook=keys_once)
+    except UnsoundJson as fault:
         return fault
     except (ValueError, RecursionError):
         return repair_json(text.strip())
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _BadValue(f"{next(name for name in names if names.count(name) > 1)!r} is given twice")
-    return found
 
 
 def _fault(given: Mapping[str, Any], schema: Mapping[str, Any]) -> str:

@@ -77,7 +77,10 @@ def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
 
 
 def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[str, ...] | Deny:
-    """Three-way where the tree moved on since; a conflict changes nothing. `frozen`: the oracle stays."""
+    """Applies the edits, by a three-way merge if the tree moved on; a conflict changes nothing.
+
+    `frozen`: edits of the oracle are refused.
+    """
     current = project.workspace.snapshot()
     moved = {c.path: c for c in project.workspace.changes(laid.start, current)}
     edits = {c.path: c for c in project.workspace.changes(laid.start, laid.edited) if c.path in laid.paths}
@@ -103,7 +106,7 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
 
 
 def _only_stubs(project: Project, start: str, current: str, path: str) -> bool:
-    """Whether the file gained nothing since but declarations, which what comes back may take the place of."""
+    """Whether the file gained only stubs since, which the edits that come back may replace."""
     before, after = (project.workspace.read(tree, path) for tree in (start, current))
     if after is None or project.classify(path) is not PathClass.SOURCE:
         return False
@@ -127,7 +130,7 @@ def _deny_frozen(laid: LaidAside, path: str) -> Deny:
 
 
 def show(project: Project, aside: str) -> str:
-    """What was set aside, as a diff to read."""
+    """The edits that were set aside, as a diff."""
     laid = _find_aside(project.state(), aside)
     return project.workspace.diff(laid.start, laid.edited, laid.paths)
 
@@ -135,8 +138,9 @@ def show(project: Project, aside: str) -> str:
 def _find_aside(state: WorktreeState, aside: str) -> LaidAside:
     laid = state.aside.get(aside)
     if laid is None:
-        known = ", ".join(state.aside) or "nothing is set aside"
-        raise UserError(f"nothing is set aside as {aside!r}.", hint=f"known: {known}")
+        known = ", ".join(state.aside)
+        hint = f"known: {known}" if known else "`tdd status` lists what is set aside"
+        raise UserError(f"nothing is set aside as {aside!r}.", hint=hint)
     return laid
 
 
@@ -182,7 +186,7 @@ class Kept:
     path: str
     blob: str
     seq: int
-    """The event that tells of it."""
+    """The event that records it."""
     ts: int
 
 

@@ -1,4 +1,4 @@
-"""Formats the turn's source, runs claimed tests and suite in one call, and again what looks suspicious."""
+"""Formats the turn's source, runs claimed tests and suite in one call, and repeats suspicious tests."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _try_in_room(
 def _before(
     candidate: Candidate, state: WorktreeState, report: TestReport, claimed: frozenset[str]
 ) -> Before:
-    """How the tests stood at the turn's start that now fail or are missing: seen by running them there."""
+    """Runs the tests that now fail or are missing on the turn's start tree: how they ended there."""
     project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
     paths = candidate.paths
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed

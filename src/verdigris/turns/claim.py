@@ -56,7 +56,7 @@ def split_words(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[l
 
 
 def _names_a_test(project: Project, reds: Mapping[str, Red], word: str, cwd: Path, *, first: bool) -> bool:
-    """A word that is nothing known is a test where it stands first, as a slug may, and else a new path."""
+    """An unknown word is a test if it stands first, as a slug may; else it is a new path."""
     if "::" in word or " › " in word or " > " in word:
         return True
     path = canonical(project.root, word, cwd=cwd).path
@@ -117,7 +117,7 @@ def _glob_target(project: Project, spelling: str, cwd: Path) -> Target:
 
 
 def _classes_below(project: Project, target: str) -> frozenset[PathClass]:
-    """What the target holds now; an empty one may yet come to hold source."""
+    """The classes of the files that the target holds; an empty target counts as source."""
     tree = project.workspace.snapshot()
     held = {
         project.classify(entry.path) for entry in project.workspace.files(tree) if covers(target, entry.path)

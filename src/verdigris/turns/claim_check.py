@@ -1,4 +1,4 @@
-"""Decides on a claim and records it, for a caller that already holds the operation; tells the next move."""
+"""Decides on a claim and records it, for a caller that holds the operation; names the next move."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Claimed:
     restored: tuple[str, ...] = ()
     """Paths whose set-aside edits came back with this claim."""
     held_back: tuple[str, ...] = ()
-    """Set-aside ids that would not go on again without a conflict."""
+    """Ids of set-aside edits that conflict with the tree."""
     new: tuple[str, ...] = ()
     """Targets that do not exist yet."""
     alike: Mapping[str, str] = field(default_factory=dict)
-    """By new target, the existing source file whose name is nearest: it may be a typing error."""
+    """New target → the existing source file with the nearest name: it may be a typing error."""
     concerns: tuple[str, ...] = ()
-    """What a person should know of the tests that were claimed."""
+    """Concerns about the claimed tests, for a person."""
 
 
 def claim_within(
@@ -55,7 +55,7 @@ def claim_within(
     implied: bool = False,
     tree: str | None = None,
 ) -> Claimed | Deny:
-    """The claim alone, for a caller that already holds the operation; `tree` as it was before its edit.
+    """Claims, for a caller that holds the operation. `tree`: as it was before the caller's edit.
 
     Either every test is claimed, or none.
     """
@@ -85,7 +85,7 @@ def claim_within(
 def _freeze_oracle(
     project: Project, state: WorktreeState, tree: str, reds: Sequence[Red], noted: tuple[str, ...]
 ) -> tuple[OracleFacts, tuple[str, ...]]:
-    """What is frozen with the reds, and the source that they assert with."""
+    """The oracle to freeze with the reds, and a concern for each source file that they assert with."""
     from verdigris.checks.file_use import reads_of
     from verdigris.checks.foundation import prepare
     from verdigris.checks.weakening import find_shared_oracle
@@ -104,7 +104,7 @@ def _freeze_oracle(
 
 
 def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny | None:
-    """The red that a claim of all source may cite now, or what such a claim would be refused with."""
+    """The red that a claim of all source may cite now, or the denial of such a claim."""
     red = next_red(state, tree)
     if red is None or state.phase is not Phase.RED:
         return None
@@ -122,10 +122,10 @@ def following_move(
 ) -> str:
     """The next move, by the state and by what the tree shows: none that would be refused.
 
-    `session`: of the agent who asks, where its environment does not say.
+    `session`: of the agent that asks, if its environment does not name it.
     """
     unfinished = in_progress(project.repo)
-    # In a cycle freezing claims, for whoever codes.
+    # In a cycle `freeze` makes the claims, whoever codes afterwards.
     if project.actor.role == AGENT and state.claims and not unfinished and state.open_cycle is None:
         from verdigris.core.agents import session_in
 

@@ -165,7 +165,7 @@ def _not_as_judged(project: Project, intent: Committing) -> list[str]:
 
 
 def _gist(said: GitAnswer) -> str:
-    """The last line in which something is told."""
+    """The line of git's output that says most: an error, or the last one."""
     lines = [line.strip() for line in said.text.splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("error:", "fatal:"))]
     return (told or lines[-1:] or ["it does not say why"])[0]
@@ -215,7 +215,7 @@ MOVES = ("switch", "checkout", "pull", "merge", "rebase", "stash", "revert", "ch
 class Moved:
     exit_code: int
     brought: tuple[str, ...]
-    """Paths that are new ground."""
+    """Paths that joined the ground."""
     in_progress: str | None
     said: str = ""
     """What git and its hooks printed, where it was not shown."""
@@ -243,7 +243,7 @@ def sync(
     """
     if not argv or argv[0] not in MOVES:
         raise UserError(
-            f"`tdd sync` runs git's moves ({', '.join(MOVES)}), not {argv[0] if argv else 'nothing'!r}.",
+            f"`tdd sync` cannot run `{' '.join(('git', *argv[:1]))}`: it runs {', '.join(MOVES)}.",
             hint="e.g. tdd sync -- pull --rebase",
         )
     with operation(project) as state:

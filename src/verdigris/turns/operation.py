@@ -28,12 +28,12 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             recover(project)
         if project.actor.role == "agent":
             # Before HEAD is looked at: what an agent moved is no new ground.
-            _look_at_the_agents_doing(project)
+            _undo_agents_moves(project)
         yield end_lost_reds(project, look(project, project.state()))
 
 
-def _look_at_the_agents_doing(project: Project) -> None:
-    """What undoes it is loaded only where git was moved, or a call is open."""
+def _undo_agents_moves(project: Project) -> None:
+    """Loads what undoes the agent's changes only if git was moved, or a call is open."""
     from verdigris.turns.tripwire import is_git_moved
 
     if is_git_moved(project):

@@ -57,7 +57,7 @@ def revise(project: Project, names: Sequence[str], why: str) -> tuple[str, ...]:
 
 
 def _behind_slugs(project: Project, state: WorktreeState, names: Sequence[str]) -> tuple[str, ...]:
-    """Lists the ids by which tests are known where a text without their slugs, or another one, is shown."""
+    """Lists the native ids of the tests that slugs name: a changed text may lack the slug."""
     slugs = {name.partition("[")[0] for name in names if not split_id(name).function}
     tree = state.ground or project.workspace.snapshot()
     files = (entry.path for entry in project.workspace.files(tree)) if slugs else ()

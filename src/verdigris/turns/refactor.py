@@ -105,7 +105,7 @@ def begin(
             report = execute_suite(project, progress=progress)
             suite = suite_event(project, report, tree)
             if suite is None and not uncovered:
-                return _nothing_to_hold_on_to(report)
+                return _deny_without_suite(report)
             suites = [suite] if suite else []
             record = suite.record if suite else project.workspace.blob(b"{}")
         begun = RefactorBegun(
@@ -129,7 +129,7 @@ def _known_record(project: Project, state: WorktreeState, tree: str) -> str | No
     return baseline.record if project.workspace.blob_bytes(baseline.record) else None
 
 
-def _nothing_to_hold_on_to(report: TestReport) -> Deny:
+def _deny_without_suite(report: TestReport) -> Deny:
     if report.results or report.errors:
         return Deny(
             "suite-broken",
@@ -172,7 +172,7 @@ def _question_code(
     room: Layer | None,
     seen: Restructured,
 ) -> Verdict:
-    """What a settlement asks of code whose tests pass, and whether they notice all that was changed."""
+    """Asks what a settlement asks of code whose tests pass, and whether the tests notice every change."""
     refactor = _open_refactor(state)
     answers = question_refactor(Candidate(project, refactor.tree, tree, edits, room), state, seen.after)
     scrutiny = answers.scrutiny

@@ -35,7 +35,7 @@ def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> 
     if not paths:
         return ()
     intent = PuttingBack(tree=tree, paths=tuple(paths), why=why)
-    # Before the intent: what an earlier call displaced is in the log, and not to be told again.
+    # Before the intent: what an earlier call displaced is in the log already.
     project.workspace.forget_laying()
     project.record(intent, sync=True)
     return carry_out_put_back(project, intent)
@@ -83,9 +83,9 @@ class GitPosition:
     index: str = ""
     """Blob in the kernel's store; empty where there is no index."""
     index_look: tuple[int, ...] = ()
-    """How the index looked, so that it is read only when it changed."""
+    """Stamp of the index, so that it is read only when it changed."""
     set_out: tuple[int, ...] = ()
-    """How ORIG_HEAD looked: a merge or rebase writes it before it begins."""
+    """Stamp of ORIG_HEAD: a merge or rebase writes it before it begins."""
     touched: int = 0
     """When the git folder was last touched: git takes a lock there for every move, failed ones too."""
 
@@ -105,7 +105,7 @@ class GitPosition:
 
 
 def place(project: Project, known: GitPosition | None = None) -> GitPosition:
-    """Where git stands now; bytes of the index go to the store unless it looks as it is `known`."""
+    """Where git stands now. The index goes to the store, unless its stamp is as in `known`."""
     repo = project.repo
     looks = _look(repo.git_dir / "index")
     if known is not None and known.index_look == looks:

@@ -143,7 +143,7 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
 
 
 def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: TreeDifference) -> Settlement:
-    """An agent's is put back; a person's own edit is kept, and answered with how it is done rightly."""
+    """Puts back an agent's edit of the oracle; keeps a person's, and says how to do it rightly."""
     what = "changed while it was frozen"
     reasons = tuple(f"{path} {what}" for path in edits.oracle)
     verdict = Verdict(Kind.TAMPERED, reasons)
@@ -151,7 +151,7 @@ def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: T
     if project.actor.role == AGENT:
         project.record(settled)
         put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
-        back = "it was put back, `tdd displaced` has what lay there: `tdd settle` again"
+        back = "it was put back (`tdd displaced` has your version): `tdd settle` again"
         return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=back))
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
@@ -210,7 +210,7 @@ class _JudgedTrial:
 def _lay_aside(
     project: Project, state: WorktreeState, judged: _JudgedTrial, settled: Settled, progress: Progress | None
 ) -> Settlement:
-    """The last strike: what belongs to the failing claims goes; the others are settled on their own."""
+    """The last strike: sets aside the edits of the failing claims, and settles the others on their own."""
     trial, verdict, edits = judged.trial, judged.verdict, judged.edits
     source = tuple(c.path for c in edits.source)
     failing = frozenset(verdict.failing or state.claims)
@@ -266,7 +266,7 @@ def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Tri
 
 @value
 class _SettlementOutcome:
-    """What a settlement came to."""
+    """The result of a settlement, before it is worded."""
 
     verdict: Verdict
     paths: tuple[str, ...]

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 UNDECLARED = frozenset({"import", "build", "missing-name"})
-"""Why a test is no valid red where source may lack a declaration."""
+"""Reasons of invalid reds that a missing declaration may cause."""
 
 
 @value
 class Stubbed:
     test: str
-    """The file whose wants they are."""
+    """The test file that needs them."""
     stubs: tuple[Stub, ...]
 
 
@@ -55,7 +55,7 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
 
 
 def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
-    """What a test file needs to load, by its text alone; nothing is run and nothing is written."""
+    """The stubs that a test file needs to load, by its text alone; nothing is run or written."""
     language = language_for(path)
     if language is None:
         return ()

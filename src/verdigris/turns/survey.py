@@ -1,4 +1,4 @@
-"""Surveys a worktree: its state, and what its tree shows that the log does not know yet.
+"""`tdd status`: the state of a worktree, and what its tree shows that is not in the log yet.
 
 Nothing is written, except that an operation which a kill interrupted is finished first.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 SHOWN = 100
-"""Unclaimed edits; whoever has more needs no list of them."""
+"""Unclaimed edits that are listed at most."""
 
 
 @value
@@ -40,9 +40,9 @@ class Survey:
     drift: tuple[str, ...] = ()
     """Oracle paths that differ from the frozen ones, in the green phase."""
     notes: tuple[str, ...] = ()
-    """What was finished, and what could not be looked at."""
+    """What was finished, and what could not be compared."""
     next: str = ""
-    """The move that leads on, by the state and the tree."""
+    """The next move, by the state and the tree."""
 
 
 def survey(project: Project) -> Survey:
@@ -61,7 +61,7 @@ def survey(project: Project) -> Survey:
         state = _without_lost_reds(project, state)
         move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
-        notes.append(f"the tree was not looked at: {error.message}")
+        notes.append(f"the tree could not be compared: {error.message}")
         move = next_move(state)
     return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
 
@@ -105,7 +105,7 @@ def _tree(
 
 
 def _find_brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
-    """What came with a move of HEAD that no command has seen yet; None where there was none."""
+    """Paths that a move of HEAD brought since the last command; None if HEAD did not move."""
     if state.head is None:
         return None
     move = head_moves.move_since(project.repo, Head(state.head.on, state.head.commit))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 MOVED = "moved"
-"""Why a red does not count when source or tests changed while it ran."""
+"""The reason of a red that does not count, because source or tests changed while it ran."""
 
 
 @value
@@ -51,13 +51,13 @@ class Tested:
     needs: tuple[Need, ...] = ()
     """What failing tests seem to need that the room does not give them."""
     stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
-    """By test file: what it asks of source that is not declared there."""
+    """Test file → the declarations that it needs and source lacks."""
     uncollected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By runner: files that hold tests of which it took none, in a run of all tests."""
+    """Runner → files with tests from which it collected none, in a run of all tests."""
     characterized: tuple[str, ...] = ()
-    """New tests that passed at once, and are recorded as saying what the code does."""
+    """New tests that passed at once: they record what the code does."""
     given_up: str = ""
-    """Where a suspended turn ended because no claimed test is red any more: its edits, by id."""
+    """The id of the set-aside edits, if a suspended turn ended because no claimed test is red any more."""
 
     @property
     def passed(self) -> bool:
@@ -75,7 +75,7 @@ def run_tests(
     progress: Progress | None = None,
     again: bool = False,
 ) -> Tested:
-    """`again`: also those whose red was seen on this very tree."""
+    """`again`: also runs tests whose red was seen on this very tree."""
     with operation(project) as state:
         tree = project.workspace.snapshot()
         if state.turn is not None and state.turn.suspended and _names_claims(project, state, words, cwd):
@@ -112,7 +112,7 @@ def run_tests(
 def _run_asked(
     project: Project, natives: tuple[str, ...], progress: Progress | None
 ) -> tuple[tuple[str, ...], TestReport]:
-    """Runs these tests, or the suite; and says what was asked for, once its names are known."""
+    """Runs these tests, or the suite; returns the ids that the words mean, and the report."""
     if not natives:
         report = execute_suite(project, progress=progress)
         return suite_names(project), report
@@ -124,7 +124,10 @@ def _run_asked(
 
 
 def _watch_for_writers(project: Project, tree: str) -> Callable[[], bool]:
-    """Tells after the run whether the tree stayed as it was; without a living agent's call it did."""
+    """Returns a function that says after the run whether the tree stayed as it was.
+
+    It did, if no call of an agent is open.
+    """
     if not alive(str(project.repo.private)):
         return lambda: True
     from verdigris.execution.test_run import stat_tree, touched_paths
@@ -143,7 +146,7 @@ def _missing_needs(project: Project, report: TestReport) -> tuple[Need, ...]:
 
 
 def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mapping[str, tuple[str, ...]]:
-    """What a person wrote as a test and nobody runs: mostly a name that the runner does not take."""
+    """Files with tests that the runner does not collect, mostly because of their names."""
     stacks = [stack for stack in project.settings.stacks if is_in_interpreter(stack.runner)]
     if report.ended is not RunEnd.FINISHED or not stacks:
         return {}
@@ -271,7 +274,7 @@ def _whole_enough(project: Project, state: WorktreeState, report: TestReport) ->
 
 
 def _resolve_names(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:
-    """What its tool does not know by a name may be a group of tests, or one without its outer modules."""
+    """Resolves names that the tool does not know: a group of tests, or a test without its outer modules."""
     found: dict[str, None] = {}
     for native in natives:
         known = not split_id(native).function or any(_names(native, c) for c in report.collected)
@@ -309,7 +312,7 @@ def _names(asked: str, collected: str) -> bool:
 
 
 def _names_claims(project: Project, state: WorktreeState, words: Sequence[str], cwd: Path) -> bool:
-    """Whether a run is asked for that proves a suspended turn again; no word asks for all tests."""
+    """Whether the words name a claim of the suspended turn; no word means all tests."""
     claims = state.claims.values()
     if not words or {*words} & {name for claim in claims for name in (claim.test_id, claim.native_id)}:
         return True

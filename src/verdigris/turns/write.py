@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 Rewrite: TypeAlias = Callable[[bytes | None], bytes | None]
-"""What becomes of a file's bytes (None: there is none); None where that cannot be told."""
+"""From a file's bytes (None if there is no file) to its new bytes (None if they cannot be determined)."""
 
 
 def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> Decision:
@@ -41,9 +41,9 @@ def write(project: Project, files: Mapping[str, bytes | None], *, cwd: Path) -> 
 
 
 def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd: Path) -> Decision:
-    """The same for a client that writes by itself: claims and joins follow, the bytes are the client's.
+    """Decides and records writes that the client then makes itself.
 
-    None is a write whose content nobody can tell. What lies outside the worktree is not this law's matter.
+    A rewrite of None: the content cannot be determined. Paths outside the worktree are not decided here.
     """
     with operation(project) as state:
         if out := _through_link(project, state.phase, writes, cwd):
@@ -60,7 +60,7 @@ def _plan_write(project: Project, spelling: str, rewrite: Rewrite | None, cwd: P
 
 
 def _through_link(project: Project, phase: Phase, spellings: Iterable[str], cwd: Path) -> Deny | None:
-    """Why tests or source are not written where a link leads them out of the worktree."""
+    """Refuses to write tests or source through a link that leads out of the worktree."""
     if phase is Phase.OFF:
         return None
     top = os.path.realpath(project.root)
@@ -122,7 +122,7 @@ def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Pa
 
 
 def _read_write(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
-    """Adds what the file's language tells, where that decides."""
+    """Adds what the file's language says of the change, if the decision depends on it."""
     name = file.path or file.spelling
     if phase not in {Phase.RED, Phase.OFF} and is_mixed(name, file.cls):
         same = same_oracle_part(name, file.before, file.after)

@@ -72,7 +72,7 @@ def test_what_does_no_harm_around_it(text: str) -> None:
         ('{"a": "one\ntwo"}', "a line break is written \\n"),
         (r'{"a": "\d"}', "a backslash is written \\\\"),
         (TEXT[:-20], "cut off at line 1"),
-        ('{"verdict": "edit", "verdict": "edit"}', "the key 'verdict' stands twice"),
+        ('{"verdict": "edit", "verdict": "edit"}', "the key 'verdict' is given twice"),
         ('{"verdict": NaN}', "NaN is no JSON"),
         ("{}", "missing required field `verdict` (at the object itself)"),
         (changed(verdict="maybe"), "Invalid enum value 'maybe' (at verdict)"),

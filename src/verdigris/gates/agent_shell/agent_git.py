@@ -30,13 +30,19 @@ TODO = "rebase-merge/git-rebase-todo"
 
 
 def refusal(project: Project, argv: Sequence[str]) -> Deny | None:
-    """Git's own programs move the tree; others are the agent's to run in its shell."""
+    """Why git does not run outside the shell: it would start a program that is not git's own."""
     asked = f"`git {' '.join(argv)}`"
     person = f"leave it out, or ask the person to run `tdd sync -- {' '.join(argv)}`"
     if word := starting_word(argv):
-        return Deny("git-starts-a-program", f"{asked}: with `{word}` git would start another program", person)
+        return Deny(
+            "git-starts-a-program", f"{asked} is refused: `{word}` makes git start a program.", person
+        )
     if argv[0] == "rebase" and _has_exec(project):
-        return Deny("git-starts-a-program", "The rebase in progress has `exec` steps.", "take them out of it")
+        return Deny(
+            "git-starts-a-program",
+            "The rebase in progress has `exec` steps, which start programs.",
+            "take them out of its list (`git rebase --edit-todo`), then repeat the command",
+        )
     return None
 
 

@@ -30,7 +30,7 @@ from verdigris.sandbox.syscalls import (
     unshare,
 )
 
-TYPE_CHECKING = False  # `typing` costs as much as all of this
+TYPE_CHECKING = False  # `typing` takes as long to load as all of this
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH105, PTH116, PTH120, PTH123
+# ruff: noqa: PTH105, PTH109, PTH112, PTH116, PTH120, PTH123
 
 
 VERSION = 4
@@ -83,14 +83,14 @@ class ShellCard:
     ) -> None:
         self.root = root
         self.way = way
-        """How namespaces are to be had here; empty where they are not, or where nothing is protected."""
+        """How this system gives namespaces; empty if it gives none, or if nothing is protected."""
         self.mounts = mounts
         self.log = log
         """The size of the log that this was made from, and its last bytes."""
         self.ids = ids
-        """What the one outside writes into which map, where the way is `mapped`."""
+        """Name and text of each map that the process outside writes, if the way is `mapped`."""
         self.around = around
-        """Of the surroundings that this was made in; see `surroundings`."""
+        """The surroundings when the card was made; see `surroundings`."""
 
 
 def write(private: str, card: ShellCard) -> None:
@@ -114,7 +114,7 @@ def surroundings(control: str, environment: Mapping[str, str]) -> tuple[str | in
 
 
 def read_card(private: str, control: str, around: tuple[str | int | None, ...] = ()) -> ShellCard | None:
-    """None where there is none, or it is out of date."""
+    """None if there is no card, or it is out of date."""
     try:
         with open(f"{private}/{NAME}", "rb") as file:
             version, root, way, mounts, log, ids, made_in = marshal.loads(file.read())  # noqa: S302 - no agent can write it
@@ -146,11 +146,6 @@ def _type(line: bytes) -> bytes:
     return line.partition(b'"type":"')[2].partition(b'"')[0]
 
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
-# Plain calls, as between fork and exec, and names stay `str`:
-# ruff: noqa: PTH109, PTH112, PTH120
-
-
 DROPPED = frozenset(
     {
         "TMUX",
@@ -160,7 +155,7 @@ DROPPED = frozenset(
         *of_all(lambda agent: (*agent.sockets.variables, *agent.sockets.secrets)),
     }
 )
-"""What names them, or lets one in."""
+"""Variables that name such a socket, or give access to it."""
 _NAMED = (*of_all(lambda agent: agent.sockets.variables), "TMUX")
 _PARENTS = ("XDG_RUNTIME_DIR", "TMPDIR", "TMUX_TMPDIR", *of_all(lambda agent: agent.variables.temporary))
 _FOLDERS = (*of_all(lambda agent: agent.sockets.folders), "tmux-{}", "zellij-{}")
@@ -168,7 +163,7 @@ _SCREENS = ("/run/screen", "/var/run/screen", "/tmp/screens")  # noqa: S108 - wh
 
 
 def blocked_sockets(environment: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Mounts, beside those of the card: it is made before the client is, and for more than one."""
+    """Mounts beside those of the card, which is made before the client starts, and for several clients."""
     user = os.getuid()
     parents = {"/tmp", *(environment.get(name, "") for name in _PARENTS)} - {""}  # noqa: S108 - same
     folders = [f"{parent}/{name.format(user)}" for parent in parents for name in _FOLDERS]
@@ -191,7 +186,7 @@ def _is_socket(path: str) -> bool:
 _ALL = 64
 _SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD = 21, 2, 16, 17, 27
 _NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MKNOD})
-"""With these mounts are undone, files opened past them, or the disk is written below them."""
+"""Capabilities that undo mounts, open files past them, or write the disk below them."""
 
 
 def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:

@@ -7,7 +7,7 @@ import _socket
 import os
 import select
 
-TYPE_CHECKING = False  # see quick_state.py
+TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
@@ -96,7 +96,7 @@ class Outside:
         os.close(descriptor)
 
     def _broker(self, descriptor: int) -> NoReturn:
-        """In a session of its own: what ends the call ends its connection, and that is how it hears of it."""
+        """In a session of its own: it learns from its connection that the call was ended."""
         try:
             os.setsid()
             _signal.set_wakeup_fd(-1)

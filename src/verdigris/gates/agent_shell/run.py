@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 
-from verdigris.core.agents import caller_in, hook_in, session_in
+from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, hook_in, session_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
@@ -18,15 +18,14 @@ from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light
 
-TYPE_CHECKING = False  # see quick_state.py
+TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-BROKER = "TDD_BROKER"
 HOOKS = "hook-commands"
 ALIVE = b'"alive": true'
-"""Stands in the tripwire's memory where a process of the agent's was running at the last look."""
+"""Stands in the tripwire's memory if a process of the agent was running at the last look."""
 BEGINNING, END = "beginning", "end"
 REFUSED = 126
 SHELLS = ("bash", "zsh")
@@ -67,7 +66,7 @@ def run(place: CallPlace, command: str) -> NoReturn:
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
-            2, b"verdigris: the state cannot be read, so the command was not run: `tdd doctor` tells more\n"
+            2, b"verdigris: the command was not run, since the state cannot be read. next: `tdd doctor`\n"
         )
         os._exit(REFUSED)
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
@@ -85,12 +84,12 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _hook(control: str, command: str) -> bool:
-    """Whether the client runs a hook that `tdd init` wrote, which it does by its shell, too.
+    """Whether the command is a hook that `tdd init` wrote: a client runs its hooks by its shell, too.
 
-    The words alone are not enough, since an agent can say them: only to a hook does the client give the mark.
+    The command alone proves nothing, since an agent can run it: only hooks have the client's variable.
     """
     agent = hook_in(os.environ)
-    # The second was written for all agents by earlier versions.
+    # Earlier versions wrote the second file, one for all agents.
     for name in (f"{HOOKS}.{agent}", HOOKS) if agent else ():
         try:
             with open(f"{control}/{name}", "rb") as file:
@@ -109,13 +108,13 @@ def _refresh_card(place: CallPlace) -> ShellCard | None:
 
 
 def _look(place: CallPlace, moment: str) -> None:
-    """What is protected was written to: what an agent did goes back now, and what a person did is theirs."""
+    """Has the tripwire look, if a protected path changed: it puts back what an agent did."""
     if _is_changed(place):
         _spawn(place.outside(LOOK, place.root, moment, *caller_in(os.environ, place.subagent)))
 
 
 def _is_changed(place: CallPlace) -> bool:
-    """Decides as `turns.tripwire.unwatched`; true also where a verb in the call left something to tell."""
+    """Decides as `turns.tripwire.has_changed`; also true if a verb in the call left something to report."""
     known, head = stat_cache.read(place.private), light.head(place.control)
     if known is None or head is None:
         return True
@@ -188,7 +187,9 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
-    """To who outlives the call; one that holds a file there open to write is ended."""
+    """Makes git's folder read-only for processes that outlive the call; one that has a file there open to
+    write is killed.
+    """
     deadline = 3
     while not left.close_to([git.common]) and deadline:
         deadline -= 1
@@ -211,7 +212,7 @@ def _linked_worktrees(place: CallPlace) -> set[str]:
 
 
 def _remember_worktrees(place: CallPlace, before: set[str]) -> None:
-    """What the call added is an agent's to write; the person's other worktrees are not."""
+    """Remembers worktrees that the call added: an agent may write there, and in no other of the person's."""
     if added := _linked_worktrees(place) - before:
         from verdigris.gates.agent_shell.git_folders import remember_made
 
@@ -239,8 +240,8 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
             mounts = (*card.mounts, *blocked_sockets(os.environ))
             confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
-            environment["TDD_ACTOR"] = "agent"
-            environment["TDD_CLIENT"], environment["TDD_CONTEXT"] = caller_in(os.environ, subagent)
+            environment[ACTOR] = "agent"
+            environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, subagent)
             tell_us()
         from verdigris.sandbox.syscalls import prctl
 

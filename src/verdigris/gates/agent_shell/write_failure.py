@@ -112,7 +112,7 @@ def _read_back(start: int) -> bytes:
 def explanation(
     said: bytes, mounts: Sequence[tuple[str, int]], root: str, environment: Mapping[str, str]
 ) -> bytes:
-    """Empty where nothing of it is ours to explain, or the phase's protection is what stopped it."""
+    """The line to print after the output; empty if the sandbox did not stop the command, or the phase did."""
     if not is_told(said):
         return b""
     home = environment.get("HOME") or "/"
@@ -175,9 +175,6 @@ def explain_stderr(kept: int) -> None:
         said += WHY
     while said:
         said = said[os.write(2, said) :]
-
-
-# Loaded in every shell call that failed so, where every millisecond counts.
 
 
 SIGNS = (b"read-only file system", b"erofs", b"device or resource busy")

@@ -1,4 +1,4 @@
-"""What the folder of a coding agent gives, and the agents that can be connected, ours and third parties'."""
+"""The protocol of a coding agent's folder, and the agents that can be connected, ours and third parties'."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @value
 class Hook:
-    """One event that the agent tells us of."""
+    """One event at which the agent calls us."""
 
     event: str
     seconds: int
-    """What the agent allows; the wrapper gives up a little earlier."""
+    """The agent's time limit; our command gives up a little earlier."""
     closed: bool
     """Whether no answer is a refusal."""
 
 
 @value
 class Surroundings:
-    """What a call cannot say of itself (`calls.HookCall` has the same fields)."""
+    """What a call does not say itself; `calls.HookCall` has the same fields."""
 
     confined: bool
     confinable: bool
@@ -40,7 +40,7 @@ class Surroundings:
 
 @runtime_checkable
 class Client(Protocol):
-    """One coding agent. Everything is total: a call that cannot be read is a `Call` that says so."""
+    """One coding agent. A call that cannot be read raises nothing: it is a `HookCall` with a `fault`."""
 
     @property
     def name(self) -> str:
@@ -54,16 +54,16 @@ class Client(Protocol):
     def hooks(self) -> tuple[Hook, ...]: ...
 
     def parse(self, raw: bytes, environment: Mapping[str, str]) -> HookCall:
-        """One hook call, in words of our own."""
+        """Reads one hook call."""
 
     def manner(self, tool: str) -> Manner:
-        """What a tool of the agent does with files; a tool that nobody knows is foreign."""
+        """What a tool of the agent does with files; an unknown tool is foreign."""
 
     def render(self, call: HookCall, reply: Reply) -> HookAnswer:
-        """A reply in the agent's dialect."""
+        """Renders a reply in the agent's format."""
 
     def fault(self, call: HookCall, what: str, hint: str) -> HookAnswer:
-        """Our own fault: a refusal for the agent, and no obstacle for a person."""
+        """Renders a fault of ours: it refuses the agent's call, and never stands in a person's way."""
 
     def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         """The folder of the agent's project; empty where neither call nor environment say."""
@@ -74,7 +74,7 @@ class Client(Protocol):
         """The agent's own switches outside any worktree, and the files of the gate: no tool writes them."""
 
     def prefix(self, project: Project) -> str:
-        """What the agent puts before its shell commands so that they are confined; empty: it has no such."""
+        """What the agent puts before its shell commands so that they are confined; empty if it cannot."""
 
     def confine(self, project: Project) -> None:
         """Write what makes the agent's shell commands run in the sandbox, where that is missing."""
@@ -89,7 +89,7 @@ class Client(Protocol):
         """The files from which something was taken out; nothing that is not ours goes."""
 
     def cycle_files(self) -> Mapping[str, str]:
-        """Path → text of what lets the agent play a cycle by sub-agents of its own; empty: it has no such."""
+        """Path → text of the files by which sub-agents of the agent play a cycle; empty if it has none."""
 
     def check(self, start: Path) -> DoctorFinding | None:
         """Checks for `tdd doctor`; None where there is no repository."""
@@ -98,7 +98,7 @@ class Client(Protocol):
 GROUP = "verdigris.clients"
 """Entry points of other packages: the agent's name, and the object that is its `Client`."""
 BUILT_IN = {"claude": "verdigris.gates.clients.claude.client"}
-"""Modules whose `CLIENT` it is; loaded when it is asked for."""
+"""Modules with a `CLIENT`, by its name; loaded when it is needed."""
 
 
 def names() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import msgspec
 
 from verdigris.core.value import value
+from verdigris.models.json_text import UnsoundJson, keys_once, repair_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -196,10 +196,10 @@ def read_answer(text: str, *, finish: str = "") -> RoleAnswer | RefusedAnswer:
     if prose := _find_prose(bare):
         return RefusedAnswer((prose,))
     try:
-        found = json.loads(bare, object_pairs_hook=_once, parse_constant=_no_constant)
+        found = json.loads(bare, object_pairs_hook=keys_once, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         return RefusedAnswer((_describe_broken(bare, error, cut=finish == "length"),))
-    except (_Unsound, RecursionError) as error:
+    except (UnsoundJson, RecursionError) as error:
         return RefusedAnswer((f"The answer is no sound JSON: {error}.",))
     return _convert(repair_shape(found))
 
@@ -249,21 +249,8 @@ def _describe_broken(text: str, error: json.JSONDecodeError, *, cut: bool) -> st
     return f"The JSON is broken at {at} ({error.msg}), near {_quote(near, 50)}{hint}."
 
 
-class _Unsound(ValueError):
-    pass
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Unsound(f"the key {twice!r} stands twice in one object")
-    return found
-
-
 def _no_constant(name: str) -> NoReturn:
-    raise _Unsound(f"{name} is no JSON")
+    raise UnsoundJson(f"{name} is no JSON")
 
 
 def _convert(found: Any) -> RoleAnswer | RefusedAnswer:
@@ -280,40 +267,6 @@ def _convert(found: Any) -> RoleAnswer | RefusedAnswer:
 def _quote(text: str, limit: int = 40) -> str:
     flat = " ".join(text.split())
     return json.dumps(flat if len(flat) <= limit else flat[:limit] + "…", ensure_ascii=False)
-
-
-_TRAILING = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])', re.DOTALL)
-"""A comma before a closing bracket; texts are skipped whole."""
-_WORDS = re.compile(r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|\b(?:true|false|null)\b""")
-_PYTHON = {"true": "True", "false": "False", "null": "None"}
-
-
-def repair_json(text: str) -> Any | None:
-    """What an object or an array with slips means: trailing commas, Python's quotes. None: it is not that.
-
-    A sound object is not looked at here, so whatever is odd about it is told by who reads it.
-    """
-    if text[:1] not in {"{", "["}:
-        return None
-    try:
-        found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        return _with_slips(text)
-    return found if isinstance(found, list) else None
-
-
-def _with_slips(text: str) -> Any | None:
-    try:
-        return json.loads(_TRAILING.sub(lambda found: "" if found[0] == "," else found[0], text))
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    if "'" not in text:
-        return None
-    try:
-        found = ast.literal_eval(_WORDS.sub(lambda word: _PYTHON.get(word[0], word[0]), text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
-        return None
-    return found if isinstance(found, dict | list) else None
 
 
 def repair_shape(found: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The tripwire: what it protects and says, and how the tree and git looked at an agent's last call."""
+"""The tripwire: what it protects, its messages, and what it remembers of an agent's last call."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _SHOWN = 5
 
 @value
 class Tripped:
-    """What was found around an agent's call, and done about it; false when nothing was."""
+    """What changed around an agent's call, and what was done about it; false if nothing changed."""
 
     put_back: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """A person's."""
+    """Changes of a person's."""
     moved_back: tuple[str, ...] = ()
-    """What went back together with HEAD and index."""
+    """Paths that went back together with HEAD and index."""
     unproven: tuple[str, ...] = ()
-    """What HEAD holds as no tree did."""
+    """Files in HEAD that no proven tree had."""
     claimed: str = ""
     """The red that source written by a shell claimed by implication."""
     text: str = ""
@@ -54,7 +54,7 @@ class Tripped:
 
 
 def base(state: WorktreeState) -> str | None:
-    """The tree that what the phase protects should be as; None while nothing but the switches is."""
+    """The tree with which protected paths are compared; None while only the switches are protected."""
     match state.phase:
         case Phase.GREEN:
             return state.turn.tree if state.turn else None
@@ -69,7 +69,7 @@ def base(state: WorktreeState) -> str | None:
 
 
 def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
-    """`denial`: why source written in red did not claim, or why a stage of a cycle lets nobody write."""
+    """`denial`: why source written in red did not claim, or why a stage of a cycle closes the path."""
     why, following = _why(paths[0], cls)
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
@@ -87,7 +87,8 @@ def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     elif phase in {Phase.PLAN, Phase.HELD, Phase.RED}:
         following = "undo it before the cycle goes on: `tdd cycle status` says what its stage may write"
     elif phase is Phase.GREEN:
-        following = f'undo it, or `tdd test-bug {paths[0]}:LINE "WHY"` and claim anew; until then `tampered`'
+        bug = f'`tdd test-bug {paths[0]}:LINE "WHY"`'
+        following = f"undo it, or {bug} and claim anew; until then every verdict is `tampered`"
     else:
         following = "undo it before `tdd refactor end`, or `tdd refactor abort`"
     return f"{_names(paths)} changed outside the agent's calls: kept.\nnext: {following}"
@@ -111,8 +112,8 @@ def link_kept_text(path: str) -> str:
 
 def commit_undone_text(paths: Sequence[str]) -> str:
     return (
-        f"Undone: a commit that held {_names(paths)} as it never was in this worktree; nothing proves "
-        "such a commit. HEAD and index are where they were, the files are as you left them; the commit is "
+        f"Undone: a commit that held {_names(paths)} as it never was in this worktree, so nothing proves "
+        "it. HEAD and index are where they were, the files are as you left them; the commit is "
         "still an object of the repository (`git reflog`).\n"
         "next: `git add` what lies in the tree, then `git commit`"
     )
@@ -162,29 +163,29 @@ def _names(paths: Sequence[str]) -> str:
 @value
 class TripwireMemory:
     tree: str
-    """The worktree, with whatever a person did in it."""
+    """The worktree, with what a person changed in it."""
     base: str | None
-    """The tree that the phase went by."""
+    """The tree that protected paths were compared with."""
     phase: Phase
     place: GitPosition
     alive: bool = False
     """A process of the agent's call was still running when the call had ended."""
     moved: tuple[str, ...] = ()
-    """For which protected paths git was moved back since, by a verb within the call: to be told after it."""
+    """Protected paths for which a verb within the call moved git back; reported after the call."""
     undone: tuple[str, ...] = ()
-    """What a commit held behind the tree's back that was undone since: to be told likewise."""
+    """Paths in a commit, undone within the call, that never were so in the tree; reported likewise."""
     texts: tuple[str, ...] = ()
-    """What was said of other things that were put back by then: to be told likewise."""
+    """Messages about other paths that were put back within the call; reported likewise."""
     unproven: Mapping[str, str] = field(default_factory=dict)
     """Path → blob in HEAD that no tree had."""
     proven: str | None = None
     """Where HEAD was before it held them."""
     told: tuple[str, ...] = ()
-    """Those of them that are recorded and told."""
+    """Those of them that were recorded and reported."""
 
 
 def recall(project: Project) -> TripwireMemory | None:
-    """None where nothing is remembered, or nothing that can be understood: then the log's trees decide."""
+    """None if there is no memory, or it cannot be read: then the trees in the log decide."""
     try:
         return from_json(TripwireMemory, json.loads(_file(project).read_bytes()))
     except (OSError, ValueError, TypeError, KeyError):
@@ -206,7 +207,7 @@ def is_git_moved(project: Project) -> bool:
 
 
 def accept_move(project: Project, before: str) -> None:
-    """What git brought since `before` came by `tdd sync`, and is nobody's stray edit."""
+    """Takes what `tdd sync` brought since `before` into the memory: it is no stray edit."""
     memory = recall(project)
     if memory is None:
         return
@@ -239,7 +240,7 @@ def see(project: Project, state: WorktreeState) -> TreeLook:
 
 
 def watch(project: Project, seen: TreeLook) -> None:
-    """From now on the stamps speak for the tree."""
+    """Stores the stamps: while they are the same, the tree is."""
     if seen.state_seq is None:
         stat_cache.forget(project.repo.private)
     else:
@@ -247,7 +248,7 @@ def watch(project: Project, seen: TreeLook) -> None:
 
 
 def has_changed(project: Project) -> bool:
-    """Whether something looks otherwise than when it was known to be right, or the state changed since."""
+    """Whether a stamp differs from when the tree was right, or the state changed since."""
     known = stat_cache.read(project.repo.private)
     at = light.head(os.fspath(project.repo.control))
     if known is None or at is None:
@@ -257,7 +258,7 @@ def has_changed(project: Project) -> bool:
 
 
 def is_touched(project: Project) -> bool:
-    """Whether something looks otherwise than when it was known to be right, whatever the state was then."""
+    """Whether a stamp differs from when the tree was right, whatever the state was then."""
     known = stat_cache.read(project.repo.private)
     return known is None or _looks_otherwise(project, *known[1:])
 

@@ -1,4 +1,4 @@
-"""Looks at the tree before and after an agent's call: puts an agent's changes back, keeps a person's."""
+"""Compares the tree before and after an agent's call: puts an agent's changes back, keeps a person's."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ END = "end"
 
 
 def main(root: str, moment: str, client: str, context: str) -> None:
-    """Runs for the shell's entry, at a call's beginning and end; it speaks on standard error."""
+    """Runs for the shell's entry, at a call's beginning and end; reports on standard error."""
     try:
         project = open_project(Path(root), Actor("agent", context, client))
         living = is_alive(str(project.repo.private))
@@ -67,7 +67,7 @@ def main(root: str, moment: str, client: str, context: str) -> None:
 
 
 def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
-    """What changed since the last call: a person's doing, unless a process of the agent's lived meanwhile."""
+    """Changes since the last call are a person's, unless a process of the agent lived meanwhile."""
     with project.exclusive():
         recover(project)
         return _look_at_tree(project, recall(project), alive=agent_alive, wrote=())
@@ -76,7 +76,7 @@ def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
 def after_call(
     project: Project, *, agent_alive: bool = False, wrote: Collection[str] | None = None
 ) -> Tripped:
-    """What changed since the call began is the agent's; `agent_alive`: it left a process running.
+    """Changes since the call began are the agent's. `agent_alive`: it left a process running.
 
     `wrote`: all that the call could write, where that is known: none for a tool that reads, one path for a
     tool that edits. Anything else that changed meanwhile is a person's.
@@ -91,9 +91,9 @@ def after_call(
 
 
 def look_within_call(project: Project) -> None:
-    """Before a verb of the agent's in red: no run sees source that is not the phase's to have.
+    """Before a verb of the agent in red: puts source back, so that no run sees edits that no claim covers.
 
-    The caller holds the operation. What is said of it is told after the call.
+    The caller holds the operation. The message is reported after the call.
     """
     if project.state().phase is not Phase.RED or not is_alive(str(project.repo.private)):
         return
@@ -159,7 +159,7 @@ def _without_strays(
     tree: str,
     agents: Collection[str] | None,
 ) -> str:
-    """The tree after what was put back; a process that wrote again meanwhile makes nothing right by that."""
+    """The tree without strays: a process may have written again after they were put back."""
     for stray in _split_strays(strays(project, state, memory, tree), agents)[0]:
         tree = project.workspace.graft(tree, stray.home, stray.paths)
     return tree

@@ -64,7 +64,7 @@ def strays(
 def _switches(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> Iterator[Strays]:
-    """Nothing that the kernel does changes them, but what `tdd sync` brings."""
+    """Changed switches. The kernel itself changes none, except by `tdd sync`."""
     if memory is None or memory.tree == tree:
         return
     changed = [
@@ -79,7 +79,7 @@ def _switches(
 def _links(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> Iterator[Strays]:
-    """New ones, each with what had its place."""
+    """New links, each with the files that stood in its place."""
     home = _home(state, memory)
     if home is None:
         return
@@ -96,7 +96,7 @@ def _links(
 def _spec_of_cycle(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> Iterator[Strays]:
-    """In no stage is it written, although red lets everybody write other specs."""
+    """The cycle's spec: no stage writes it, although red lets everybody write other specs."""
     cycle = state.open_cycle
     if cycle is None:
         return
@@ -119,7 +119,7 @@ def _of_phase(
     changed: dict[PathClass, list[str]] = {cls: [] for cls in PathClass}
     if PathClass.SOURCE in wanted:
         edits = find_edits(project, difference(project, home, tree).source, tree, seconds=LOOKING)
-        # What nobody had time to read counts as an edit.
+        # A file that could not be read in time counts as an edit.
         changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
     if state.phase is not Phase.RED:
         for path in difference(project, home, tree).oracle:
@@ -139,7 +139,7 @@ def _home(state: WorktreeState, memory: TripwireMemory | None) -> str | None:
 
 
 def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
-    """Whether what was remembered is still what should be: a claim made since froze another oracle."""
+    """Whether the memory is still valid: a claim made since froze another oracle."""
     if memory.base == base(state):
         return memory.phase is state.phase
     return memory.phase is state.phase is not Phase.GREEN
@@ -160,11 +160,11 @@ LOOKED_AT = 50
 @value
 class _Move:
     wanted: dict[str, Change]
-    """What it was to make of the files."""
+    """The changes that it should have made to the files."""
     saved: dict[str, Change] = field(default_factory=dict)
     """What a stash took out of the files: their bytes before are the change's old side."""
     by: frozenset[str] = frozenset()
-    """What git calls its steps."""
+    """Its steps, as git names them in the reflog."""
 
 
 def undo_moves(project: Project) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.protection import STARTUP_FILES
 from verdigris.gates.agent_shell.launcher import own_paths, real_path
-from verdigris.gates.clients.claude import dialect
+from verdigris.gates.clients import hook_dialect
+from verdigris.gates.clients.claude.dialect import DIALECT
 from verdigris.gates.clients.claude.quick import LOCAL, NAME, PREFIX, PROJECT
 from verdigris.gates.clients.claude.settings import HOOKS, SHARED, place_of, prefix
 from verdigris.gates.clients.registry import Surroundings
@@ -65,10 +66,10 @@ class ClaudeCode:
     name = NAME
     title = "Claude Code"
     hooks = HOOKS
-    parse = staticmethod(dialect.parse)
-    manner = staticmethod(dialect.manner)
-    render = staticmethod(dialect.render)
-    fault = staticmethod(dialect.fault)
+    parse = staticmethod(DIALECT.parse)
+    manner = staticmethod(DIALECT.manner)
+    render = staticmethod(hook_dialect.render)
+    fault = staticmethod(hook_dialect.fault)
 
     def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
         """The client's word for where its project is; the call's folder follows an agent's `cd`."""
