@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LANGUAGES = Path(__file__).resolve().parent / "languages"
 _TOOL = {"python": "python3", "node": "node", "rust": "cargo", "go": "go"}
 _SOURCE = {"python": "pkg", "node": "src", "rust": ".", "go": "."}
-_PACKAGES = "vitest@3"
+_PACKAGES = "vitest@3+typescript@5+prettier@3"
 _MODULES = "node_modules"
 _HELD = "held:"
 """Tests of a base that nobody sees, with `--hold-out`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import make_repo
-from support.node_tools import installed, present
+from support.node_tools import VITEST_3, installed, present
 from support.tool_worlds import GO, GO_CONFIG, RUST, RUST_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
 from support.turns import QUICK, World
@@ -60,7 +60,7 @@ export const f = (n) => (n === 4 ? "IV" : known.get(n));
 """
 PLAIN_JEST = '{ "jest": { "transform": {} } }'
 """Nothing is translated: to load what would do it takes longer than the tests."""
-RUNNERS = {"node-test": (NODE_TEST, None), "vitest": (VITEST, "vitest@3"), "jest": (JEST, "jest@30")}
+RUNNERS = {"node-test": (NODE_TEST, None), "vitest": (VITEST, VITEST_3), "jest": (JEST, "jest@30")}
 
 
 def node_world(tmp_path: Path, runner: str, config: str = "") -> tuple[World, str]:

