@@ -13,7 +13,7 @@ NEEDS = (Need("room.env", "DATABASE_URL", "tests/a.py::b: KeyError: 'DATABASE_UR
 def test_a_need_names_the_key_and_why_it_is_thought_of() -> None:
     (line,) = view.need_lines(NEEDS)
     assert line.text == (
-        "  perhaps the run lacks something: a person may set `room: {env: [DATABASE_URL]}` in tdd.yaml"
+        "  the run may lack something: a person may set `room: {env: [DATABASE_URL]}` in tdd.yaml"
         " (tests/a.py::b: KeyError: 'DATABASE_URL')"
     )
     assert line.dot == "yellow"

@@ -10,6 +10,7 @@ from verdigris.core.records import Actor
 from verdigris.setup import scaffold_files
 from verdigris.setup.scaffold import plan_scaffold
 from verdigris.setup.scaffold_files import ScaffoldResult, make, undo
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -112,19 +113,19 @@ def test_interrupted_anywhere_it_is_finished_by_the_next(
 ) -> None:
     left = {"first file": 0, "fourth file": 3}.get(where, 99)
 
-    def put(path: Path, text: str) -> None:
+    def put(path: Path, data: bytes) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise Killed
-        real(path, text)
+        real(path, data)
 
     def killed(*_: object) -> None:
         raise Killed
 
-    real = scaffold_files._write_file
+    real = write_whole
     with monkeypatch.context() as patched:
-        patched.setattr(scaffold_files, "_write_file", put)
+        patched.setattr(scaffold_files, "write_whole", put)
         if where in {"configuration", "commit"}:
             patched.setattr(
                 scaffold_files, {"configuration": "carry_out", "commit": "_commit_first"}[where], killed

@@ -39,7 +39,7 @@ GROUPS = {
         "spec": "Specs and their scenarios: new, show, lint, activate, supersede.",
         "corpus": "Proven changes as data for training: export, verify.",
         "fleet": "Many audits, runs and replays at once, here or on a cluster.",
-        "audit": "Say of each commit in a range whether it was test-driven.",
+        "audit": "Find out whether each commit of a range was test-driven.",
     },
     "Plumbing": {
         "log": "Show, verify or repair the log.",

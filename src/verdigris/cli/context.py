@@ -75,7 +75,7 @@ def persons_only(verb: str) -> Deny | None:
 
 
 def tests_and_paths(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001 - click's signature
-    """Before `::` open reds and paths, behind it the tests of that file."""
+    """Completes open reds and paths; behind `::` the tests of that file."""
     from click.shell_completion import CompletionItem
 
     reds = [red.test_id for red in _state().valid_reds]
@@ -108,7 +108,7 @@ def _read_test_ids(path: str) -> list[str]:
 
 
 def _state() -> WorktreeState:
-    """An error here would be printed into the user's command line: then nothing is offered."""
+    """The worktree's state; empty after an error, which would be printed into the user's command line."""
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import open_log
     from verdigris.storage.repository import find_repository
@@ -122,7 +122,7 @@ def _state() -> WorktreeState:
 
 @contextmanager
 def live() -> Iterator[Progress | None]:
-    """None where nobody watches: a pipe, a file, CI."""
+    """Yields None if standard error is no terminal, or in CI."""
     if not sys.stderr.isatty() or os.environ.get("CI"):
         yield None
         return

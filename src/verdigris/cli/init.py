@@ -31,7 +31,7 @@ _AGENTS = f"Connect a coding agent: {', '.join(BUILT_IN)}, …"
 
 @value
 class Additions:
-    """What is connected besides the law itself."""
+    """What `tdd init` sets up besides tdd.yaml."""
 
     agents: tuple[Client, ...]
     plays: bool

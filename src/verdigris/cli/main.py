@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BROKER = "TDD_BROKER"
 """Where an agent's shell finds the kernel."""
 FEW_CYCLES = 50_000
-"""Objects after which cycles among them are looked for: most commands end before it could be worth it."""
+"""Objects after which Python looks for cycles: most commands end before that."""
 OFTEN = ("test", "claim", "settle", "refactor", "status")
 """Verbs whose modules are kept in one file each (storage/bytecode.py)."""
 UNREAD, NOT_SUPPORTED, OUR_FAULT, INTERRUPTED = 1, 69, 70, 130
@@ -65,7 +65,7 @@ def _run_guarded(argv: list[str]) -> int:
 
 
 def _begin_modules(verb: str) -> CodeFile | None:
-    """Also where rooms are put off: what is called often ends soon."""
+    """Loads the verb's modules from one file, and lets rooms be removed after the command has ended."""
     from verdigris.storage import bytecode
 
     found = bytecode.begin(verb)
@@ -82,7 +82,7 @@ def _is_local(argv: list[str]) -> bool:
 
 
 def _through(broker: str, argv: list[str]) -> int:
-    """Inside an agent's shell; what the kernel keeps cannot be written from here."""
+    """Has the command run outside: an agent's shell cannot write what the kernel keeps."""
     from verdigris.gates.broker import call_broker
 
     try:

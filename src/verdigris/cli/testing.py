@@ -1,6 +1,4 @@
-"""Runs `tdd test` without click, which takes longer to load than Python takes to start, and renders its
-result.
-"""
+"""Runs `tdd test` and renders its result, without click, which takes longer to load than Python to start."""
 
 from __future__ import annotations
 
@@ -74,7 +72,7 @@ def _describe_need(need: Need) -> str:
     from verdigris.core.confinement.needs import write_keys
 
     (setting,) = write_keys((need,))
-    return f"perhaps the run lacks something: a person may set `{setting}` in tdd.yaml ({need.why})"
+    return f"the run may lack something: a person may set `{setting}` in tdd.yaml ({need.why})"
 
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
@@ -221,7 +219,7 @@ def why_not(code: str) -> tuple[str, str]:
 
 
 def _unfinished_lines(report: TestReport) -> list[Line]:
-    """What only a person can make sense of: files that did not load, and a runner that did not finish."""
+    """Files that did not load, and the output of a runner that did not finish."""
     found: list[Line] = []
     for error in report.errors:
         found += _not_loaded(error)
@@ -291,7 +289,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
 
 
 def _error_as_data(error: CollectError) -> dict[str, Any]:
-    """A file that did not load, in place of the tests in it, whose names nobody knows."""
+    """A file that did not load stands for its tests, whose names are unknown."""
     return {
         "id": error.path,
         "status": Status.ERROR.value,

@@ -46,7 +46,7 @@ def status_command(*, as_json: bool) -> int:
 
 
 def _machine(here: Project) -> MachineSurvey | None:
-    """What the machine's modules cost is spent only where it was at work."""
+    """Loads the machine's modules only if it was at work here."""
     if not any(known.machine.runs for known in here.log.state().worktrees.values()):
         return None
     from verdigris.drivers.machine.history import survey_machine

@@ -101,7 +101,7 @@ def _disk(repo: Repository) -> DoctorFinding:
 
 
 def _log(log: Log[State]) -> DoctorFinding | None:
-    """What is wrong with it."""
+    """The log's first fault; None if it is intact."""
     try:
         found = log.verify()
     except VerdigrisError as error:
@@ -117,7 +117,7 @@ def _log(log: Log[State]) -> DoctorFinding | None:
 
 
 def _configuration(repo: Repository, log: Log[State] | None) -> tuple[Settings, DoctorFinding]:
-    """What the stacks are, as far as that can be known, and how the file and the log agree."""
+    """The settings as far as they can be read, and whether the file and the log agree."""
     recorded = log.state().of(repo.worktree).configuration if log is not None else None
     path = repo.root / CONFIG
     if not path.exists():

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shlex
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.errors import StorageError, UserError
@@ -20,6 +19,7 @@ from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
@@ -43,11 +43,11 @@ class InitPlan:
     repo: Repository
     settings: Settings
     content: str | None
-    """What tdd.yaml will hold; None where a valid one is there already."""
+    """The new text of tdd.yaml; None if a valid one exists."""
     notes: tuple[str, ...] = ()
-    """What else was seen, and is not configured."""
+    """Notes on tools that were found and are not configured."""
     assumed: bool = False
-    """Nothing here tells the language."""
+    """The language is a guess: no file shows one."""
 
     @property
     def log(self) -> str:
@@ -92,12 +92,12 @@ def carry_out(plan: InitPlan, actor: Actor) -> Initialised:
     if state.configuration is not None and _is_set_up(state.of(plan.repo.worktree), plan):
         return _describe_result(open_project(plan.repo.root, actor), already=True)
     if plan.content is not None:
-        _write(plan.repo.root / CONFIG, plan.content)
+        write_whole(plan.repo.root / CONFIG, plan.content.encode())
     return _describe_result(_record(plan, log, actor), already=False)
 
 
 def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:
-    """Whether there is nothing to do in a repository that is configured."""
+    """Whether a configured repository needs nothing."""
     if plan.content is not None and (here.turn is not None or here.refactor is not None):
         raise UserError(
             f"tdd.yaml is gone while the {here.phase} phase is open, in which it is frozen.",
@@ -116,7 +116,7 @@ def _record(plan: InitPlan, log: Log[State], actor: Actor) -> Project:
         state, tree, now = project.state(), project.workspace.snapshot(), head(plan.repo)
         events: list[Event] = [configured]
         if fresh and state.phase is not Phase.RED:
-            # What was open when `tdd uninit` was said ended with it.
+            # A phase that was open at `tdd uninit` ended with it.
             events += [SwitchedOff(why="uninit"), SwitchedOn(tree=tree)]
         if fresh or state.ground is None:
             why = ADOPTED if plan.content is None else WROTE
@@ -187,20 +187,9 @@ def _digest_of_init(log: Log[State]) -> str | None:
     return None
 
 
-def _write(path: Path, content: str) -> None:
-    new = path.with_name(f"{path.name}.new")
-    try:
-        new.write_text(content, "utf-8")
-        new.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink()
-        raise _unwritable(path, error) from error
-
-
 NAME = "pre-push"
 EARLIER = "pre-push.before-tdd"
-"""What was the hook before ours; it is asked first."""
+"""The hook that was there before ours; it runs first."""
 _MARK = "# Written by `tdd init --pre-push`"
 _HOOK = """\
 #!/bin/sh
@@ -224,7 +213,7 @@ printf '%s\\n' "$refs" | {python} -m verdigris audit pre-push "$@"
 class PrePushHook:
     path: Path
     earlier: bool
-    """Another hook is there, which ours will call."""
+    """Another hook exists, which ours will call."""
 
 
 def plan_hook(root: Path) -> PrePushHook:
@@ -255,7 +244,7 @@ def write_hook(plan: PrePushHook) -> None:
 
 
 def remove_hook(root: Path) -> Path | None:
-    """Where it was; the earlier one is put back. None where ours is not there."""
+    """Returns where it was, with the earlier hook put back; None if ours is not there."""
     path = _hooks_folder(root) / NAME
     if not _is_ours(path):
         return None

@@ -43,20 +43,20 @@ class Scaffold:
     makes_repository: bool
     settings: Settings
     config: str | None
-    """What tdd.yaml will hold; None where there is one already, which stays."""
+    """The new text of tdd.yaml; None if one exists, which stays."""
     files: Mapping[str, str]
     """Path → content of what is missing, in the order in which it is written."""
     project: bool
-    """They make a project, rather than adding a kata to one."""
+    """The files make a new project; else a kata is added to one that exists."""
     there: tuple[str, ...] = ()
-    """Files that the scaffold has, too, and that are as it would write them."""
+    """Files that exist just as the scaffold would write them."""
     kept: tuple[str, ...] = ()
-    """Files of its names that somebody else wrote."""
+    """Files with names of the scaffold's that somebody else wrote."""
     kata: str = ""
     has_kata: bool = True
-    """Not only its placeholder."""
+    """A kata was given, not only the placeholder."""
     before: tuple[str, ...] = ()
-    """What a person does before the first test run."""
+    """Commands for a person to run before the first test run."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -65,7 +65,7 @@ class Scaffold:
 
 
 def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | None:
-    """None where nothing is to be scaffolded: no kata, and no empty folder whose language is said."""
+    """None if there is nothing to scaffold: no kata is given, and no language for an empty folder."""
     cwd = cwd.resolve()
     if kata is None and (lang is None or not _is_new(cwd, name_of_language(lang))):
         return None
@@ -95,7 +95,7 @@ def plan_scaffold(cwd: Path, lang: str | None, kata: str | None) -> Scaffold | N
 
 
 def _is_new(folder: Path, language: str) -> bool:
-    """Empty but for a repository in which nothing is yet, or left by a scaffold that was interrupted."""
+    """Whether the folder is empty but for `.git`, or holds a scaffold that was interrupted."""
     there = {entry.name for entry in folder.iterdir()}
     if _scaffolder(language) is None or CONFIG in there:
         return False
@@ -119,7 +119,7 @@ def _root(cwd: Path) -> tuple[Path, bool]:
 
 
 def _choose(root: Path, lang: str | None, kata: Kata) -> _Chosen:
-    """The scaffold, where there is no project that it would get in the way of; and the stacks."""
+    """Chooses the scaffold, unless the folder has a project already; and the stacks."""
     language = name_of_language(lang) if lang else None
     known = detect(root)
     there = tuple(stack for stack in known.stacks if language in {None, stack.language})
@@ -171,7 +171,7 @@ def _scaffolder(language: str) -> Scaffolder | None:
 
 
 def _notes(root: Path, language: str) -> tuple[str, ...]:
-    """What its own detection says of the folder."""
+    """The notes of the language's own detection."""
     reader, known = language_named(language), folders(root)
     found = (reader.detect(root, known, alone=True), reader.detect_bare(root, known))
     return tuple(note for one in found if one is not None for note in one.notes)

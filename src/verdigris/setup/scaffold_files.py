@@ -15,6 +15,7 @@ from verdigris.core.settings import MachineSettings
 from verdigris.core.value import value
 from verdigris.setup.initialisation import Initialised, InitPlan, carry_out
 from verdigris.storage.config import load_machine
+from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.project import CONFIG, drafts, open_log
 from verdigris.storage.repository import find_repository, head, read_plain
@@ -41,11 +42,11 @@ shows that they work.
 class ScaffoldResult:
     done: Initialised
     commit: str = ""
-    """The first one, where it was made."""
+    """The id of the first commit, if it was made."""
     uncommitted: tuple[str, ...] = ()
-    """What lies in the tree and in no commit: the machine does not see it."""
+    """Files that are in no commit: the machine does not see them."""
     refused: str = ""
-    """What git said where it refused the commit."""
+    """Git's message, if it refused the commit."""
 
 
 def make(scaffold: Scaffold, actor: Actor) -> ScaffoldResult:
@@ -57,7 +58,7 @@ def make(scaffold: Scaffold, actor: Actor) -> ScaffoldResult:
         digests = {path: digest(text.encode()) for path, text in scaffold.files.items()}
         log.append(drafts(repo, actor, Scaffolded(files=digests, project=scaffold.project)), sync=True)
     for path, text in scaffold.files.items():
-        _write_file(scaffold.root / path, text)
+        write_whole(scaffold.root / path, text.encode())
     known = log.state().configuration is not None and (scaffold.root / CONFIG).exists()
     done = carry_out(InitPlan(repo, scaffold.settings, None if known else scaffold.config), actor)
     return _commit_first(scaffold, repo, done)
@@ -81,19 +82,6 @@ def _make_repository(root: Path) -> None:
             f"`git init` failed: {said.text}",
             hint="make a repository here by hand, then run `tdd init` again",
         )
-
-
-def _write_file(path: Path, text: str) -> None:
-    new = path.with_name(f"{path.name}.new")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(text, "utf-8")
-        new.replace(path)
-    except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}",
-            hint="free disk space or make the folder writable, then `tdd init` again",
-        ) from error
 
 
 def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:
@@ -127,13 +115,13 @@ def _changed_paths(root: Path) -> tuple[str, ...]:
 class RemovedScaffold:
     scaffold: Literal["none", "removed", "kept"] = "none"
     worked: str = ""
-    """Where it was kept: a file that shows work."""
+    """If it was kept: a file that somebody worked on."""
     paths: tuple[str, ...] = ()
-    """Where it was removed."""
+    """The removed files."""
 
 
 def undo(start: Path) -> RemovedScaffold:
-    """Before the configuration goes, which names the kata."""
+    """Removes the scaffold. Runs before the configuration is removed, which names the kata."""
     repo = find_repository(start)
     written = _read_scaffolded(repo)
     there = {path: d for path, d in written.files.items() if (repo.root / path).is_file()}

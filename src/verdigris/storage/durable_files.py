@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import StorageError, UserError
@@ -49,15 +50,16 @@ def read_whole(path: Path) -> str | None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Writes all of it or nothing, also on a full disk or after a kill."""
+    new = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        new = path.with_name(f"{path.name}.new")
         new.write_bytes(data)
         new.replace(path)
     except OSError as error:
-        raise StorageError(
-            f"{path} cannot be written: {error.strerror}", hint="make room, or the folder writable"
-        ) from error
+        with suppress(OSError):
+            new.unlink()
+        hint = "free disk space or make the folder writable, then try again"
+        raise StorageError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
 
 
 def append_line(path: Path, document: Mapping[str, Any], *, header: Mapping[str, Any]) -> None:
