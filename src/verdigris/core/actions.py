@@ -1,4 +1,4 @@
-"""What an actor wants to do, with the facts that were observed around it; and the decision."""
+"""The actions that an actor asks for, with the facts observed around them, and the decision on one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class FileWrite:
     spelling: str = ""
     """As the actor named it."""
     beyond_stubs: str | None = None
-    """Of source: what makes the change more than stubs, empty where nothing does; None: nobody looked."""
+    """For source: why the change is more than stubs; empty if it is not, None if that was not checked."""
     stub: str = ""
-    """Of what the change adds: a stub that would be allowed, ready to paste."""
+    """A stub of what the change adds, ready to paste, that would be allowed."""
     changes_oracle: bool = False
     """Whether it changes the oracle's part of a mixed file: the runner's keys, or tests among source."""
     only_tests: bool = False
-    """A file of source that nothing but tests loads, so that it is a test as a whole."""
+    """A source file that only tests load, so that all of it counts as a test."""
 
 
 @value
@@ -70,7 +70,7 @@ class ClaimTest:
     weakened: tuple[str, ...] = ()
     """What the suite lost since the last acceptance without a recorded reason."""
     noted: tuple[str, ...] = ()
-    """What its tests ask for otherwise than then."""
+    """Changes of its assertions since then that are no losses."""
 
 
 @value
@@ -83,7 +83,7 @@ class BlockTests:
     moved: tuple[str, ...] = ()
     unclaimed: tuple[Unclaimed, ...] = ()
     weakened: tuple[str, ...] = ()
-    """These three as for a claim."""
+    """These three have the meaning that they have in `ClaimTest`."""
 
 
 Verb: TypeAlias = Literal[
@@ -103,7 +103,7 @@ Verb: TypeAlias = Literal[
 
 @value
 class Do:
-    """A verb that moves the phases; whether it may is a matter of the state alone."""
+    """A verb that moves the phases. The state alone decides whether it is allowed."""
 
     verb: Verb
     subject: str = ""

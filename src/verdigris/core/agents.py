@@ -21,27 +21,27 @@ class AgentVariables:
     """The environment variables of an agent; an empty name where it has none."""
 
     homes: tuple[str, ...] = ()
-    """Say where else its settings lie."""
+    """Name other folders of its settings."""
     temporary: tuple[str, ...] = ()
     """Name a temporary folder of its own."""
     session: str = ""
     """Names the session, in the environment of its hooks and commands."""
     in_commands: str = ""
-    """Stands in the environment of its commands."""
+    """Is set in the environment of its commands."""
     in_hooks: str = ""
-    """Stands in the environment of hooks, and not of an agent's commands."""
+    """Is set in the environment of its hooks, and not of its commands."""
 
 
 @value
 class AgentSockets:
-    """The sockets of an agent's own; a line that comes there is a prompt to it."""
+    """The sockets on which an agent listens: a line that is sent there is a prompt to it."""
 
     variables: tuple[str, ...] = ()
     """Variables that name one."""
     folders: tuple[str, ...] = ()
     """Where they lie, below temporary folders; `{}` is the user's number."""
     secrets: tuple[str, ...] = ()
-    """Variables that let one in there."""
+    """Variables with a token for them."""
 
 
 @value
@@ -54,7 +54,7 @@ class AgentFacts:
     in_home: tuple[str, ...] = ()
     """Its settings in the user's home."""
     caches: tuple[str, ...] = ()
-    """Below the home; it runs what lies there."""
+    """Folders below the home with programs that it runs."""
     variables: AgentVariables = AgentVariables()
     sockets: AgentSockets = AgentSockets()
 
@@ -115,7 +115,7 @@ AGENTS = {agent.name: agent for agent in _ALL}
 
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
-"""Files in which a repository tells agents how to work there; others than their own agent read them too."""
+"""A repository's instructions to agents; each of them is also read by other agents than its own."""
 ACTOR, CLIENT, CONTEXT, ROOT = "TDD_ACTOR", "TDD_CLIENT", "TDD_CONTEXT", "TDD_ROOT"
 """Set for a `tdd` that an agent calls: who acts, for which client and session, in which worktree. A person
 who sets them only has fewer rights."""
@@ -126,30 +126,30 @@ OWN_SESSION = "TDD_SESSION"
 
 
 def of_all(pick: Callable[[AgentFacts], Iterable[str]]) -> tuple[str, ...]:
-    """What every agent that is known has of a kind."""
+    """The words that `pick` takes from each known agent."""
     return tuple(word for agent in _ALL for word in pick(agent))
 
 
 def session_in(environment: Mapping[str, str]) -> str:
-    """The session that a process belongs to; empty where no agent started it."""
+    """The session that a process belongs to; empty if no agent started it."""
     names = (OWN_SESSION, *(agent.variables.session for agent in _ALL if agent.variables.session))
     return next(filter(None, (environment.get(name, "") for name in names)), "")
 
 
 def agent_in(environment: Mapping[str, str]) -> str:
-    """The agent whose command a process is; empty where it is nobody's."""
+    """The agent that started a process as a command; empty if none did."""
     return next(
         (a.name for a in _ALL if a.variables.in_commands and a.variables.in_commands in environment), ""
     )
 
 
 def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:
-    """The client and the context that a command acts for; `subagent` is empty for the session itself."""
+    """The client and the context of a command; `subagent` is empty for the session itself."""
     return agent_in(environment) or environment.get(CLIENT, "shell"), subagent or session_in(environment)
 
 
 def hook_in(environment: Mapping[str, str]) -> str:
-    """The agent whose hook a process is; empty where it is none."""
+    """The agent that started a process as a hook; empty if none did."""
     return next((a.name for a in _ALL if a.variables.in_hooks and a.variables.in_hooks in environment), "")
 
 
@@ -161,7 +161,7 @@ PERSON_VERBS = frozenset(
     {"init", "uninit", "on", "off", "revise", "holdout", "run", "step", "code", "audit", "corpus", "fleet"}
 )
 LOCAL_VERBS = frozenset({"demo", "completion", "help", "shell", "spec", "loop"})
-"""They ask nothing of the kernel outside: served where they are called."""
+"""Commands that need no kernel outside the sandbox: they run where they are called."""
 
 _PERSON_PARTS = {
     "cycle": ("abort", "run"),
@@ -171,12 +171,12 @@ _PERSON_PARTS = {
     "spec": ("activate", "supersede"),
     "loop": ("new", "run", "daemon", "pause", "resume", "stop", "workflow"),
 }
-"""What lifts a law, says what is to be built, or runs the project's code unconfined, of a verb that is an
-agent's otherwise."""
+"""Parts of other verbs that only a person may use: they lift a law, say what is to be built, or run the
+project's code unconfined."""
 
 
 def is_local(argv: Sequence[str]) -> bool:
-    """Whether a call needs no broker: help, the version, and what works on files of its own."""
+    """Whether a call needs no broker: help, the version, and commands on files of their own."""
     return not argv or argv[0].startswith("-") or (argv[0] in LOCAL_VERBS and not _persons_part(argv))
 
 
@@ -196,7 +196,7 @@ def deny_persons_verb(verb: str) -> Deny:
 
 
 def refuse_verb(argv: Sequence[str]) -> Deny | None:
-    """Why the broker does not serve a call from inside an agent's shell; None where it does."""
+    """Why the broker does not serve a call from an agent's shell; None if it does."""
     verb = argv[0] if argv else ""
     part = _persons_part(argv) if argv else ""
     if verb in AGENT_VERBS | READING_VERBS and not part:

@@ -40,7 +40,7 @@ REMEMBERED_ASIDES = 100
 REMEMBERED_GROUNDS = 100
 GROUNDS_OF_ONE = 4
 _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
-"""Of a cycle, with a phase of their own."""
+"""Stages of a cycle with a phase of their own; all others are held."""
 REMEMBERED_VIOLATIONS = 20
 REMEMBERED_STEPS = 50
 ACCEPTED, REPAIRED = "accepted", "repaired"
@@ -115,14 +115,14 @@ def _machine(w: WorktreeState, event: Event) -> WorktreeState:
     before = w.machine.step
     after = machine_after(w.machine, event, w.asides)
     if isinstance(event, e.Committed) and before is not None:
-        # What the attempts before the one that is committed left is nobody's any more.
+        # Edits that earlier attempts of this step set aside are not wanted any more.
         since = frozenset(f"a{number}" for number in range(before.asides + 1, w.asides + 1))
         w = replace(w, aside={name: laid for name, laid in w.aside.items() if name not in since})
     return w if after is w.machine else replace(w, machine=after)
 
 
 def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
-    """Each stage of a cycle has a phase; the coder's is opened by the turn that the freezing begins."""
+    """Each stage of a cycle has a phase; the coder's phase begins with the turn that the freezing opens."""
     if w.cycle is None and not isinstance(event, e.CycleStarted):
         return w
     after = cycle_after(w.cycle, event, seq)
@@ -140,7 +140,7 @@ def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
 
 
 def _at_head(w: WorktreeState) -> WorktreeState:
-    """Remember the ground where HEAD is; not while off, when what is no ground is allowed all the same."""
+    """Remembers the ground at HEAD; not while off, since the tree may hold anything then."""
     if w.ground is None or w.head is None or w.head.commit is None:
         return w
     grounds = dict(w.grounds)
@@ -179,7 +179,7 @@ def _intents(w: WorktreeState, event: Event) -> WorktreeState:
 
 
 class StateFolding:
-    """How the log folds its records into a State (the seam that `storage.log` takes)."""
+    """The fold that `storage.log` uses: it knows no events itself."""
 
     def initial(self) -> State:
         return State()
@@ -195,7 +195,7 @@ class StateFolding:
 
 
 def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineState:
-    """`asides`: how many things were set aside in the worktree so far."""
+    """`asides`: how often edits were set aside in the worktree so far."""
     match event:
         case e.MachineStarted():
             return replace(m, runs=m.runs + 1, first=event.first, last=event.last, stopped=None)
@@ -222,9 +222,9 @@ def machine_after(m: MachineState, event: Event, asides: int = 0) -> MachineStat
 
 
 def _fold_step(step: OpenStep, event: Event) -> OpenStep:
-    """Once accepted, its message stands: what is mended after that is not what it is about.
+    """Once accepted, its message stays: later repairs are not its subject.
 
-    Where only some claims were accepted, they stay, and the step goes on for the others.
+    If only some claims were accepted, they stay, and the step goes on for the others.
     """
     match event:
         case e.StepProposed() if step.verdict != ACCEPTED:

@@ -1,7 +1,7 @@
-"""The languages that are known: plain facts of each, such as its endings and the test tools that run it.
+"""The known languages: plain facts of each, such as its file endings and test tools.
 
-What takes reading stands in `verdigris.languages`, one folder a language. A language of a third party brings
-its facts with it, and the registry adds them here by `register`.
+Code that reads a language stands in `verdigris.languages`, one folder each. A language of a third party
+brings its facts with it, and the registry adds them here by `register`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 STUB_MARK = "STUB:TDD"
-"""What marks a declaration that does no work, in every language."""
+"""Marks a declaration that does no work, in every language."""
 JUNIT = "junit"
 DEFAULT_LANGUAGE = "python"
 """Of a stack that names none; a file without a known ending, such as a script, is read as one of it."""
@@ -26,23 +26,23 @@ class Facts:
     name: str
     suffixes: tuple[str, ...]
     runners: tuple[str, ...] = ()
-    """Test tools, the usual one first; a tool that writes JUnit XML may test any language besides."""
+    """Test tools, the usual one first; any language may also be tested by a tool that writes JUnit XML."""
     aliases: tuple[str, ...] = ()
-    """What else a person may call it."""
+    """Other names that a person may use."""
     grammars: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Of each ending that tree-sitter reads: the package of the grammar, and the function that gives it."""
     has_stubs: bool = False
-    """Stubs can be told from code, and written."""
+    """Its stubs can be recognised and written."""
     compiled: bool = False
-    """A test does not load before all that it names is declared."""
+    """A test does not load until every name in it is declared."""
     loads_singly: bool = False
-    """Elsewhere one file that does not compile keeps every test of its package from being found."""
+    """Each test file loads alone; elsewhere one file that does not compile hides all tests of its package."""
     case_mark: str | None = None
     """What begins a case in a test's id."""
     family: tuple[str, ...] = ()
     """Languages that one build runs together: a stack of one may hold files of the others."""
     manifests: tuple[str, ...] = ()
-    """Names of files of which a part configures the test runner, while the rest is anybody's."""
+    """Names of mixed files: a part of each configures the test runner."""
     keeps_bytecode: bool = False
     """Its interpreter writes a cache into the folder of each file that it loads."""
     tests_in_source: bool = False
@@ -50,7 +50,7 @@ class Facts:
     error_codes: str = ""
     """How its compiler names errors, as a regex."""
     import_codes: frozenset[str] = frozenset()
-    """Of these the ones that say that an import, a path or a module leads nowhere."""
+    """Those of the codes that report an import, a path or a module that does not exist."""
 
 
 _TYPESCRIPT = ("tree_sitter_typescript", "language_typescript")
@@ -129,7 +129,7 @@ _SUFFIX = re.compile(r"\.\w+(?=::)")
 
 
 def register(facts: Facts) -> None:
-    """A language of a third party; what is known already stays as it is."""
+    """Adds a language of a third party; a known one stays as it is."""
     if facts.name not in FACTS:
         FACTS[facts.name] = facts
         for suffix in facts.suffixes:
@@ -163,7 +163,7 @@ def known_suffixes() -> tuple[str, ...]:
 
 
 def case_mark(path: str) -> str | None:
-    """What begins a case in a test's id; in a file of no known language, what does in the default one."""
+    """The mark that begins a case in a test's id; in a file of no known language, the default's."""
     return (facts_of(path) or FACTS[DEFAULT_LANGUAGE]).case_mark
 
 
@@ -172,7 +172,7 @@ def is_loaded_singly(path: str) -> bool:
 
 
 def declaration_hint(path: str) -> str:
-    """How a test of this source comes by the names without which it does not load."""
+    """How to declare the names that a test of this source needs to load."""
     facts = facts_of(path) or _UNKNOWN
     if facts.has_stubs:
         return f"`tdd stub ID` declares what it needs to load, with bodies that fail, marked {STUB_MARK}"
@@ -225,14 +225,14 @@ def suffixes_with_tests() -> tuple[str, ...]:
 
 
 def compiler_of(path: str, kind: str) -> Facts | None:
-    """The language whose compiler names an error so; of a file of no known language, any that does."""
+    """The language whose compiler uses this error code; for a file of no known language, any such."""
     own = language_of(path)
     fitting = (facts for facts in FACTS.values() if facts.error_codes and own in {None, facts.name})
     return next((facts for facts in fitting if re.fullmatch(facts.error_codes, kind)), None)
 
 
 def file_end(test_id: str) -> int:
-    """Where the path of an id ends: a path may hold `::` too, and only a file of code ends it for certain."""
+    """Where the path of an id ends: a path may hold `::` too, so a file ending is looked for first."""
     for found in _SUFFIX.finditer(test_id):
         if found[0] in _BY_SUFFIX:
             return found.end()

@@ -106,7 +106,7 @@ _ORDER = tuple(PathClass)
 FEW = 40
 """Frozen files that are named one by one; of more, the folders are."""
 Where = tuple[str, str]
-"""Root and language: what tells a stack from the others."""
+"""Root and language, by which a stack is identified."""
 
 
 def where(stack: Stack) -> Where:
@@ -115,7 +115,7 @@ def where(stack: Stack) -> Where:
 
 @value
 class Detected:
-    """What looking at a stack's folder told; all relative to the stack's root."""
+    """The layout found in a stack's folder; all paths are relative to the stack's root."""
 
     flat: bool = False
     """No `src/`: packages and modules stand at the root."""
@@ -124,7 +124,7 @@ class Detected:
     tests: tuple[str, ...] = ()
     """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
     uncollected: tuple[str, ...] = ()
-    """Packages in which the runner looks for no tests: what is called as a test there is source."""
+    """Packages in which the runner looks for no tests: files with the names of tests are source there."""
     environments: tuple[str, ...] = ()
     """Folders that hold an interpreter's environment."""
     generated: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def class_of_folder(folder: str, keep: Callable[[str], PathClass]) -> PathClass:
 
 
 def is_transient(path: str, classes: Classes) -> bool:
-    """Whether a rule says that nobody protects it: caches, environments, what `generated` names."""
+    """Whether a rule names it as unprotected: caches, environments, `generated` globs."""
     rules = _compile_rules(classes.rules, 0)
     return _first(path, rules) is PathClass.OTHER and any(
         cls is PathClass.OTHER and pattern.fullmatch(path) for cls, pattern in rules
@@ -178,7 +178,7 @@ def is_transient(path: str, classes: Classes) -> bool:
 
 
 def with_frozen(classes: Classes, paths: Sequence[str]) -> Classes:
-    """The same, and files of no other class are test data where they are among `paths`."""
+    """The same classes, except that those of `paths` that have no other class are test data."""
     if not paths:
         return classes
     return Classes((*classes.rules, (PathClass.TEST, _regex(paths))))
@@ -211,7 +211,7 @@ _compiled: dict[str, re.Pattern[str]] = {}
 
 
 def recall_compiled(patterns: Mapping[str, re.Pattern[str]]) -> None:
-    """Patterns that somebody kept, by their text: compiling them takes a hook half as long as its start."""
+    """Takes compiled patterns, by their text: compiling them takes a hook half as long as its start."""
     _compiled.update(patterns)
 
 
@@ -230,13 +230,13 @@ def _text(value: Any) -> str:
 
 NODE_MODULES = "node_modules"
 ENVIRONMENTS = (".venv", "venv", "env", ".env")
-"""What people call an environment of Python's."""
+"""Usual names of a Python environment."""
 ENVIRONMENT_PARTS = ("bin", "include", "lib", "lib64", "share", "etc", "man", "conda-meta", "pyvenv.cfg")
-"""What a tool puts into an environment; whatever else lies there is somebody's own."""
+"""Entries that a tool puts into an environment; other files there are the user's own."""
 FILLED = (".tox", ".nox", ".eggs")
-"""Environments and packages of Python's, the folder as a whole."""
+"""Folders that hold nothing but environments and packages of Python."""
 CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
-"""No language's files lie here: one that does was put there by hand."""
+"""No language keeps source here: a source file in one was put there by hand."""
 
 
 FILE = "100644"
@@ -272,6 +272,6 @@ class Change:
 
 
 def from_elsewhere(report: TestReport) -> tuple[str, ...]:
-    """Reasons to trust no result: other code was tested than the candidate's."""
+    """Reasons to trust no result: code other than the candidate's was tested."""
     advice = "install the project as editable, or remove that copy"
     return tuple(f"loaded {each}: {advice}" for each in report.outside)

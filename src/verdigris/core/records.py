@@ -1,4 +1,4 @@
-"""One line of the log: its fields, its JSON form, how older versions are read; and the base of all events."""
+"""A record of the log: its fields, its JSON form, the reading of older versions; the base of all events."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Record:
 
 @value
 class Actor:
-    """The one who acts: role, context and client."""
+    """Who acts: a role, in a context, through a client."""
 
     role: str = "person"
     context: str = ""
@@ -122,7 +122,7 @@ def flatten(record: Record) -> dict[str, Any]:
 
 
 def unflatten(fields: dict[str, Any]) -> Record:
-    """The record of a line's fields; ValueError where they are no record's."""
+    """The record with these fields; ValueError if one is missing or wrong."""
     match fields:
         case {
             "seq": int(seq),
@@ -162,7 +162,7 @@ def to_json(value: object) -> Any:
 
 
 def from_json(kind: type[T], data: Any) -> T:
-    """Keys that the type does not know are passed over: a newer writer may have added facts."""
+    """Ignores keys that the type does not have: a newer version may have added them."""
     return cast("T", _decode(kind, data))
 
 
@@ -179,7 +179,7 @@ _AS_IT_IS = frozenset(
 
 @cache
 def _type_of(kind: type, name: str) -> Any:
-    """What a field is decoded to. Reading an annotation takes long, so plain ones are told by their text."""
+    """The type of a field. Evaluating an annotation takes long, so plain ones are known by their text."""
     base = next(base for base in kind.__mro__ if name in getattr(base, "__annotations__", ()))
     text = base.__annotations__[name]
     if text in _AS_IT_IS:

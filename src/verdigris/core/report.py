@@ -76,8 +76,8 @@ class Failure:
 
     @property
     def own_place(self) -> Place | None:
-        """The deepest frame in the project's own files: a framework's lines tell a reader nothing, also where
-        it is installed below the project.
+        """The deepest frame in the project's own files; a framework's lines do not help a reader, also if it
+        is installed below the project.
         """
         inside = [frame for frame in self.frames if not frame.path.startswith("/")]
         own = [frame for frame in inside if _INSTALLED.isdisjoint(frame.path.split("/"))]
@@ -86,13 +86,13 @@ class Failure:
 
 @value
 class Property:
-    """How a test of a property was tried."""
+    """How a property-based test was run."""
 
     settings: str
     ran: int
     """Inputs for which it came to its end."""
     rejecting: tuple[str, ...] = ()
-    """Files of the worktree whose code turned inputs down."""
+    """Files of the worktree whose code rejected inputs."""
 
 
 @value
@@ -127,11 +127,11 @@ class CollectError:
 
 @value
 class VariantOutcome:
-    """What the selected tests did in one run of a set."""
+    """The results of the selected tests in one run of a set."""
 
     index: int
     outcomes: Mapping[str, Literal["passed", "failed", "skipped"]] = field(default_factory=dict)
-    """By native id, of the tests that ended; one that did not come to its call counts as skipped."""
+    """By native id, of the tests that ended; one that never reached its call phase counts as skipped."""
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     """Of those that failed, by native id: the frames in the changed files."""
     why: str = ""
@@ -140,13 +140,13 @@ class VariantOutcome:
 
 @value
 class FileUse:
-    """What a run did with a file of the worktree that is no part of an environment."""
+    """What a run did with a file of the worktree, environments excluded."""
 
     path: str
     how: Literal["read", "wrote", "executed", "made"]
-    """`made`: it ran code that stands in no file of code, such as a pickle's or a text's."""
+    """`made`: it ran code that it built from data, such as a pickle or a text."""
     by: str = ""
-    """The nearest file of the project that asked for it, with the line where code was made."""
+    """The nearest file of the project on the stack, with the line where code was made."""
 
 
 @value
@@ -158,11 +158,11 @@ class TestUse:
     functions: int
     """The number of the set of functions."""
     hits: tuple[int, ...] = ()
-    """Numbers of functions with a memory (`lru_cache`), out of which it took something."""
+    """Numbers of functions with a cache (`lru_cache`) from which it read a result."""
     fills: tuple[int, ...] = ()
-    """Numbers of those into whose memory it put something."""
+    """Numbers of those into whose cache it put a result."""
     unsure: bool = False
-    """It did what is not seen: started a process or a thread, or had inputs by chance."""
+    """It did something that is not recorded: it started a process or a thread, or used random inputs."""
 
 
 @value
@@ -176,17 +176,17 @@ class RunUses:
     tests: Mapping[str, TestUse]
     """By native id."""
     common: Mapping[str, int]
-    """By path of a file whose tests share it, and under the empty path for all: the number of a set."""
+    """The number of the set that the tests of a file share, by its path; for all tests, the empty path."""
     files: tuple[str, ...] = ()
     """Files of the project whose code was run."""
     read: tuple[str, ...] = ()
-    """Files that were opened otherwise than to load a module."""
+    """Files that were opened for another purpose than to load a module."""
     known: tuple[str, ...] = ()
     """Files that were opened to load modules, and by the runner for itself."""
     listed: tuple[str, ...] = ()
-    """Folders whose names were looked through."""
+    """Folders that were listed."""
     problem: str = ""
-    """Why it says too little."""
+    """Why the record is incomplete."""
 
 
 @value
@@ -202,37 +202,37 @@ class TestReport:
     collected: tuple[str, ...] = ()
     """Native ids, in order, after deselection."""
     others: tuple[str, ...] = ()
-    """Native ids that were collected but not selected: what a mistyped id may have meant."""
+    """Native ids that were collected but not selected: candidates for a mistyped id."""
     errors: tuple[CollectError, ...] = ()
     tail: str = ""
     """The last lines the runner printed, for a person to read when it did not finish."""
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """Executed lines per traced file, where tracing was asked for."""
+    """Executed lines per traced file, if the run was traced."""
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
     variants: tuple[VariantOutcome, ...] = ()
-    """Where a set of runs was asked for: how each of them ended."""
+    """The result of each run, if a set of runs was requested."""
     installed: tuple[str, ...] = ()
     """In a verdict's run: modules of the environment that it loaded, and that later runs may share."""
     loaded: tuple[str, ...] = ()
     """In a verdict's run: the files below the worktree's root of the modules that it loaded."""
     outside: tuple[str, ...] = ()
-    """In a verdict's run: `FILE instead of PATH`, of modules that came from elsewhere than they should."""
+    """In a verdict's run: `FILE instead of PATH` for each module that was loaded from a wrong place."""
     files: tuple[FileUse, ...] = ()
-    """What the run itself tells of the files it opened, in Python."""
+    """In Python: what the run itself reported about files that it opened."""
     opened: tuple[str, ...] = ()
-    """Files of the worktree, outside of environments, that were opened in the run's room by anybody."""
+    """Files of the worktree, outside environments, that any process in the run's room opened."""
     below: tuple[str, ...] = ()
-    """Files of code outside the project that it loaded: absolute paths."""
+    """Code files outside the project that it loaded: absolute paths."""
     sandbox: Literal["overlay", "none"] = "none"
-    """In what the run was made."""
+    """What confined the run."""
     wrote: tuple[str, ...] = ()
-    """Protected paths that it wrote or deleted; in an overlay that has no effect."""
+    """Protected paths that it wrote or deleted; in an overlay this has no effect."""
     notes: tuple[str, ...] = ()
-    """What the room could not give."""
+    """What the room could not provide."""
     uses: RunUses | None = None
-    """Where it was asked for."""
+    """If it was requested."""
 
     def result(self, test_id: str) -> TestResult | None:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
@@ -242,7 +242,7 @@ _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEn
 
 
 def merge_reports(reports: Iterable[TestReport]) -> TestReport:
-    """It ended as badly as the worst of them, and is confined where all of them were."""
+    """Joins reports: it ended as badly as the worst of them, and was confined if all of them were."""
     first, *rest = reports
     for other in rest:
         worst = min(first, other, key=lambda report: _WORST.index(report.ended))
@@ -273,7 +273,7 @@ def merge_reports(reports: Iterable[TestReport]) -> TestReport:
 
 
 def _variants(one: Iterable[VariantOutcome], two: Iterable[VariantOutcome]) -> tuple[VariantOutcome, ...]:
-    """What was selected may be parted between commands: each has made all runs of the set."""
+    """The selected tests may be divided among commands; each command makes all runs of the set."""
     found = {outcome.index: outcome for outcome in one}
     for outcome in two:
         known = found.get(outcome.index, VariantOutcome(outcome.index))
@@ -303,7 +303,7 @@ def suite_of(stack: Stack) -> SuiteNames:
 
 
 def unseen_files(report: TestReport, paths: Iterable[str]) -> tuple[str, ...]:
-    """The test files of which a run of all tests says nothing."""
+    """The test files that a run of all tests does not mention."""
     seen = {split_id(native).path for native in (*report.collected, *report.others)}
     seen |= {error.path for error in report.errors}
     return tuple(path for path in paths if path not in seen)
@@ -321,11 +321,11 @@ class RoomDifference:
     """None where it was not reported."""
     inside: Status | None
     why: str = ""
-    """What the one that did not pass said."""
+    """The message of the one that did not pass."""
 
 
 def differences(outside: TestReport, inside: TestReport) -> tuple[RoomDifference, ...]:
-    """Lists what ends otherwise in the room, in the order of the run outside."""
+    """Lists tests whose result differs in the room, in the order of the run outside."""
     first, second = _ends(outside), _ends(inside)
     found = []
     for test_id in {**first, **second}:
@@ -337,7 +337,7 @@ def differences(outside: TestReport, inside: TestReport) -> tuple[RoomDifference
 
 
 def only(report: TestReport, differing: tuple[RoomDifference, ...]) -> TestReport:
-    """What the room said about the tests that it alone keeps from passing."""
+    """The part of the room's report about tests that fail only there."""
     names = {one.test_id for one in differing if one.inside is not Status.PASS}
     return replace(
         report,

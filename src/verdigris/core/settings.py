@@ -51,7 +51,7 @@ class Stack:
     source: tuple[str, ...] = ()
     """Source roots or globs, relative to `root`; detected when empty."""
     generated: tuple[str, ...] = ()
-    """Globs that are nobody's to protect."""
+    """Globs of files that are not protected."""
     suite: tuple[str, ...] = ()
     """The ids, paths or `-m MARK` that acceptance runs; all when empty."""
     test_command: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Stack:
     check: str | None = None
     """Linter, run at settlement from `root`."""
     verify: str | None = None
-    """What `refactor end` runs besides the suite."""
+    """A command that `refactor end` runs in addition to the suite."""
     format: str | None = None
     """Formatter, given the turn's changed source files."""
 
@@ -78,15 +78,15 @@ class Bounds:
 
     program: str = ""
     measuring: str = ""
-    """What nobody writes since it measures the program: the evaluator, its data, the program itself."""
+    """Closed, since it measures the program: the evaluator, its data, the program itself."""
     closed: str = ""
-    """What nobody writes since the program says so."""
+    """Closed, since the program says so."""
     targets: str = ""
-    """What may be written besides tests; empty: whatever is left."""
+    """Open in addition to tests; if empty, everything else is."""
     tests: bool = True
     """Whether tests may be written that are no targets."""
     held_out: tuple[str, ...] = ()
-    """Paths and globs of inputs that no run finds, but for the one that measures on them."""
+    """Paths and globs of inputs that are hidden from every run except the one that measures with them."""
 
 
 @value
@@ -100,27 +100,27 @@ class Settings:
     oracle_include: tuple[str, ...] = ()
     """Data inside the source tree that the tests read: frozen with them."""
     oracle_exclude: tuple[str, ...] = ()
-    """What tests read and is not frozen for that: documents that are tested themselves."""
+    """Files that tests read and that stay writable: documents that are tested themselves."""
     timeout: int = 600
     """Seconds one test run may take (`room.timeout`)."""
     test_timeout: int = 60
     """Seconds that one test of it may take (`room.test_timeout`)."""
     room_env: tuple[str, ...] = ()
-    """`NAME`, handed on where it is set, or `NAME=VALUE` (`room.env`)."""
+    """`NAME`, passed on if it is set, or `NAME=VALUE` (`room.env`)."""
     room_network: Network = "loopback"
-    """None at all, one of its own, or the machine's (`room.network`)."""
+    """No network, a private one, or the machine's (`room.network`)."""
     room_git: bool = False
     """Whether a run finds the repository's git folder (`room.git`)."""
     room_plugins: tuple[str, ...] | None = None
-    """What the runner loads instead of all that is installed; None: all (`room.plugins`)."""
+    """The plugins that the runner loads; None: all that are installed (`room.plugins`)."""
     sandbox_write: tuple[str, ...] = ()
-    """What an agent's shell may write beside the worktree, temporary folders and caches (`sandbox.write`)."""
+    """Paths that an agent's shell may write besides worktree, temporary folders, caches (`sandbox.write`)."""
     concerns: ConcernRule = "record"
     """Whether a concern about the source refuses a settlement; some always do."""
     liveness: bool = True
-    """Whether a settlement tries if the claimed tests' assertions are live (`liveness.enabled`)."""
+    """Whether a settlement checks that the claimed tests' assertions are live (`liveness.enabled`)."""
     liveness_seconds: int = 60
-    """For all of those tries (`liveness.seconds`)."""
+    """The time limit of that check (`liveness.seconds`)."""
     uncovered: UncoveredRule = "record"
     """Whether a changed line that no claimed test executes refuses a settlement."""
     warm: bool = True
@@ -128,7 +128,7 @@ class Settings:
     agents: tuple[str, ...] = ()
     """The coding agents whose hooks `tdd init` sets up."""
     bounds: Bounds | None = None
-    """No key of tdd.yaml: the loop sets them where a program is at work."""
+    """No key of tdd.yaml: the loop sets them while it runs a program."""
 
 
 Squash = Literal["step", "cycle"]
@@ -141,7 +141,7 @@ REPLAY = "replay:"
 
 @value
 class Prices:
-    """What a million tokens cost, in whatever currency."""
+    """The price of a million tokens, in any currency."""
 
     input: float
     output: float
@@ -151,17 +151,17 @@ class Prices:
 
 @value
 class ModelSettings:
-    """Where a model is had, and how it is asked; empty or None: as the provider is used to."""
+    """A model's server and parameters; empty or None: the provider's default."""
 
     base_url: str = ""
     api_key_env: str = ""
-    """The name of the variable; its value is nowhere but in the environment."""
+    """The name of the variable; its value stands only in the environment."""
     temperature: float | None = None
     timeout: float | None = None
-    """Seconds without a word from the server."""
+    """Seconds that the server may be silent."""
     max_tokens: int | None = None
     prices: Prices | None = None
-    """None: what it costs is unknown."""
+    """None: unknown."""
 
 
 AS_USUAL = ModelSettings()
@@ -181,13 +181,13 @@ class Player:
 
     @property
     def replayed(self) -> str | None:
-        """The recording that answers for it."""
+        """The file of the recording that answers for it; None if it is no recording."""
         return self.model.removeprefix(REPLAY) if self.model.startswith(REPLAY) else None
 
 
 @value
 class DriverSettings:
-    """What `tdd.yaml` says to every driver; each driver has a class of its own with more."""
+    """The settings that all drivers share; each driver has a subclass with its own."""
 
     roles: Mapping[str, Player] = field(default_factory=dict)
     llm: ModelSettings = AS_USUAL
@@ -209,7 +209,7 @@ class DriverSettings:
 
     @property
     def unpriced_roles(self) -> tuple[str, ...]:
-        """Those of models whose price nobody said."""
+        """Roles whose model has no price in `tdd.yaml`."""
         played = (role for role, player in self.roles.items() if player.model and not player.human)
         return tuple(role for role in played if role not in self.prices)
 
@@ -232,7 +232,7 @@ class MachineSettings(DriverSettings):
     share: tuple[str, ...] = ()
     """Ignored paths that the private worktree needs too, besides the usual environments."""
     prompt_tokens: int = 24_000
-    """What a prompt may hold of kata, files and history."""
+    """The most that a prompt may hold of kata, files and history."""
     uncovered: UncoveredRule = "block"
     """Whether new source lines that no test runs refuse an implementor's step."""
     expected_literals: ConcernRule = "block"
@@ -240,4 +240,4 @@ class MachineSettings(DriverSettings):
     tests_per_step: int = 1
     """New test functions of one tester's step; the cases of a parametrised one count as one."""
     test_seconds: int = 60
-    """What one step may add to the time that the suite took before; a test that hangs ends then."""
+    """The time that one step may add to the suite; a test that hangs is stopped then."""

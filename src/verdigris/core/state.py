@@ -16,9 +16,9 @@ class Phase(StrEnum):
     GREEN = "green"
     REFACTOR = "refactor"
     PLAN = "plan"
-    """Of a cycle: nothing but the plan is written."""
+    """In a cycle: only the plan is written."""
     HELD = "held"
-    """Of a cycle: nothing is written until its next step."""
+    """In a cycle: nothing is written until its next step."""
     OFF = "off"
 
 
@@ -63,18 +63,18 @@ class Claim:
 class Turn:
     id: str
     tree: str
-    """The start: what setting aside goes back to, and the frozen oracle."""
+    """The tree at its start: it holds the frozen oracle, and edits that are set aside go back to it."""
     suspended: bool = False
     judged: str | None = None
     """The tree of the last settlement within this turn."""
     foundation: str = ""
-    """The blob with what runs below the tests, as it was when the reds were claimed."""
+    """The blob with the foundation when the reds were claimed."""
     founded: int = 0
     """When that was, in nanoseconds."""
     why: str = ""
-    """Why it is suspended, where it was not HEAD that moved."""
+    """Why it is suspended; empty: HEAD moved."""
     reads: tuple[str, ...] = ()
-    """Files of no class that the claimed tests read: frozen with them."""
+    """Files without a class that the claimed tests read: they are frozen with the tests."""
 
 
 @value
@@ -120,7 +120,7 @@ class Baseline:
     duration_ms: int = 0
 
     def limit(self, configured: int) -> float:
-        """Seconds that a suite may take which took this long before; a hang should not cost ten minutes."""
+        """The suite's time limit in seconds, from its last duration: a hang should not cost ten minutes."""
         return min(float(configured), max(LEAST_LIMIT, 3 * self.duration_ms / 1000))
 
 
@@ -149,15 +149,15 @@ class OpenStep:
     tree: str
     """The tree at its start."""
     rest: str = ""
-    """Where a refused attempt goes back to, if that is not the start: what was accepted stays."""
+    """The tree that a refused attempt goes back to, if not the start: accepted edits stay."""
     proposal: str = ""
-    """The blob with what the commit's message will say."""
+    """The blob with the commit's message."""
     verdict: str = ""
-    """`accepted` once the kernel said so: what is left is the commit."""
+    """`accepted` once the kernel has accepted it: only the commit is left."""
     tests: tuple[str, ...] = ()
     """Accepted within it."""
     concerns: tuple[str, ...] = ()
-    """What the accepting verdict noticed."""
+    """Of the accepting verdict."""
     asides: int = 0
     """How many things were set aside before it began."""
     driver: str = "machine"
@@ -181,7 +181,7 @@ class MachineState:
     """The steps of a run that has not ended; 0: there is none."""
     step: OpenStep | None = None
     passed: tuple[PassedStep, ...] = ()
-    """Without a commit, the newest last."""
+    """Steps without a commit, the newest last."""
     stopped: PassedStep | None = None
     """Why the last run went no further, until a step goes on."""
 
@@ -240,9 +240,9 @@ class Cycle:
     frozen_hash: str = ""
     """Of the spec, stamped with the PASS."""
     tests: tuple[str, ...] = ()
-    """What is to become green."""
+    """Tests that have to become green."""
     green: tuple[str, ...] = ()
-    """Of these, what was accepted."""
+    """Those of them that were accepted."""
     settled: int = 0
     """The sequence number of the last acceptance, and its tree."""
     accepted: str = ""
@@ -255,7 +255,7 @@ class Cycle:
     workers: Mapping[str, tuple[Actor, ...]] = field(default_factory=dict)
     """Stage → who worked in it."""
     commits: Mapping[str, str] = field(default_factory=dict)
-    """Stage → what it left in git."""
+    """Stage → the commit that ended it."""
     evidence: str = ""
 
     @property
@@ -277,7 +277,7 @@ class WorktreeState:
     ground: str | None = None
     head: SeenHead | None = None
     grounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Commit → the grounds when HEAD came and left, the latest last: what was none then is none later."""
+    """Commit → the grounds when HEAD came to it and left it, the latest last."""
     reds: Mapping[str, Red] = field(default_factory=dict)
     claims: Mapping[str, Claim] = field(default_factory=dict)
     turn: Turn | None = None
@@ -288,7 +288,7 @@ class WorktreeState:
     test_bugs: Mapping[str, OpenTestBug] = field(default_factory=dict)
     bugs: int = 0
     characterized: tuple[str, ...] = ()
-    """Tests that passed when they were new: they say what code does that had none."""
+    """Tests that passed when they were new: they describe code that had no tests."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
     intent: Intent | None = None
@@ -302,11 +302,11 @@ class WorktreeState:
     """Of the open turn, newest last."""
     off_why: str = ""
     tools: tuple[str, ...] = ()
-    """Sources of unknown tools that a person said yes to."""
+    """Sources of unknown tools that a person has allowed."""
     sent_back: int = 0
-    left_open: tuple[str, ...] = ()
-    """What the last stop left, as it was told."""
     """Stops refused in a row."""
+    left_open: tuple[str, ...] = ()
+    """What the last stop left open."""
     machine: MachineState = MachineState()
     cycle: Cycle | None = None
     """The open one, or the last."""
@@ -337,5 +337,5 @@ class State:
     worktrees: Mapping[str, WorktreeState] = field(default_factory=dict)
 
     def of(self, worktree: str) -> WorktreeState:
-        """A worktree that the log has not seen is red: adding one switches nothing off."""
+        """A worktree that the log does not know is red: adding one does not switch the law off."""
         return self.worktrees.get(worktree, WorktreeState())

@@ -43,14 +43,14 @@ def function_of(native: str) -> str:
 
 
 def innermost(ids: Iterable[str]) -> list[str]:
-    """Leaves out the tests of which a subtest is among them: it fails, and they fail with it."""
+    """Leaves out tests whose subtest is in the list: they fail because it does."""
     listed = list(ids)
     around = {name[:at] for name in listed for at, char in enumerate(name) if char == "/"}
     return [name for name in listed if name not in around]
 
 
 def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Native ids that a word means which is none: a bare name, or a dotted one as unittest prints it."""
+    """Native ids that a bare name means, or a dotted one as unittest prints it."""
     return tuple(i for i in known if word in _other_names(i))
 
 
@@ -65,7 +65,7 @@ def _other_names(native: str) -> set[str]:
 
 
 def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
-    """At most three ids, best first: what begins so, the same name elsewhere, then the most alike."""
+    """At most three ids, best first: with this beginning, of the same name elsewhere, the most similar."""
     import difflib
 
     ids = sorted(set(known))
@@ -77,7 +77,7 @@ def nearest(unknown: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def shell_words(*names: str) -> str:
-    """Quotes words for a shell: names of tests hold blanks and signs."""
+    """Quotes words for a shell: names of tests hold blanks and special characters."""
     return shlex.join(names)
 
 

@@ -1,4 +1,4 @@
-"""The events of a turn: makes those that open, join and end it, and folds all of them into the state."""
+"""The events of a turn: makes those that open, extend and end it, and folds them into the state."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @value
 class OracleFacts:
-    """What a claim freezes, as it was found."""
+    """The facts that a claim freezes."""
 
     tree: str
     findings: tuple[str, ...] = ()
     foundation: str = ""
-    """What runs below the tests."""
+    """The blob with the foundation."""
     founded: int = 0
-    """When that was taken down, in nanoseconds."""
+    """When that was recorded, in nanoseconds."""
     reads: tuple[str, ...] = ()
-    """What the claimed tests read besides."""
+    """Other files that the claimed tests read."""
 
 
 def denial_event(decision: Deny, action: str) -> Denied:
@@ -45,7 +45,7 @@ def claim_events(
     implied: bool = False,
     by: str = "",
 ) -> tuple[Event, ...]:
-    """The first claim of a turn freezes the oracle; what the claimed tests read besides is frozen by each."""
+    """The first claim of a turn freezes the oracle; each claim freezes other files that its tests read."""
     claims = tuple(
         EditClaim(test_id=name, edit_target=path, red=_cited_red(state, name), implied=implied, by=by)
         for name in test_ids
@@ -67,7 +67,7 @@ def claim_events(
 
 
 def _cited_red(state: WorktreeState, test_id: str) -> int:
-    """The red that an open claim cites stands for it, also where its test passes by now."""
+    """An open claim keeps the red that it cites, even if its test passes by now."""
     claim = state.claims.get(test_id)
     return state.reds[test_id].seq if claim is None else claim.red
 
@@ -84,7 +84,7 @@ def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClai
 def accepted_events(
     state: WorktreeState, turn: Turn, after: str, paths: Sequence[str], green: Mapping[str, int]
 ) -> tuple[Accepted, ...]:
-    """One triple a claim; `green` maps native ids to the events that record their passing."""
+    """One triple for each claim; `green`: native id → the event that records its pass."""
     return tuple(
         Accepted(
             test_id=claim.test_id,
@@ -116,7 +116,7 @@ def is_struck_out(state: WorktreeState, settled: Settled, limit: int) -> bool:
 
 
 def next_aside(state: WorktreeState) -> str:
-    """The id of what is laid aside next."""
+    """The id of the next edits that are set aside."""
     return f"a{state.asides + 1}"
 
 
@@ -252,7 +252,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
 
 
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
-    """What was seen red with the edits in place says nothing without them."""
+    """Reds that were seen with the edits in place prove nothing without them, so they end."""
     laid = w.aside.get(event.aside)
     if w.phase is Phase.REFACTOR:
         return replace(w, phase=Phase.RED, refactor=None)
@@ -264,7 +264,7 @@ def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
 
 
 def _rest(w: WorktreeState) -> Phase:
-    """Between two turns; in a cycle the tests stay frozen then, too."""
+    """The phase between two turns; in a cycle the tests stay frozen."""
     return Phase.HELD if w.open_cycle is not None else Phase.RED
 
 

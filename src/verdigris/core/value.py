@@ -44,11 +44,11 @@ else:
 
 
 REQUIRED: Any = object()
-"""In place of a default: there is none."""
+"""Stands for a default where there is none."""
 
 
 class Factory:
-    """What makes a default for each value. `Field` of `dataclasses` is read alike."""
+    """Makes the default of a field for each value. `Field` of `dataclasses` has the same attribute."""
 
     __slots__ = ("default_factory",)
 
@@ -77,7 +77,7 @@ def value(cls: type[T]) -> type[T]:
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
 def mutable(cls: type[T]) -> type[T]:
-    """Its fields can be set anew, and it equals only itself."""
+    """Its fields can be changed, and it equals only itself."""
     made: Any = cls
     fields = _collect_fields(cls)
     made.__value_fields__ = fields

@@ -1,6 +1,5 @@
-"""Starts a confined child, finds out once how this system confines one, and asks programs read-only."""
+"""Starts a confined child, finds once how this system can confine one, and confines queries read-only."""
 
-# Plain calls, as this is loaded before a head start:
 # Plain calls, as between fork and exec, and names stay `str`:
 # ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH110, PTH123
 
@@ -65,7 +64,7 @@ class Availability:
 
 @cache
 def available() -> Availability:
-    """Tries the ways from the strongest; where none works whole, returns the one that came furthest."""
+    """Tries the ways from the strongest; if none works completely, returns the one that came furthest."""
     if sys.platform != "linux":
         return Availability(None, "", (Ability("namespaces", ok=False, why="only Linux has them"),))
     found = []
@@ -89,7 +88,7 @@ def _judge_abilities(way: Way, place: str, abilities: tuple[Ability, ...]) -> Av
 
 
 def try_way(way: Way, place: str) -> tuple[Ability, ...]:
-    """One ability for each step, from a child that took them in a folder of its own."""
+    """One ability for each step, by a child that takes them in a folder of its own."""
     folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     try:
@@ -106,7 +105,7 @@ def try_way(way: Way, place: str) -> tuple[Ability, ...]:
 
 
 def _attempt_steps(way: Way, folder: str, network: Network) -> list[str]:
-    """What the child said: each step as it came to it, then `done`, or what went wrong."""
+    """The child's lines: each step as it began, then `done`, or the error."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -152,13 +151,13 @@ def _read_abilities(said: Sequence[str], folder: str, network: str = "") -> tupl
 REFUSED = 126
 """The exit code of a child that could not be confined."""
 REFUSAL = b"verdigris: not confined, so not run: "
-"""How the line begins that it leaves on standard error."""
+"""The beginning of its line on standard error."""
 
 
 def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
-    """Returns what `Popen(preexec_fn=…)` takes; it also closes every descriptor that the child is not given.
+    """A function for `Popen(preexec_fn=…)`, which also closes descriptors that the child is not given.
 
-    `way` is one that was found to work earlier, and saves finding out; a child whose way fails does not run.
+    `way`: one that is known to work, which saves the search. A child whose way fails does not run.
     """
     made = check_confinement(confinement)
     way = way or _way(made)
@@ -197,7 +196,7 @@ class Confining:
         self.confinement = confinement
         self.way = way
         self.ids = {name: identity_map(name) for name in IDS} if way == "mapped" else {}
-        """What one outside may write into which map; see `enter`."""
+        """The lines that a process outside may write into each map; see `enter`."""
 
     def __call__(self, mapped: Callable[[], None] | None = None) -> None:
         step = ["start"]
@@ -212,7 +211,7 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def recall_availability(note: str) -> Availability:
-    """Reads the file `note` about this very system and user, else tries; only success is noted."""
+    """Reads the file `note` if it is about this system and user, else tries; only success is noted."""
     system = _system()
     try:
         with open(note, encoding="utf-8", errors="surrogateescape") as file:
@@ -231,7 +230,7 @@ def recall_availability(note: str) -> Availability:
 
 
 def forget(note: str) -> None:
-    """What is remembered did not work."""
+    """Removes a note that did not work."""
     with suppress(OSError):
         os.unlink(note)
 
@@ -246,7 +245,7 @@ def _system() -> str:
 
 
 def _write(note: str, text: str) -> None:
-    """This only saves time, so a disk that refuses it is no matter."""
+    """It only saves time, so an error of the disk is ignored."""
     fresh = f"{note}.{os.getpid()}"
     with suppress(OSError):
         with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -255,16 +254,16 @@ def _write(note: str, text: str) -> None:
 
 
 NOTE = "sandbox"
-"""In a worktree's private folder: how processes are confined here."""
+"""In a worktree's private folder: how this system confines processes."""
 
 
 @contextmanager
 def confine_query(
     root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
 ) -> Iterator[Callable[[], None] | None]:
-    """Returns what `Popen(preexec_fn=…)` takes; None where the system allows no sandbox, also for agents.
+    """Gives a function for `Popen(preexec_fn=…)`; None if the system allows no sandbox, also for agents.
 
-    `reads` is found though it lies in a temporary folder, `hides` is not.
+    `reads` is visible even in a temporary folder; `hides` is not.
     """
     found = available() if note is None else recall_availability(str(note))
     if found.way is None:

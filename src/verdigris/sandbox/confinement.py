@@ -1,4 +1,4 @@
-"""What a confined process may see and write, as a value; and the mounts that make it so."""
+"""What a confined process may see and write, as a value; and the mounts that enforce it."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ def _unescape(name: bytes) -> bytes:
 
 
 def open_path(path: str) -> int:
-    """A hold on what is at a path now, whatever is mounted over it later; gone at the exec."""
+    """A descriptor of what is at a path now, whatever is mounted over it later; closed at the exec."""
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
 def path_of_descriptor(fd: int) -> str:
-    """A path by descriptor: no bytes of a name need escaping, and no later mount comes between."""
+    """A path through a descriptor: no name needs escaping, and no later mount hides it."""
     return f"/proc/self/fd/{fd}"
 
 
 def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, user_namespace: bool) -> None:
-    """Nobody needs what is written there after the last process in it. Hence `volatile`: else the system
-    writes out the whole disk that `upper` is on, when the overlay goes and at each `fsync` in it.
+    """What is written there is not needed after its last process. Hence `volatile`: otherwise the system
+    writes out the whole disk of `upper` when the overlay is removed, and at each `fsync` in it.
     """
     layers = ":".join(map(path_of_descriptor, lower))
     options = f"lowerdir={layers},upperdir={path_of_descriptor(upper)},workdir={path_of_descriptor(work)}"
@@ -104,7 +104,7 @@ def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, u
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        # Linux before 5.10 has it not, and a folder that was in use so is refused as long as it is marked.
+        # Linux before 5.10 does not have it; a folder that was used with it is refused while it is marked.
         remove(f"{path_of_descriptor(work)}/work/incompat")
         mount("overlay", target, "overlay", 0, options)
 
@@ -145,7 +145,7 @@ def seal(writable: Collection[str], devices: Collection[str]) -> None:
 
 
 def seal_one_by_one(writable: Collection[str], devices: Collection[str]) -> None:
-    """Before Linux 5.12. Only the last mount on a point can be reached, by us as by who is confined."""
+    """Before Linux 5.12. Of several mounts on one point only the last can be reached, also from inside."""
     flags = {found.point: found.flags for found in list_mounts()}
     for point, had in flags.items():
         wanted = had | (0 if point in writable else MS_RDONLY) | (0 if point in devices else MS_NODEV)
@@ -174,7 +174,7 @@ def enter_network(network: Network) -> None:
 
 
 class Besides:
-    """Opened before anything is mounted, and mounted when all else is."""
+    """Folders that are opened before anything is mounted, and mounted last."""
 
     def __init__(self, confinement: Confinement) -> None:
         self.root = confinement.root
@@ -197,13 +197,13 @@ class Besides:
                 mount_overlay(path, [folder], upper, work, user_namespace=user_namespace)
             except OSError:
                 if in_place:
-                    continue  # it can be read, and tools that must write there say so
+                    continue  # it stays readable, and tools that have to write there report it
                 raise
             points.append(path)
         return points
 
     def _make(self, path: str) -> None:
-        """What lies there in the worktree, such as a link that leads elsewhere, gives way."""
+        """Makes the mount point; anything else at the path, such as a link, is removed in the worktree."""
         if is_inside(path, self.root) and not (os.path.isdir(path) and not os.path.islink(path)):
             remove(path)
         os.makedirs(path, exist_ok=True)
@@ -211,41 +211,42 @@ class Besides:
 
 @value
 class Confinement:
-    """Paths are absolute where nothing else is said."""
+    """Paths are absolute unless a field says otherwise."""
 
     root: str
-    """The worktree: an overlay stands in its place, so that what is written has no effect outside."""
+    """The worktree: an overlay replaces it, so that writes have no effect outside."""
     upper: str
     work: str
-    """Empty private folders on one file system. What was written goes to `upper`, to be thrown away."""
+    """Empty private folders on one file system. Writes go to `upper`, which is thrown away."""
     laid: tuple[str, ...] = ()
     """Folders whose files win over the worktree's, the first over the next; they are only read."""
     removed: tuple[str, ...] = ()
     """Paths relative to the root that the run does not find there."""
     fixed: tuple[str, ...] = ()
-    """Files relative to the root that it finds there and cannot write."""
+    """Files relative to the root that it can read but not write."""
     masked: tuple[str, ...] = ()
     """Paths whose content nobody inside can read."""
     decoys: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path): the folder is found, and written, in the place of what is at the path."""
+    """Pairs (folder, path): the folder replaces what is at the path, and takes what is written there."""
     writable: tuple[str, ...] = ()
     """Folders outside the root that are written for real: a fresh HOME and TMPDIR."""
     needed: tuple[str, ...] = ()
-    """What the run reads, such as its interpreter: a temporary folder with one in it is shown."""
+    """Paths that the run reads, such as its interpreter: a temporary folder that holds one stays visible."""
     placed: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path): the folder is found, and written for real, at the path."""
+    """Pairs (folder, path): the folder is mounted at the path, and written for real."""
     shadows: tuple[tuple[str, str, str, str], ...] = ()
-    """(folder, path, upper, work): at the path the folder is found, and writing leaves it as it is.
+    """(folder, path, upper, work): the folder is mounted at the path as an overlay, so that writes do not
+    change it.
 
-    Such a path is below the root, in a writable folder, or there already; a folder in its own place stays
-    read-only where no overlay of it can be had.
+    Such a path is below the root, in a writable folder, or exists already. A folder in its own place stays
+    read-only if it cannot be mounted as an overlay.
     """
     network: Network = "loopback"
     live: bool = False
-    """No overlay: the worktree itself, read-only, as it is at every moment; an overlay does not show what is
-    changed below it later. For a process that outlives a run, and runs none itself."""
+    """No overlay: the worktree itself, read-only. An overlay does not show later changes below it. For a
+    process that outlives a run, and makes none itself."""
     opens: Opens | None = None
-    """Hears of the files that are opened in it."""
+    """Records the files that are opened in it."""
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -254,7 +255,7 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def check_confinement(confinement: Confinement) -> Confinement:
-    """The same with every path canonical; mistakes of ours are found here, before there is a child."""
+    """The same with canonical paths; our own mistakes are found here, before there is a child."""
     made = replace(
         confinement,
         root=os.path.realpath(confinement.root),

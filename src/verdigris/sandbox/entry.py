@@ -58,7 +58,7 @@ _ANYONE = 0o1777
 
 
 def temporary() -> str:
-    """Answers as `tempfile` would, which takes as long to load as all of this."""
+    """The folder that `tempfile` would choose; that module takes as long to load as all of this."""
     asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
     usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
     return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
@@ -85,7 +85,7 @@ def _holds(folder: str, confinement: Confinement) -> bool:
 
 
 def _temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
-    """Empty; or, where the run reads something in it, what is there with nothing written through."""
+    """An empty folder; or, if the run reads something in it, an overlay of it."""
     below = open_path(folder)
     needed = {path: open_path(path) for path in confinement.needed if is_inside(path, folder)}
     mount_tmpfs(folder, _ANYONE)
@@ -112,7 +112,7 @@ def _show(folder: str, below: int, *, user_namespace: bool) -> None:
 
 
 def _show_only(needed: dict[str, int]) -> None:
-    """No overlay can be had of a folder with mounts in it that are not ours to hide."""
+    """Shows only what is needed: a folder with mounts that we may not hide cannot be an overlay."""
     for path, fd in needed.items():
         if os.path.isdir(path_of_descriptor(fd)):
             os.makedirs(path, exist_ok=True)
@@ -222,7 +222,7 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
 
 
 def _fix(root: str, paths: tuple[str, ...]) -> None:
-    """A file that is a mount of its own is sealed with all that is not writable."""
+    """Makes each file a mount of its own: `seal` makes all mounts read-only that are not writable."""
     for path in paths:
         place = f"{root}/{path}"
         if os.path.isfile(place) and not os.path.islink(place):
@@ -232,7 +232,7 @@ def _fix(root: str, paths: tuple[str, ...]) -> None:
 
 
 def _processes() -> list[str]:
-    """What root can write in `/proc` governs the machine; a plain user's programs make namespaces with it."""
+    """Root could change the machine through `/proc`; a plain user's programs need it to make namespaces."""
     return [] if os.geteuid() == 0 else ["/proc"]
 
 

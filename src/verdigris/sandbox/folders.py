@@ -1,7 +1,6 @@
 """The folders of one room: makes them, and removes them whatever modes a run gave them."""
 
 # Plain calls, as between fork and exec, and names stay `str`:
-# Plain calls, as this is loaded before a head start:
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH208
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ class Folders:
             _remove_rooms(held)
 
     def _make_folder(self, place: str) -> str:
-        """Ours as long as we live: whoever gets the lock may clear the folder away."""
+        """Makes a folder that is ours while we live: a process that gets its lock may remove it."""
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
             os.mkdir(folder, 0o700)

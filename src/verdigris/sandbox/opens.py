@@ -1,10 +1,8 @@
-"""Hears from Linux which files of the worktree are opened in a room.
+"""Records which files of the worktree are opened in a room, by Linux' inotify.
 
-The one outside holds the descriptor, and the child that makes the room says which folders are meant, as
-they are mounted there. Nothing inside can find or silence it. What it hears is names, not who asked.
+The process outside holds the descriptor. The child that makes the room adds the folders, as they are mounted
+there. Nothing inside can find or stop it. It gets the names, not the processes that opened them.
 """
-
-# Plain calls, as between fork and exec, and names stay `str`:
 
 from __future__ import annotations
 
@@ -29,17 +27,15 @@ MOST_FOLDERS = 8_192
 _NO_MORE = -1
 _MOST_SPARE = 4
 _spare: list[int] = []
-"""Without folders, for the next rooms: to close one that had some waits until Linux has forgotten them, which
-takes 10 to 20 ms.
-"""
-LOST = "not every file that the run opened could be heard of"
+"""Descriptors without folders, for the next rooms: closing one that had folders takes Linux 10 to 20 ms."""
+LOST = "not every file that the run opened could be recorded"
 
 
 class Opens:
     """The files that are opened in one room."""
 
     def __init__(self) -> None:
-        """OSError where there is no such thing, or none is left."""
+        """OSError if the system has no inotify, or no descriptor is left."""
         self._folders = os.memfd_create("folders", os.MFD_CLOEXEC)
         try:
             self.events = _spare.pop() if _spare else inotify(_NONBLOCKING)
@@ -85,7 +81,7 @@ class Opens:
         os.close(self._folders)
 
     def _forget_folders(self) -> bool:
-        """Whether nothing more will be heard; a room whose child was killed does not say what it watches."""
+        """Stops watching; False if the folders are unknown, since the room's child was killed."""
         numbers = self._read_folders().keys() - {_NO_MORE}
         for number in numbers:
             try:
@@ -116,7 +112,7 @@ def _close_spare() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_spare)  # else two processes would hear by the same one
+    os.register_at_fork(after_in_child=_close_spare)  # else two processes would read from the same one
 
 
 def _walk_folders(root: str) -> Iterator[tuple[str, str]]:

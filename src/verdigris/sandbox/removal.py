@@ -27,7 +27,7 @@ _DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
 class _Waiting:
-    """What this process removes at its end, and how."""
+    """The folders that this process removes at its end."""
 
     def __init__(self) -> None:
         self.allowed = False
@@ -39,7 +39,7 @@ _waiting = _Waiting()
 
 
 def allow() -> None:
-    """From here on folders may wait: whoever calls this calls `remove_behind` in the end."""
+    """From here on folders may wait: the caller has to call `remove_behind` at the end."""
     _waiting.allowed = True
 
 
@@ -73,7 +73,7 @@ def remove_behind() -> None:
 
 
 def _let_go_of_all_but(kept: Iterable[int]) -> None:
-    """Whoever waits for the end of our output, or of what was handed to us, is not to wait for this."""
+    """Closes our descriptors, so that nobody waits for this process who waits for the end of our output."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(_STANDARD):
         os.dup2(nowhere, number)

@@ -59,7 +59,7 @@ def unshare(flags: int) -> None:
 
 
 def join(namespace: int, kind: int) -> None:
-    """The namespace of a descriptor, of the kind that one of the CLONE_NEW… says."""
+    """Enters the namespace of a descriptor; `kind` is one of CLONE_NEW…."""
     _call("setns", namespace, kind)
 
 
@@ -77,7 +77,7 @@ def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: b
 
 
 def copied_mount(path: str) -> int:
-    """A descriptor of what is mounted at and below a path, as it is now; ENOSYS before Linux 5.2."""
+    """A descriptor of a copy of the mounts at and below a path; ENOSYS before Linux 5.2."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
     return _call_for_value("syscall", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags, path=path)
 
@@ -125,7 +125,7 @@ def _call(name: str, *words: Any, path: str | None = None) -> None:
 
 
 def _call_for_value(name: str, *words: Any, path: str | None = None) -> int:
-    """Found when first called: other systems lack some of them."""
+    """Looks the function up at its first call: other systems lack some of them."""
     if name not in _found:
         _found[name] = _CFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
     answer = int(_found[name](*words))
@@ -142,9 +142,9 @@ _IDS = frozenset({SETGID, SETUID})
 
 
 def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
-    """DAC_READ_SEARCH is not among them: with it files are opened by handle, past what masks them.
+    """DAC_READ_SEARCH is not among them: with it files can be opened by handle, past their masks.
 
-    Without a user namespace, to become another user is to look into that user's processes outside.
+    Without a user namespace, SETUID would open another user's processes outside.
     """
     if os.geteuid() != 0:
         return frozenset()
@@ -152,7 +152,7 @@ def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
 
 
 def drop_all_but(keep: frozenset[int]) -> None:
-    """Drops them for good: `no_new_privs`, and out of the set that a later program could get them from."""
+    """Drops them for good: sets `no_new_privs`, and empties the sets that later programs inherit from."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in count():
         if capability in keep:
@@ -179,8 +179,8 @@ if TYPE_CHECKING:
     Way = Literal["mapped", "own", "plain"]
 else:
     Way = str
-"""`own`: a user namespace that has the caller's ids only. As root also `mapped`: the mounts are made first,
-then a user namespace that has every id as itself; and `plain`: none, where none can be made."""
+"""`own`: a user namespace with the caller's ids only. As root also `mapped`: the mounts are made first, then
+a user namespace that maps every id to itself; and `plain`: no user namespace, if none can be made."""
 
 IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
 
@@ -188,14 +188,14 @@ IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
 def ways() -> tuple[Way, ...]:
     """The ways worth trying, the strongest first.
 
-    A user namespace also as root: what runs in it may not look into a process outside, or into another
-    confined one, by `ptrace` or `/proc/PID`, whatever capabilities either has. Its mounts are locked besides.
+    Root needs a user namespace too: a process in it cannot look into one outside, or into another confined
+    one, by `ptrace` or `/proc/PID`, whatever its capabilities. Its mounts are locked as well.
     """
     return ("mapped", "own", "plain") if os.geteuid() == 0 else ("own",)
 
 
 def leave(*, own_ids: bool, ipc: bool = True) -> None:
-    """Into namespaces of our own, where no mount reaches the one we came from."""
+    """Enters namespaces of our own; mounts made there stay there."""
     apart = CLONE_NEWNS | (CLONE_NEWIPC if ipc else 0)
     if own_ids:
         maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
@@ -209,10 +209,10 @@ def leave(*, own_ids: bool, ipc: bool = True) -> None:
 
 
 class Mapper:
-    """A process that stays outside: only such a one may give a user namespace more ids than its maker's."""
+    """A process that stays outside: only such a process may map more ids than those of the maker."""
 
     def __init__(self, below: int | None = None) -> None:
-        """`below` is a descriptor of the user namespace in which ours is made, where it is not this one."""
+        """`below`: a descriptor of the user namespace in which ours is made; None: the current one."""
         self.below = below
         subject = os.getpid()
         maps = {name: identity_map(name) for name in IDS}
@@ -224,7 +224,7 @@ class Mapper:
         os.close(wait)
 
     def enter(self) -> None:
-        """Takes this process into a user namespace, with mounts that nobody in it can undo."""
+        """Moves this process into a user namespace, in which its mounts cannot be undone."""
         try:
             if self.below is None:
                 unshare(CLONE_NEWUSER | CLONE_NEWNS)
@@ -241,7 +241,7 @@ class Mapper:
 
 
 def identity_map(name: str) -> str:
-    """Every id that we have, as itself; we may be in a namespace already that lacks some."""
+    """Maps every id that we have to itself; we may already be in a namespace that lacks some."""
     with open(f"/proc/self/{name}", encoding="ascii") as mapped:
         extents = [line.split() for line in mapped]
     return "\n".join(f"{first} {first} {count}" for first, _, count in extents)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KERNELS_OWN = ".git/tdd/"
 _SWITCHES_OF_GIT = (_KERNELS_OWN, ".git/hooks/")
-"""All the rest of `.git` is written by reading it, as `git status` does."""
+"""Even reading writes elsewhere in `.git`, as `git status` does."""
 _CACHES = frozenset({"__pycache__", ".hypothesis", ".pytest_cache"})
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 
@@ -28,8 +28,8 @@ _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
     """Protected paths, relative to the root, that the run wrote or deleted, in order.
 
-    A file that has been opened for writing and is as it was does not count, nor do caches. What it wrote
-    into a decoy goes by the name of the kernel's own folder.
+    Unchanged files that were opened for writing do not count, nor do caches. Files in a decoy are listed
+    under the kernel's own folder.
     """
     changed = set(_changed_paths(confinement))
     for path in confinement.removed:
@@ -95,13 +95,13 @@ def _names(upper: str, prefix: str) -> list[str]:
 
 
 def _place_before(confinement: Confinement, path: str) -> str:
-    """What the run found at a path before it wrote there."""
+    """The path of the file that the run found before it wrote there."""
     found = (f"{layer}/{path}" for layer in confinement.laid)
     return next((name for name in found if os.path.lexists(name)), f"{confinement.root}/{path}")
 
 
 def _missing_files(confinement: Confinement, path: str) -> Iterator[str]:
-    """The files at or below a path that the run found, and that are there no more."""
+    """The files at or below a path that the run found and removed."""
     for layer in (*confinement.laid, confinement.root):
         for file in _files(layer, path):
             written = f"{confinement.upper}/{file}"
@@ -124,13 +124,13 @@ def _is_folder(path: str) -> bool:
 
 
 def _whiteout(path: str) -> bool:
-    """How an overlay writes down that a file is deleted."""
+    """Whether it is the mark of an overlay for a deleted file."""
     status = os.lstat(path)
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
 def _opaque(folder: str) -> bool:
-    """A folder put in the place of another one, of which nothing shows any more."""
+    """Whether a folder replaced another one completely."""
     return bool(set(_OPAQUE) & set(os.listxattr(folder, follow_symlinks=False)))
 
 

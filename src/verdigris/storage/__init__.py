@@ -1,3 +1,3 @@
-"""What is kept: the log, snapshots, configuration, locks; and how git is asked."""
+"""What is kept on disk: the log, snapshots, configuration, locks; and the calls of git."""
 
 from __future__ import annotations

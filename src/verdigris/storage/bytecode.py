@@ -56,7 +56,7 @@ class CodeFile:
     def __init__(self, file: str, root: str, package: str) -> None:
         self._file = file
         self._key = (sys.version, root, _sre.MAGIC)
-        """Code names the place of its source, so what was moved is made anew."""
+        """Code holds the path of its source, so it is compiled again after a move."""
         self._prefix = f"{package}."
         self._known: dict[str, Entry]
         self._known, expressions = self._read()
@@ -79,7 +79,7 @@ class CodeFile:
         return spec
 
     def close(self) -> None:
-        """Write it with what it lacked; that only saves time, so a disk that refuses it is no matter."""
+        """Writes the file with what it lacked; it only saves time, so an error of the disk is ignored."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         self._expressions.leave()
@@ -110,7 +110,7 @@ class CodeFile:
 
 
 class Expressions:
-    """What `re` is asked to compile, from what it made of it in an earlier process."""
+    """Compiled expressions of earlier processes, given to `re` in place of compiling them again."""
 
     def __init__(self, known: dict[Expression, Compiled]) -> None:
         self._known = known

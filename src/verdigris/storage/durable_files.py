@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TDD_FOLDER = ".tdd"
 PRIVATE = ("plan", "logs", "cycle", "holdout", ".gitignore")
-"""What is nobody's but this machine's; plans and evidence of cycles are committed."""
+"""Files for this machine alone; plans and evidence of cycles are committed."""
 IGNORING = "# made by `tdd`; evidence/ and plans/ are for git, the rest is not\n" + "".join(
     f"/{name}\n" for name in PRIVATE
 )
@@ -24,7 +24,7 @@ _EARLIER = "# made by `tdd run`; nothing in here is for git\n*\n"
 
 
 def prepare_folder(root: Path) -> Path:
-    """The folder ignores itself, so that nobody's own `.gitignore` is touched and no tree is dirtied."""
+    """Makes the folder with its own `.gitignore`: the user's is not changed, and the tree stays clean."""
     folder = root / TDD_FOLDER
     ignoring = folder / ".gitignore"
     if not ignoring.is_file() or ignoring.read_text("utf-8", "replace") == _EARLIER:
@@ -33,13 +33,13 @@ def prepare_folder(root: Path) -> Path:
 
 
 def is_made_here(root: Path) -> bool:
-    """Whether the folder is ours, and not one that somebody else calls so."""
+    """Whether we made the folder."""
     ignoring = root / TDD_FOLDER / ".gitignore"
     return ignoring.is_file() and ignoring.read_text("utf-8", "replace") in {IGNORING, _EARLIER}
 
 
 def read_whole(path: Path) -> str | None:
-    """Reads the file as it is, line ends included; None where there is none."""
+    """The text of a file, line ends unchanged; None if there is none."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:
@@ -49,7 +49,7 @@ def read_whole(path: Path) -> str | None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Writes all of it or nothing, also on a full disk or after a kill."""
+    """Writes the whole file or nothing, also on a full disk or after a kill."""
     new = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def append_line(path: Path, document: Mapping[str, Any], *, header: Mapping[str, Any]) -> None:
-    """The header first, where the file is new; a last line that was torn by a kill goes."""
+    """Appends a line, after the header if the file is new; a last line that a kill tore is removed."""
     line = json.dumps(document).encode() + b"\n"
     try:
         with path.open("ab") as file:
@@ -87,7 +87,7 @@ def _whole_size(path: Path, end: int) -> int:
 
 
 def read_lines(path: Path, *, header: Mapping[str, Any], what: str, hint: str) -> Iterator[tuple[int, Any]]:
-    """Number and document of each line after the header, without a torn last one; `what` the file is."""
+    """Number and document of each line after the header, without a torn last one; `what` names the file."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:

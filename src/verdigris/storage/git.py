@@ -41,7 +41,7 @@ UNOBSERVED = {
 }
 """Neither hooks nor monitors are run."""
 SYSTEM = ("/usr/", "/bin/", "/opt/", "/nix/", "/snap/", "/run/current-system/")
-"""Where programs are that a plain user did not put there."""
+"""Folders of programs that a plain user cannot write."""
 DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
@@ -54,8 +54,8 @@ class Output:
 
 @value
 class Git:
-    """Git on one git folder and one worktree, both named outright: nothing is discovered, so nobody's
-    `safe.directory` is asked.
+    """Git on one git folder and one worktree. Both are named, so git discovers nothing and checks no
+    `safe.directory`.
     """
 
     git_dir: Path
@@ -71,7 +71,7 @@ class Git:
         return replace(self, index=index, held=held)
 
     def start(self, *arguments: str) -> Callable[[bytes], Output]:
-        """Gives what hands it its input and waits for its end."""
+        """Starts git, and returns the function that sends its input and waits for its end."""
         own_index = {"GIT_INDEX_FILE": str(self.index)} if self.index else {}
         env = {**self.environment, **own_index}
         argv = [
@@ -89,11 +89,11 @@ class Git:
             raise not_started(self.root) from error
 
     def call(self, *arguments: str, stdin: bytes = b"") -> Output:
-        """Run git, whatever becomes of it."""
+        """Runs git; a failure is part of the output."""
         return self.start(*arguments)(stdin)
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """Run git and give its output; a failure is an error."""
+        """Runs git and returns its output; a failure is an error."""
         return require_success(self.call(*arguments, stdin=stdin), arguments)
 
 
@@ -109,7 +109,7 @@ def users_git(repo: Repository) -> Git:
 
 @contextmanager
 def with_conversion(git: Git, repo: Repository) -> Iterator[Git]:
-    """The same with all that says how files are converted: filters are programs, so it can only look."""
+    """The same with the user's conversion settings. Filters are programs, so git runs confined, read-only."""
     from verdigris.sandbox.child import NOTE, confine_query
 
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
@@ -119,7 +119,7 @@ def with_conversion(git: Git, repo: Repository) -> Iterator[Git]:
 
 
 def program(environment: Mapping[str, str]) -> str:
-    """The git of the system, though another comes first on PATH: that may lie where an agent can write."""
+    """The system's git, even if another comes first on PATH: an agent may be able to write that one."""
     folders = environment.get("PATH", os.defpath).split(os.pathsep)
     ordered = sorted(folders, key=lambda folder: not f"{folder}/".startswith(SYSTEM))
     return find_program("git", ordered) or "git"
@@ -147,7 +147,7 @@ def run_openly(
     stdin: int | None = None,
     enter: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
-    """Git's exit code, and what it said; unless `quiet`, that is shown as it comes, and not returned.
+    """Git's exit code and output; unless `quiet`, the output is shown at once and not returned.
 
     `enter` is called in the child before git is.
     """
@@ -221,7 +221,7 @@ def _finish(pid: int, ends: tuple[int, int, int], stdin: bytes) -> Output:
 
 
 def _hand_over(fd: int, data: bytes) -> bytes:
-    """What is left; git may have ended without reading it."""
+    """Writes to git, and returns the rest; git may have ended without reading it."""
     try:
         return data[os.write(fd, data) :] if data else b""
     except BlockingIOError:
@@ -282,7 +282,7 @@ def _scrubbed_environment() -> dict[str, str]:
 REDIRECTING = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"}
 )
-"""Variables that would move another repository than the one that is looked at afterwards."""
+"""Variables that would make git work on another repository."""
 _REDIRECTING = REDIRECTING | {"GIT_REFLOG_ACTION", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_PREFIX"}
 
 
@@ -333,7 +333,7 @@ def git(
 
 
 def ask_users_git(root: Path, *arguments: str) -> str:
-    """What git says, without the last line's end; that it does not is an error."""
+    """Git's output without the last line end; a failure is an error."""
     said = git(root, *arguments)
     if not said.ok:
         raise StorageError(

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.01
 SILENT_SECONDS = 2.0
 SHOWN = 200
-"""Of a command, in bytes."""
+"""Bytes of a command that are shown."""
 _deadline: float | None = None
 
 
 @contextmanager
 def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
-    """Hold the lock at `path` and give its descriptor; `wait` in seconds, None for as long as it takes.
+    """Holds the lock at `path` and gives its descriptor; `wait` in seconds, None: without a limit.
 
-    A child that inherits the descriptor keeps the lock when its parent is killed, so that nobody
-    comes in while an orphan still writes.
+    A child that inherits the descriptor keeps the lock when its parent is killed, so that no other process
+    gets it while an orphan still writes.
     """
     descriptor = _open_lock(path)
     try:
         acquire(descriptor, path.name, wait)
-        with suppress(OSError):  # on a full disk nobody is told who holds it, and it is held all the same
+        with suppress(OSError):  # on a full disk its holder has no name, but it is held
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         yield descriptor
@@ -42,7 +42,7 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
 
 @contextmanager
 def hold_alone(path: Path, why: str, hint: str, *, wait: float | None = 0) -> Iterator[None]:
-    """The lock at once, or a UserError: `why`, with who holds it, and what to do about it."""
+    """Holds the lock, or raises a UserError at once: `why`, with the holder, and the `hint`."""
     held = hold_lock(path, wait=wait)
     try:
         held.__enter__()
@@ -65,7 +65,7 @@ def _open_lock(path: Path) -> int:
 
 
 def acquire(descriptor: int, name: str, wait: float | None = None, operation: int = fcntl.LOCK_EX) -> None:
-    """A wait of more than a moment says whom it is for; none outlasts `answer_within`."""
+    """A longer wait names the holder on stderr; no wait is longer than `answer_within` allows."""
     started = time.monotonic()
     limits = [limit for limit in (None if wait is None else started + wait, _deadline) if limit is not None]
     told = False
@@ -82,13 +82,13 @@ def acquire(descriptor: int, name: str, wait: float | None = None, operation: in
 
 
 def answer_within(seconds: float) -> None:
-    """Limits how long locks are waited for: a hook has to answer before its client gives up on it."""
+    """Limits every wait for a lock: a hook has to answer before its client stops it."""
     global _deadline  # noqa: PLW0603 - of this process, which is one call
     _deadline = time.monotonic() + seconds
 
 
 def holder(descriptor: int) -> str:
-    """The process that holds a lock on the file, as the system tells; the file's text may be older."""
+    """The process that holds a lock on the file, by the system's list; the file's text may be older."""
     found = os.fstat(descriptor)
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no path of ours

@@ -36,7 +36,7 @@ _NS_GET_PARENT = 0xB702
 
 
 def open_record(private: str, command: str) -> int:
-    """A record of a call that begins now; whoever holds the descriptor is the call's end outside."""
+    """Makes the record of a call that begins now; the process that holds the descriptor serves it outside."""
     folder = folder_of(private)
     for made in (folder, f"{private}/{SOCKETS}"):
         os.makedirs(made, mode=0o700, exist_ok=True)
@@ -54,7 +54,7 @@ def folder_of(private: str) -> str:
 
 
 def namespace(*, user_namespace: bool) -> bytes:
-    """The one that tells the calling process, and what it starts, from others."""
+    """The namespace by which this process and its children are recognised."""
     kind = "user" if user_namespace else "mnt"
     return f"{kind} {os.stat(f'/proc/self/ns/{kind}').st_ino}".encode()
 
@@ -64,10 +64,10 @@ def note_namespace(record: int, namespace: bytes) -> None:
 
 
 def close_record(private: str, *, empty: bool) -> None:
-    """The call has ended; its record stays while a process of it lives, and no longer.
+    """Ends a call; its record stays only while a process of it lives.
 
-    `empty`: none can. Numbers of namespaces are used again: a record that outlives its call may come to mean
-    another's.
+    `empty`: no process can be left. Numbers of namespaces are used again, so a record that stayed too long
+    could come to name another call.
     """
     record = f"{folder_of(private)}/{os.getpid()}"
     _remove(socket_of(private))
@@ -81,7 +81,7 @@ def socket_of(private: str) -> str:
 
 
 def refusal(private: str) -> Deny | None:
-    """Refuses a person's verbs: from inside a call an agent could have them run by a program outside."""
+    """Refuses a person's verbs while a call is open: an agent could have a program outside run them."""
     if (command := open_call(private)) is None:
         return None
     from verdigris.core.actions import Deny
@@ -94,7 +94,7 @@ def refusal(private: str) -> Deny | None:
 
 
 def open_call(private: str) -> str | None:
-    """What a call that is open now runs."""
+    """The command of a call that is open now."""
     for name in _records(private):
         if _is_locked(f"{folder_of(private)}/{name}"):
             return _read(f"{folder_of(private)}/{name}")[1]
@@ -102,7 +102,7 @@ def open_call(private: str) -> str | None:
 
 
 def alive(private: str) -> bool:
-    """Whether a call is open, or a process of an earlier one lives."""
+    """Whether a call is open, or a process of an earlier call lives."""
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     if any(_is_locked(record) for record in left):
         return True
@@ -110,10 +110,10 @@ def alive(private: str) -> bool:
 
 
 def forget_ended(private: str) -> bool:
-    """Remove the records of calls that are over; whether there were any.
+    """Removes the records of calls that are over; whether there were any.
 
-    A call removes its own at its end, so one that is left is of a call that was killed, or of one whose last
-    process died since: what changed meanwhile may be its doing.
+    A call removes its own record at its end. A record that is left belongs to a call that was killed, or
+    whose last process died later: it may have changed files meanwhile.
     """
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     wanted = {record: _read(record)[0] for record in left if not _is_locked(record)}
@@ -156,7 +156,7 @@ def _read(record: str) -> tuple[str, str]:
 
 
 def kill(namespace: str) -> None:
-    """Kills all processes of a call; those that they start meanwhile are for the next time."""
+    """Kills the processes of a call; those that start meanwhile need another call of this."""
     for pid, _ in _inside({namespace}):
         try:
             os.kill(pid, _KILL)
@@ -165,7 +165,7 @@ def kill(namespace: str) -> None:
 
 
 def _living_namespaces(wanted: set[str]) -> set[str]:
-    """The namespaces that a process lives in, or in one made inside of them."""
+    """Those of the namespaces in which a process lives, also in one made inside of them."""
     return {namespace for _, found in _inside(wanted) for namespace in found}
 
 
@@ -207,13 +207,13 @@ def _remove(*names: str) -> None:
 
 FOLDER = "callers"
 UNKNOWN = "unknown"
-"""The context of a command while subagents work, where nothing says whose it is: a client may change one
-after the hook has seen it (`2>nul` becomes `2>/dev/null`). It is nobody's name, so it vouches for nothing."""
+"""The context of a command that cannot be assigned while subagents work: a client may change a command after
+the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
 _DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """`agent` is empty for the session itself, which is noted while subagents are."""
+    """`agent` is empty for the session itself, whose commands are noted only while subagents work."""
     record = _record(private, session, command)
     if agent:
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
 
 
 def forget_caller(private: str, agent: str) -> None:
-    """Forgets a subagent whose calls are all over; with the last one, the session's own calls too."""
+    """Forgets a subagent that has ended; with the last one, the session's own calls too."""
     left = {}
     for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
@@ -235,7 +235,7 @@ def forget_caller(private: str, agent: str) -> None:
 
 
 def forget_old_callers(private: str, now: float) -> None:
-    """Those of subagents that were killed: they never say that they stop."""
+    """Forgets subagents that were killed: they never report their end."""
     for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
             if os.stat(f"{private}/{FOLDER}/{name}").st_mtime < now - _DAY:
@@ -250,7 +250,7 @@ def _names_of_calls(private: str) -> list[str]:
 
 
 def at_work(private: str, session: str) -> frozenset[str]:
-    """The contexts of a session that may still go on: its own, and of subagents that have not ended."""
+    """The contexts of a session that are still active: its own, and those of its subagents."""
     subagents: set[str] = set()
     with suppress(FileNotFoundError):
         subagents |= {os.fsdecode(record.read_bytes()) for record in Path(private, FOLDER).iterdir()}
@@ -258,7 +258,7 @@ def at_work(private: str, session: str) -> frozenset[str]:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command stands in the line; empty where it is the session's own, or `UNKNOWN`."""
+    """The subagent whose command stands in the line; empty for the session's own, or `UNKNOWN`."""
     if not _names_of_calls(private):
         return ""
     for word in _words(line):
@@ -268,7 +268,7 @@ def caller(private: str, session: str, line: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    """The line as it is, for clients that add nothing, and what it evaluates, for those that wrap it."""
+    """The line itself, for clients that add nothing to it, and the text that it evaluates, for others."""
     try:
         words = shlex.split(line)
     except ValueError:

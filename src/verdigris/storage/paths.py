@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _ORDER = tuple(PathClass)
 LOOKED_AT = 5_000
-"""Files behind one link; among more than these, the name of the link decides."""
+"""The most files behind one link that are classified; beyond that the link's name decides."""
 
 
 class FileIdentity(NamedTuple):
@@ -56,7 +56,7 @@ def _names_in(folder: str) -> list[str]:
 
 @value
 class Disk:
-    """What is asked of a file system; tests put one that folds names in its place."""
+    """The calls of a file system; tests replace them by one that folds names."""
 
     realpath: Callable[[str], str] = os.path.realpath
     identity: Callable[[str], FileIdentity | None] = _identity
@@ -71,7 +71,7 @@ class CanonicalPath:
     path: str | None
     """Relative to the root, with `/`; `.` is the root, None is outside."""
     names: tuple[str, ...] = ()
-    """Every name below the root that a write through the spelling may change; `path` first."""
+    """Every name below the root that a write through the spelling may change, `path` first."""
     fold_case: bool = False
     """The file system takes other spellings for the same name."""
 
@@ -79,10 +79,10 @@ class CanonicalPath:
 def canonical(
     root: Path, spelling: str, *, cwd: Path, protected: Iterable[str] = (), disk: Disk = DISK
 ) -> CanonicalPath:
-    """Resolve a spelling that may name nothing yet.
+    """Resolves a spelling, also of a file that does not exist yet.
 
-    Tools differ in two ways, so both readings are names: `..` after a link (text or file system), and a link
-    at the end (written through, or replaced).
+    Tools differ in two ways, so all readings count: `..` after a link (by text or by the file system), and a
+    link at the end (written through, or replaced).
     """
     if not spelling or "\0" in spelling:
         raise UserError(f"{spelling!r} is not a path", hint="name a file below the worktree's root")
@@ -192,7 +192,7 @@ def among(project: Project, links: Iterable[str]) -> tuple[LinkOut, ...]:
 
 
 def refuse(links: tuple[LinkOut, ...]) -> Deny | None:
-    """Why nothing can be claimed or proven while they are there."""
+    """The denial of a claim while such links exist."""
     if not links:
         return None
     return Deny("leads-out", explain(links[0]), remedy(links[0]))

@@ -35,13 +35,13 @@ CONFIG = "tdd.yaml"
 
 @value
 class TreeView:
-    """A tree that stands for the worktree's: runs and readers find its files, not those that lie there."""
+    """A tree that replaces the worktree's: runs and readers find its files."""
 
     tree: str
     worktree: str
-    """The tree that the worktree really has."""
+    """The real tree of the worktree."""
     lent: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path from the root): packages that runs find there; what they write there is lost."""
+    """Pairs (folder, path from the root): packages that runs find there; their writes there are lost."""
 
 
 @value
@@ -51,7 +51,7 @@ class Project:
     actor: Actor
     settings: Settings
     configured: Classes
-    """What the configuration says alone; `classes` is what counts."""
+    """The classes of the configuration alone; `classes` are those in force."""
     view: TreeView | None = None
     """None: the worktree as it stands."""
 
@@ -159,7 +159,7 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
 def _read_configuration(
     repo: Repository, log: Log[State], actor: Actor, elsewhere: Configuration | None
 ) -> Configuration:
-    """Reads tdd.yaml; where it is gone or was never there, what another worktree goes by."""
+    """Reads tdd.yaml; if there is none, takes the configuration of another worktree."""
     if (repo.root / CONFIG).is_file():
         event = configured_event(repo.root)
     elif elsewhere is not None:
@@ -168,7 +168,7 @@ def _read_configuration(
         )
     else:
         raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
-    # A disk that takes no event must not keep a person from reading; whatever writes will say so itself.
+    # A full disk must not keep a person from reading; a command that writes reports it itself.
     with suppress(StorageError):
         log.append(drafts(repo, actor, event))
     return Configuration(event.tdd_yaml, event.settings, event.classes)
@@ -193,6 +193,6 @@ def text_of(project: Project, path: str) -> str | None:
 
 
 def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
-    """The texts of those `paths` that the tree has; what is too large to be a text is none."""
+    """The texts of those `paths` that the tree has, without files that are too large to be texts."""
     contents = project.workspace.read_texts(tree, list(paths))
     return {p: data.decode("utf-8", "surrogateescape") for p, data in contents.items() if data is not None}

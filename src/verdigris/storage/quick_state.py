@@ -1,7 +1,7 @@
-"""The quick state of a worktree: a file that the gate's quick entry reads without imports.
+"""The quick state of a worktree: a file that the gate's quick entry reads with almost no imports.
 
-The log is the truth. A card names the stamp that the log had when its state was read (`log.light`), and is
-worth something only while the log has that stamp; stale, missing or damaged, it means: read the log.
+The log is the truth. The card names the stamp of the log that it was made from (`log.light`), and is valid
+only while the log has that stamp. If it is stale, missing or damaged, the log is read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Rule: TypeAlias = tuple[int, list[int], int]
     """A regex as `re` compiles it: flags, code, groups."""
     Refs: TypeAlias = tuple[bytes, bytes | None, tuple[int, int, int] | None]
-    """HEAD, the branch it names, and where that is no file of its own the look of packed-refs."""
+    """HEAD; the commit of its branch; the stat of packed-refs, if the branch has no file of its own."""
 
 FILE = "card"
 TAG = (3, __version__, sys.hexversion, _sre.MAGIC)
@@ -63,7 +63,7 @@ class QuickCard:
     rules: list[tuple[str, Rule]]
     """Class and regex; the first that matches decides."""
     texts: list[str]
-    """Of the rules, so that whoever has to compile one finds it compiled."""
+    """The text of each rule, so that a process that needs the regex finds it compiled."""
     mixed: list[str]
     mixed_source: tuple[str, ...]
     """Endings of source that may hold tests."""
@@ -72,11 +72,11 @@ class QuickCard:
     """Digest of `tdd.yaml`; None while no change of it is taken in."""
     refs: Refs
     guarded: tuple[str, ...]
-    """Places besides the classes that are never an agent's to write."""
+    """Other places that an agent may never write."""
     home: str
-    """What in the environment says where those are."""
+    """The part of the environment that decides where those are."""
     prefix: str
-    """What the client's settings name as its shell prefix where its commands are confined."""
+    """The shell prefix in the client's settings, if its commands are confined."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         for name in self.__slots__:
@@ -125,7 +125,7 @@ def rules_by_text(known: QuickCard | None) -> dict[str, Rule]:
 
 
 def refs(git_dir: str, common: str) -> Refs | None:
-    """What shows that HEAD moved; None where it takes git's own rules to tell."""
+    """Facts that change when HEAD moves; None if only git can read them."""
     try:
         head = read_file(f"{git_dir}/HEAD")
         if not head.startswith(b"ref: "):

@@ -11,14 +11,14 @@ from verdigris.core.errors import NotARepository, StorageError
 from verdigris.core.value import value
 
 CONTROL = "tdd"
-"""The folder of the kernel's own in git's; it stays where the rest was deleted, and the phase with it."""
+"""The kernel's own folder in the git folder; while it exists, so does the phase."""
 LOCKS = "locks"
-"""In the control folder; no shell call of an agent sees it: to lock a file needs no right to write it."""
+"""In the control folder; hidden from agents' shells, since a lock needs no right to write."""
 MAIN = "main"
 LINKED_MAIN = "main:linked"
 """A linked worktree that git calls `main`; no name given by git holds a colon."""
 REFTABLE = "refs/heads/.invalid"
-"""What git writes into HEAD where refs are not files."""
+"""The content of HEAD in a repository whose refs are not files."""
 
 
 @value
@@ -32,7 +32,7 @@ class Repository:
     worktree: str
     """`main`, or the name under which git knows the linked worktree."""
     apart: Path | None = None
-    """Where the kernel keeps its own files instead of git's folder: for who may write nothing there."""
+    """The folder of the kernel's own files, if they may not stand in the git folder."""
 
     @property
     def control(self) -> Path:
@@ -57,7 +57,7 @@ class Head:
 
 
 def find_repository(start: Path) -> Repository:
-    """The repository whose worktree holds `start`; GIT_DIR and its like are an agent's to set: not asked."""
+    """The repository whose worktree holds `start`. GIT_DIR and the like are ignored: agents can set them."""
     start = start.resolve()
     for folder in (start, *start.parents):
         if folder.name == ".git" or _is_git_dir(folder):
@@ -107,14 +107,14 @@ def resolve(repo: Repository, ref: str) -> str | None:
 
 
 def linked_worktrees(repo: Repository) -> tuple[Path, ...]:
-    """Lists the places that git was told; some may be gone."""
+    """The folders of linked worktrees that git has noted; some may be gone."""
     notes = sorted((repo.common_dir / "worktrees").glob("*/gitdir"))
     said = ((note.parent, _text(note)) for note in notes)
     return tuple(Path(os.path.normpath(folder / text)).parent for folder, text in said if text)
 
 
 def in_progress(repo: Repository) -> str | None:
-    """The git command that has begun in this worktree and waits for the user."""
+    """The git command that is unfinished in this worktree, such as a merge; None if there is none."""
     marks = {
         "rebase-merge": "rebase",
         "rebase-apply": "rebase",
@@ -134,7 +134,7 @@ def _repository(root: Path, dot_git: Path) -> Repository:
             hint="repair it with `git worktree repair`, or remove it",
         )
     common = _text(git_dir / "commondir")
-    if common is None or dot_git.is_dir():  # of a main worktree it is no part: an agent may have put it there
+    if common is None or dot_git.is_dir():  # a main worktree has none: an agent may have put it there
         return Repository(root, git_dir, git_dir, MAIN)
     name = LINKED_MAIN if git_dir.name == MAIN else git_dir.name
     return Repository(root, git_dir, Path(os.path.normpath(git_dir / common)), name)

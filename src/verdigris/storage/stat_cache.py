@@ -68,7 +68,7 @@ def renumber(private: str | os.PathLike[str], old: int, new: int) -> None:
 
 
 def forget(private: str | os.PathLike[str]) -> None:
-    """Have everything looked at anew."""
+    """Removes the stamps, so that everything is checked again."""
     try:
         os.unlink(os.path.join(os.fspath(private), FILE))  # noqa: PTH108, PTH118
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def forget(private: str | os.PathLike[str]) -> None:
 
 
 def differs(root: bytes, rows: list[Row]) -> list[bytes]:
-    """The paths that look otherwise than their rows say."""
+    """The paths whose stat differs from their row."""
     try:
         top = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:

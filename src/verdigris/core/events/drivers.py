@@ -8,7 +8,7 @@ from verdigris.core.value import value
 
 @value
 class CycleStarted(Event):
-    """Nothing but the plan may be written until it is there."""
+    """Only the plan may be written until it is complete."""
 
     cycle: str
     spec_id: str
@@ -41,7 +41,7 @@ class CycleAdvanced(Event):
     workers: tuple[Actor, ...] = ()
     """Who worked in the stage before."""
     commit: str = ""
-    """What the stage before left in git."""
+    """The commit that ended the stage before."""
     plan_hash: str = ""
     why: str = ""
 
@@ -69,7 +69,7 @@ class CycleValidated(Event):
 
 @value
 class CycleFrozen(Event):
-    """The oracle is pinned: the spec's hash, the tree, the commit; the coder is on."""
+    """The oracle is pinned by the spec's hash, the tree and the commit; the coder's stage begins."""
 
     cycle: str
     spec_hash: str
@@ -113,7 +113,7 @@ class CycleEnded(Event):
 
 @value
 class SpecStatusSet(Event):
-    """A person's word on a spec: who it was stands in the record."""
+    """A person set the status of a spec; the record names the person."""
 
     spec_id: str
     spec_path: str
@@ -123,16 +123,16 @@ class SpecStatusSet(Event):
 
 
 MACHINE = "machine"
-"""The driver of a step that names none, as in logs from before there were others."""
+"""The driver of a step that names none: logs of older versions have no other."""
 
 
 @value
 class MachineStarted(Event):
-    """A run of the machine; one without an end is resumed by the next."""
+    """A run of the machine; the next run resumes one that has not ended."""
 
     first: int
     last: int
-    """The steps that it is to make."""
+    """The numbers of its steps."""
 
 
 @value
@@ -143,7 +143,7 @@ class MachineEnded(Event):
 
 @value
 class StepBegun(Event):
-    """One role's step, on a clean tree; what is not committed of it is set aside before another try."""
+    """One role's step, on a clean tree; its uncommitted edits are set aside before another try."""
 
     step: int
     role: str
@@ -154,17 +154,17 @@ class StepBegun(Event):
 
 @value
 class StepProposed(Event):
-    """An edit plan that could be read, before anything of it is written."""
+    """A readable plan of edits, before any of them is written."""
 
     step: int
     attempt: int
     proposal: str
-    """The blob with what the commit's message will say."""
+    """The blob with the commit's message."""
 
 
 @value
 class StepRefused(Event):
-    """An attempt that came to nothing."""
+    """An attempt that was refused."""
 
     step: int
     attempt: int
@@ -173,7 +173,7 @@ class StepRefused(Event):
 
 @value
 class StepPassed(Event):
-    """A step that ended without a commit, and the next role is on."""
+    """A step that ended without a commit; the next role follows."""
 
     step: int
     role: str
@@ -186,7 +186,7 @@ class StepPassed(Event):
 
 @value
 class StepStopped(Event):
-    """A step that will be tried again: the attempts are used up, or a role said that it cannot go on."""
+    """A step that the next run tries again: its attempts are used up, or the role cannot go on."""
 
     step: int
     role: str

@@ -27,7 +27,7 @@ class LayingAside(Announcement):
 class Reverted(Outcome):
     aside: str
     displaced: tuple[str, ...] = ()
-    """`path blob` of bytes that nobody had recorded and that had to make way."""
+    """`path blob` of unrecorded bytes that were overwritten."""
 
 
 @value
@@ -61,7 +61,7 @@ class Formatted(Outcome):
 
 @value
 class Proving(Announcement):
-    """The turn's edits step aside for one run on the start tree, and come back."""
+    """The turn's edits are removed for one run on the start tree, then restored."""
 
     paths: tuple[str, ...]
     edited: str
@@ -75,7 +75,7 @@ class Proved(Outcome):
 
 @value
 class PuttingBack(Announcement):
-    """Protected paths are about to become again what they are in `tree`."""
+    """Protected paths are about to be restored from `tree`."""
 
     tree: str
     paths: tuple[str, ...]
@@ -90,7 +90,7 @@ class PutBack(Outcome):
 
 @value
 class MovingBack(Announcement):
-    """HEAD, index and files are about to go back together to where they were before an agent's call."""
+    """HEAD, index and files are about to be reset together to their state before an agent's call."""
 
     place: Mapping[str, Any]
     """Where git stood: see turns/rollback.py."""
@@ -98,7 +98,7 @@ class MovingBack(Announcement):
     """The tree that the paths go back to."""
     paths: tuple[str, ...]
     found: str
-    """The tree as it was found; its bytes stay in the store."""
+    """The tree before the reset; its bytes stay in the store."""
 
 
 @value
@@ -121,7 +121,7 @@ class Synced(Outcome):
 
 @value
 class HoldingOut(Announcement):
-    """Tests are about to leave the tree for the control area."""
+    """Tests are about to be moved from the tree to the control area."""
 
     files: Mapping[str, str]
     """Path → `mode blob`."""
@@ -136,7 +136,7 @@ class HeldOut(Outcome):
 
 @value
 class Releasing(Announcement):
-    """Held-out tests are about to come back into the tree."""
+    """Held-out tests are about to be moved back into the tree."""
 
     paths: tuple[str, ...]
     before: str
@@ -150,7 +150,7 @@ class Released(Outcome):
 
 @value
 class BlockingTests(Announcement):
-    """The kernel is about to mark tests as skipped that a driver gave up on."""
+    """The kernel is about to skip tests that a driver gave up on."""
 
     tests: tuple[str, ...]
     why: str
@@ -159,12 +159,12 @@ class BlockingTests(Announcement):
     after: str
     """The tree with the marks."""
     ground: str
-    """The ground with these tests in it, marked: from then on they are what the suite has."""
+    """The ground with these tests marked: later changes are compared with that."""
 
 
 @value
 class TestsBlocked(Outcome):
-    """Tests stay in their files, marked by the kernel; their reds end."""
+    """The tests stay in their files, marked as skipped; their reds end."""
 
     __test__ = False
 
@@ -178,7 +178,7 @@ class TestsBlocked(Outcome):
 @value
 class Configured(Event):
     tdd_yaml: str
-    """Digest of the file that the rest was compiled from."""
+    """Digest of the file from which the rest was compiled."""
     settings: Mapping[str, Any]
     classes: Any
 
@@ -195,16 +195,16 @@ class Scaffolded(Event):
     files: Mapping[str, str]
     """Path → digest of its content."""
     project: bool = False
-    """They make a project, rather than adding to one."""
+    """They make a new project; otherwise they add to one."""
 
 
 @value
 class GateInstalled(Event):
-    """Files of a client that a gate was written into, as they were and as they are now."""
+    """A client's files with the hooks in them, before and after."""
 
     client: str
     before: Mapping[str, str]
-    """Without those that did not exist."""
+    """Without files that did not exist."""
     after: Mapping[str, str]
 
 
@@ -215,11 +215,11 @@ class GateRemoved(Event):
 
 @value
 class CycleFilesInstalled(Event):
-    """Files that let a client play a cycle, and tdd.yaml, as they were and as they are now."""
+    """The files by which a client takes part in a cycle, and tdd.yaml, before and after."""
 
     client: str
     before: Mapping[str, str]
-    """Without those that did not exist."""
+    """Without files that did not exist."""
     after: Mapping[str, str]
 
 
@@ -230,7 +230,7 @@ class CycleFilesRemoved(Event):
 
 @value
 class Ground(Event):
-    """The tree against which unclaimed edits are told; what a commit of others brought belongs to it."""
+    """The tree with which unclaimed edits are compared; commits of others belong to it."""
 
     tree: str
     commit: str | None
@@ -242,7 +242,7 @@ class Ground(Event):
 
 @value
 class HeadSeen(Event):
-    """HEAD moved by a plain commit of the tree as it stands: nothing else changes."""
+    """HEAD moved by a plain commit of the tree as it is: nothing else changes."""
 
     commit: str | None
     on: str | None

@@ -20,11 +20,11 @@ class OracleFrozen(Event):
     turn: str
     tree: str
     findings: tuple[str, ...] = ()
-    """What the tests ask for otherwise than at the last acceptance."""
+    """Changes of assertions since the last acceptance that are no losses."""
     foundation: str = ""
-    """The blob with what runs below the tests: start-up files, the runner and what it loaded, by hash."""
+    """The blob with the foundation: start-up files, the runner and what it loaded, by hash."""
     founded: int = 0
-    """When that was, in nanoseconds: code that came later is told by its time."""
+    """When that was, in nanoseconds: newer code is recognised by its timestamp."""
 
 
 @value
@@ -35,21 +35,21 @@ class EditClaim(Event):
     """Sequence number of the red that it cites."""
     implied: bool = False
     by: str = ""
-    """The context that claimed, where it was an agent's."""
+    """The context that claimed; empty for a person."""
     reads: tuple[str, ...] = ()
-    """Files that the tests read, and that are frozen with them from here on."""
+    """Files that the tests read, which are frozen with them."""
 
 
 @value
 class Edit(Event):
-    """A write that the gate allowed."""
+    """The gate allowed a write."""
 
     paths: tuple[str, ...]
 
 
 @value
 class ToolAllowed(Event):
-    """A person's yes to a tool that nobody here knows, remembered for all of its source."""
+    """A person allowed an unknown tool, and with it all tools of the same source."""
 
     source: str
 
@@ -65,14 +65,14 @@ class SentBack(Event):
 
 @value
 class LeftOpen(Event):
-    """What was left at a stop: tests that ask for less, source that no claim covers, a suspended turn."""
+    """What a stop left open: weaker tests, source that no claim covers, a suspended turn."""
 
     what: tuple[str, ...]
 
 
 @value
 class Call(Event):
-    """A tool call that the gate let pass, and that writes no file by itself."""
+    """The gate allowed a tool call that writes no file itself."""
 
     tool: str
     paths: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Violation(Event):
     path: str
     what: str
     displaced: str = ""
-    """The blob with the bytes that had to make way."""
+    """The blob with the bytes that were overwritten."""
 
 
 @value
@@ -102,7 +102,7 @@ class Settled(Event):
     reasons: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
     struck: tuple[str, ...] = ()
-    """The claims that got a strike."""
+    """The claims that got a strike by it."""
 
 
 @value
@@ -133,7 +133,7 @@ class Suspended(Event):
     commit: str | None
     on: str | None
     why: str = ""
-    """Where it was not HEAD that moved."""
+    """Empty: HEAD moved."""
 
 
 @value
@@ -162,7 +162,7 @@ class TestRun(Event):
     """Kind and first line of the failure."""
     place: str = ""
     reads: str = ""
-    """The blob with the files of no class that test code read: frozen once it is claimed."""
+    """The blob with the files without a class that test code read; they are frozen by a claim."""
 
 
 @value
@@ -180,14 +180,14 @@ class SuiteRun(Event):
 
 @value
 class RedsEnded(Event):
-    """Reds that a run saw pass, or looked for and did not find."""
+    """Reds whose test a run saw pass, or no longer found."""
 
     test_ids: tuple[str, ...]
 
 
 @value
 class Characterized(Event):
-    """New tests passed at once, on source as the last settlement left it: they say what the code does now."""
+    """New tests passed at once, on unchanged source: they describe what the code does now."""
 
     test_ids: tuple[str, ...]
     tree: str = ""
@@ -207,7 +207,7 @@ class TestBug(Event):
 
 @value
 class Revised(Event):
-    """Tests that someone who does not gain by it gave up or let change, with a reason."""
+    """Somebody who does not gain by it gave up tests, or allowed them to change, with a reason."""
 
     names: tuple[str, ...]
     """Test ids, slugs, files or folders."""
@@ -229,10 +229,10 @@ class RefactorBegun(Event):
     """Blob with every id and its status before."""
     uncovered: bool = False
     foundation: str = ""
-    """Blob with what runs below the tests, by content hash."""
+    """The blob with the foundation, by content hash."""
     founded: int = 0
     optimizes: bool = False
-    """Set by a driver that measures: quicker code is noticed by no test, so that is only noted."""
+    """Set by a driver that measures speed: no test notices faster code, so that is only noted."""
 
 
 @value

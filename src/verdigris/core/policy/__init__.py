@@ -226,7 +226,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
 
 
 def deny_beyond(bounds: Bounds, path: str, cls: PathClass) -> Deny | None:
-    """None where the program may write it; whether the phase allows it is asked elsewhere."""
+    """None if the program may write it; the phase is checked elsewhere."""
     if is_measuring(bounds, path):
         return Deny(
             "program-measure",
@@ -267,8 +267,8 @@ def is_within(bounds: Bounds, path: str, cls: PathClass) -> bool:
 
 
 def bound_classes(classes: Classes, bounds: Bounds) -> Classes:
-    """What measures the program is as protected as a switch, in every phase; what it says not to modify is
-    specification. Tests stay tests: they have to be run, claimed and compared as such.
+    """Files that measure the program are protected as switches are, in every phase; files that it says not to
+    modify, as specifications. Tests stay tests: they have to be run, claimed and compared as such.
     """
     more = ((PathClass.SWITCH, bounds.measuring), (PathClass.SPEC, bounds.closed))
     last = max((at for at, (cls, _) in enumerate(classes.rules, 1) if cls is PathClass.TEST), default=0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _MANY_LOSSES = 20
-"""Losses of a suite that are named one by one."""
+"""The most losses of a suite that are listed."""
 
 
 def deny_suspended(state: WorktreeState, turn: Turn) -> Deny:
@@ -92,7 +92,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
 
 
 def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | None:
-    """What the tree shows against citing these reds."""
+    """Why the tree does not allow these reds to be cited."""
     if action.moved:
         return Deny(
             "stale-red",
@@ -119,7 +119,7 @@ def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | Non
 
 
 def give_up_losses(losses: Sequence[str]) -> str:
-    """One `tdd revise` line that gives up all losses, each of which begins with `path:line: `."""
+    """One `tdd revise` line that gives up all losses; each begins with `path:line: `."""
     files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
     named = ", ".join([*list(files)[:3], *(["others"] if len(files) > 3 else [])])  # noqa: PLR2004 - some are enough
     return (
@@ -128,7 +128,7 @@ def give_up_losses(losses: Sequence[str]) -> str:
 
 
 def _no_red(action: ClaimTest) -> Deny:
-    """A name that is nearly that of a red is a typing error: repeating it would lead nowhere."""
+    """A name close to that of a red is a typing error: running it again would not help."""
     what = f"{action.test_id} is not red now."
     if action.nearest:
         close = action.nearest[0]
@@ -146,7 +146,7 @@ def _wrong_red(test_id: str, why: str) -> Deny:
 
 
 def decide_block(state: WorktreeState, action: BlockTests) -> Decision:
-    """Allows a block of what is red now and never passed: such a skip gives nothing up that the suite had."""
+    """Allows to skip tests that are red now and never passed: the suite loses nothing by that."""
     if state.phase is not Phase.RED or state.open_cycle is not None:
         where = f"phase {state.phase}" if state.open_cycle is None else f"cycle {state.open_cycle.id}"
         return Deny(

@@ -30,12 +30,12 @@ _AUTHORED = {
 
 
 def authored_classes(cycle: Cycle | None) -> frozenset[PathClass]:
-    """What the open stage is there to write: who does is recorded, whichever tool it is written by."""
+    """The classes that the open stage writes; who wrote them is recorded, whichever tool was used."""
     return frozenset() if cycle is None else _AUTHORED.get(cycle.stage, frozenset())
 
 
 def closes_stage(denial: Deny) -> bool:
-    """Whether the stage lets nobody write such a file, whatever is in it."""
+    """Whether the stage closes this class of files, whatever the content."""
     return denial.rule in {f"cycle-{stage}" for stage in _WHO}
 
 
@@ -65,7 +65,7 @@ def supersede_steps(cycle: Cycle) -> str:
 
 
 def deny_source(cycle: Cycle, path: str) -> Deny:
-    """More than stubs, while the tests are still being written."""
+    """Denies more than stubs while the tests are being written."""
     return Deny(
         SOURCE_WAITS,
         f"{path or 'this edit'}: source waits until the tests of {cycle.spec_id} are validated and frozen; "
@@ -75,7 +75,7 @@ def deny_source(cycle: Cycle, path: str) -> Deny:
 
 
 def deny_claim(cycle: Cycle, test_id: str) -> Deny | None:
-    """In a cycle, freezing claims: what is claimed otherwise is a frozen test whose turn ended early."""
+    """In a cycle, freezing claims. By hand only a frozen test can be claimed, if its turn ended early."""
     if cycle.stage is not Stage.GREEN or cycle.stopped:
         return Deny(
             "cycle-claim",

@@ -1,4 +1,4 @@
-"""Tells which reds count, and the move that leads on from a state, in one line."""
+"""Decides which reds count, what a claim covers, and which move comes next."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ended_reds(
 ) -> tuple[str, ...]:
     """Ids of the reds that this run saw pass, or looked for and did not find.
 
-    `asked`: the ids and paths that the run was asked for; none stands for all there are.
+    `asked`: the requested ids and paths; none stands for all tests.
     """
     passed = {result.native_id for result in report.results if result.status is Status.PASS}
     found = {*report.collected, *(result.native_id for result in report.results)}
@@ -90,7 +90,7 @@ RED_FIRST = "red-first"
 
 
 def about_stubs(denial: Deny, file: FileWrite) -> Deny:
-    """Said to who tried one, and where a test may not run before all that it names is declared."""
+    """Adds advice about stubs: if the edit tried one, or if a test needs declarations to load."""
     if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
         return denial
     reason, following = denial.reason, denial.next
@@ -149,7 +149,7 @@ def owners(claims: Iterable[Claim], path: str) -> frozenset[str]:
 
 
 def apart(claims: Iterable[Claim], failing: frozenset[str], paths: Iterable[str]) -> frozenset[str] | None:
-    """The paths of failing claims alone; None when they cannot be told apart from passing ones."""
+    """The paths that only failing claims cover; None if a path belongs to passing claims too."""
     claims = tuple(claims)
     alone: set[str] = set()
     for path in paths:
@@ -174,8 +174,8 @@ def next_move(
 ) -> str:
     """The move that leads on from here, in one line.
 
-    `claimable`: the red that this policy lets anyone claim now, or its denial; where nobody asked it, the red
-    that was seen last is run again first, which is always allowed.
+    `claimable`: the red that the policy allows to claim now, or its denial. If None, the move is to run again
+    the red that was seen last, which is always allowed.
     """
     if in_progress is not None and state.phase is not Phase.OFF:
         return finish_git(state, in_progress)
@@ -205,7 +205,7 @@ def next_move(
 
 
 def next_after(state: WorktreeState, context: str, fellows: Collection[str]) -> str:
-    """What an agent does while the open claims are all those of `fellows`, other agents of its session."""
+    """The move of an agent while all open claims belong to `fellows`, other agents of its session."""
     theirs = {claim.by for claim in state.claims.values()}
     if state.phase is not Phase.GREEN or context in theirs or not theirs.issubset(fellows):
         return ""
@@ -230,7 +230,7 @@ def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
 
 
 def finish_git(state: WorktreeState, in_progress: str) -> str:
-    """`tdd sync` moves nothing under an open turn, and knows no bisect: then it is a person's own git."""
+    """Under an open turn, and for a bisect, `tdd sync` does not work: then a person uses git."""
     if in_progress == "bisect":
         return "end it with `git bisect reset` (a person's command)"
     if state.phase not in SYNCS_IN:

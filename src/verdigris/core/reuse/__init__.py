@@ -27,22 +27,22 @@ _LOOKS_THROUGH = frozenset(
         "computed name",
     )
 )
-"""Words of code that may find a name which it does not say."""
+"""Words of code that can reach a name without saying it."""
 _FILLS = frozenset(
     {"*", "globals", "vars", "__dict__", "exec", "eval", "modules", "import_module", "computed name"}
 )
-"""Words of files that may bind names which they do not say."""
+"""Words of code that can bind a name without saying it."""
 _READS_SOURCE = frozenset({"getsource", "getsourcelines", "findsource", "getsourcefile", "linecache"})
 
 
 @value
 class Rerun:
-    """What is to be run; everything else keeps its result."""
+    """The tests to run; all others keep their result."""
 
     ids: frozenset[str] = field(default_factory=frozenset)
     """Known tests that may notice something."""
     names: frozenset[str] = field(default_factory=frozenset)
-    """Files and functions of tests to run besides."""
+    """Files and functions of tests to run in addition."""
     dropped: frozenset[str] = field(default_factory=frozenset)
     """Known tests whose result is not kept: those that are run, and those that are gone."""
     whole: str = ""
@@ -52,9 +52,7 @@ class Rerun:
 def plan_rerun(
     record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords], kept: Collection[str]
 ) -> Rerun:
-    """`words`: of the files that the record names, after the change. `kept`: tests with a result worth
-    keeping.
-    """
+    """`words`: what the recorded files say after the change. `kept`: tests with a result worth keeping."""
     if why := _why_whole(record, change, words):
         return Rerun(whole=why)
     change = _spread_meanings(change, words)
@@ -93,7 +91,7 @@ def plan_rerun(
 
 
 def _spread_meanings(change: TreeChange, words: Mapping[str, ModuleWords]) -> TreeChange:
-    """What is made of a name that means something else means something else too, however far down."""
+    """Adds what is made from a changed name: its meaning has changed too, through any number of steps."""
     modules = dict(change.modules)
     done: set[tuple[str, str]] = set()
     while True:
@@ -112,7 +110,7 @@ def _spread_meanings(change: TreeChange, words: Mapping[str, ModuleWords]) -> Tr
 
 
 def _remake(delta: ModuleDelta, said: ModuleWords, name: str) -> ModuleDelta:
-    """A part of a class that is made otherwise makes another class."""
+    """The delta with a changed definition in it; a changed part of a class changes the class."""
     owner = name.rpartition(".")[0]
     if owner:
         methods = {one for one in said.functions if one.startswith(f"{owner}.")}
@@ -136,7 +134,7 @@ def _remake(delta: ModuleDelta, said: ModuleWords, name: str) -> ModuleDelta:
 
 
 def _changed_names(change: TreeChange) -> frozenset[str]:
-    """Lists names but those of tests that came or went, which only the runner looks for."""
+    """All changed names, except those of added and removed tests: only the runner looks for these."""
     found: set[str] = set()
     for path, delta in change.modules.items():
         own = {_last(name) for name in (delta.added | delta.gone)} if path in change.tests else set()
@@ -165,7 +163,7 @@ def _find_files(
     names: frozenset[str],
     hidden: Mapping[str, frozenset[str]],
 ) -> frozenset[str]:
-    """Files that do something else when they are loaded; of tests, also those with other tests to inherit."""
+    """Files that act differently when they are loaded; of test files, also those that inherit other tests."""
     found = {path for path, delta in change.modules.items() if delta.more}
     reaching = _find_reaching(record, change, words)
     for path in record.files if names else ():
@@ -186,8 +184,8 @@ def _find_files(
 def _find_hidden(
     record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]
 ) -> Mapping[str, frozenset[str]]:
-    """Lists by file names that are its own where it says them as variables: what they mean has changed in
-    modules that it does not import, nor does it import them by name from another module of the project.
+    """Changed names that a file may still say, by file: as variables they are its own. They changed in
+    modules that it does not import, and it imports them by name from no other module of the project.
     """
     parts = frozenset[str]().union(*map(_parts_of, {*words, *change.modules}))
     unnamed = {path for path in change.tests & change.modules.keys() if not _is_said(path, record, words)}
@@ -197,10 +195,10 @@ def _find_hidden(
 def _find_own(
     path: str, said: ModuleWords, change: TreeChange, parts: frozenset[str], unnamed: Collection[str]
 ) -> frozenset[str]:
-    """`parts`: of all modules of the project; `unnamed`: modules that no other file names."""
+    """`parts`: the names of all modules of the project; `unnamed`: modules that no other file names."""
     if not _FILLS.isdisjoint(said.loading.union(said.imports, *said.functions.values())):
         return frozenset()
-    # A module of the project may have the name of one of the library, and stand before it.
+    # A module of the project may shadow one of the standard library.
     taken = said.imports - (said.library if said.library.isdisjoint(parts) else frozenset())
     own: set[str] = set()
     others = _LOOKS_THROUGH | _READS_SOURCE
@@ -215,18 +213,18 @@ def _find_own(
 
 
 def _says(said: ModuleWords, function: str, sought: frozenset[str], hidden: frozenset[str]) -> bool:
-    """Whether a function says one of the names; an empty name means the code that runs when it is loaded."""
+    """Whether a function says one of the names; the empty name stands for the code that runs at import."""
     found = sought & (said.functions[function] if function else said.outside)
     return bool(found - (hidden & said.bare.get(function, frozenset())))
 
 
 def _parts_of(path: str) -> frozenset[str]:
-    """The words of which one is said wherever the module is imported."""
+    """Words of which every import of the module says at least one."""
     return frozenset(splitext(path)[0].split("/")) - {"__init__", "src"}
 
 
 def _find_reaching(record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> frozenset[str]:
-    """Files that have at hand what names mean something else in: they are it, or import it."""
+    """Files in reach of a module with changed names: the module itself, and those that import it."""
     changed = {path for path, delta in change.modules.items() if delta.names}
     reached = frozenset[str]().union(*map(_parts_of, changed))
     return frozenset(
@@ -237,12 +235,12 @@ def _find_reaching(record: RunRecord, change: TreeChange, words: Mapping[str, Mo
 
 
 def _is_apart(path: str, record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> bool:
-    """Whether more than a file's own tests may depend on how it is loaded."""
+    """Whether tests of other files may depend on how this one is loaded."""
     return path not in change.tests or _is_said(path, record, words)
 
 
 def _why_whole(record: RunRecord, change: TreeChange, words: Mapping[str, ModuleWords]) -> str:
-    """Why nothing can be kept, whatever tests ran."""
+    """Why no result can be kept; empty if some can."""
     if read := sorted((change.others | frozenset(change.modules)) & record.read):
         return f"{read[0]} changed, and a test reads it"
     for path in sorted(change.unlisted | change.fresh):
@@ -275,7 +273,7 @@ def _find_touched(
     words: Mapping[str, ModuleWords],
     hidden: Mapping[str, frozenset[str]],
 ) -> frozenset[int]:
-    """Functions that changed, or that say one of the words."""
+    """Numbers of functions that changed, or that say one of the words."""
 
     def is_touched(path: str, name: str) -> bool:
         if not name or (path, name) in bodies:
@@ -305,7 +303,7 @@ def _last(name: str) -> str:
 
 
 def is_example(native: str) -> bool:
-    """Names of test functions have no dots; examples are called as what they document, with its module."""
+    """Names of test functions have no dots; an example has the dotted name of what it documents."""
     return "." in native.partition("::")[2].partition("[")[0]
 
 
@@ -349,7 +347,7 @@ def plan_examples(
 
 
 def _find_places(dotted: str, words: Mapping[str, ModuleWords]) -> Iterator[tuple[str, str, str]]:
-    """Files that may hold what is called so: with its qualified name there, and that of the module."""
+    """Files that may hold this dotted name: each with the qualified name in it, and the module's name."""
     for path in words:
         parts = splitext(path)[0].removesuffix("/__init__").split("/")
         for first in range(len(parts)):

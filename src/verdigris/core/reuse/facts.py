@@ -1,4 +1,4 @@
-"""The facts that decide which tests keep their result: what modules say, how they differ, what tests ran."""
+"""The facts that decide which tests keep their result: words and changes of modules, functions that ran."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ class ModuleDelta:
     """How two texts of a module differ."""
 
     bodies: frozenset[str] = frozenset()
-    """Functions, by qualified name, that do something else when they are called."""
+    """Functions, by qualified name, that act differently when they are called."""
     names: frozenset[str] = frozenset()
-    """Names that mean something else to who says them."""
+    """Names whose meaning changed for code that uses them."""
     added: frozenset[str] = frozenset()
-    """Functions that are new, or defined otherwise."""
+    """Functions that are new, or whose definition changed."""
     gone: frozenset[str] = frozenset()
-    """Those that are no more, or defined otherwise."""
+    """Functions that are gone, or whose definition changed."""
     classes: frozenset[str] = frozenset()
-    """Classes of which more differs than bodies of functions."""
+    """Classes in which more changed than the bodies of methods."""
     notes: frozenset[str] = frozenset()
-    """Of which functions and classes the documentation differs; an empty name is the module's."""
+    """Functions and classes whose documentation changed; the empty name stands for the module."""
     variables: frozenset[str] = frozenset()
-    """Of the names, those that only the module's own code can say as variables, unless others import them."""
+    """Those of the names that only the module's own code can use as variables, unless others import them."""
     more: bool = False
-    """What the module does when it is loaded may differ."""
+    """The module may act differently when it is loaded."""
 
 
 @value
 class ModuleWords:
-    """Which words a module says."""
+    """The words that a module says: its identifiers and attributes."""
 
     functions: Mapping[str, frozenset[str]]
     """By qualified name."""
     outside: frozenset[str]
-    """Where it is loaded."""
+    """Words of the code that runs when it is loaded."""
     imports: frozenset[str] = frozenset()
-    """Where it imports; a star where it takes all names of a module."""
+    """Words of its import statements; `*` if it imports all names of a module."""
     bare: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By function, and under no name where it is loaded: words that are said as variables alone."""
+    """Words that are used only as variables: by function; under the empty name, of the code outside."""
     library: frozenset[str] = frozenset()
-    """Of the imports, what is said only to import from the standard library."""
+    """Those of the imports that come only from the standard library."""
     made: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By qualified name: of which words it is made, where nothing is done but to make it."""
+    """By qualified name, the words of a definition that does nothing else."""
     examples: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By what is documented, where its documentation has examples: words of that."""
+    """Words of the examples in documentation, by the name of what is documented."""
 
     @property
     def loading(self) -> frozenset[str]:
-        """All that is said where it is loaded."""
+        """All words of the code that runs when it is loaded."""
         return self.outside.union(*self.made.values())
 
 
 @value
 class RunRecord:
-    """What the tests of a tree used, by the names of functions: it holds wherever lines have moved to."""
+    """The functions that the tests of a tree ran, by name: it stays valid when lines move."""
 
     functions: tuple[tuple[str, str], ...]
     """File and qualified name."""
@@ -69,14 +69,14 @@ class RunRecord:
     tests: Mapping[str, TestUse]
     common: Mapping[str, int]
     files: frozenset[str]
-    """Whose code was run."""
+    """Files whose code was run."""
     read: frozenset[str]
     listed: frozenset[str]
 
 
 @value
 class TreeChange:
-    """The change from the recorded tree to the one that is asked about."""
+    """The change from the recorded tree to the next one."""
 
     modules: Mapping[str, ModuleDelta]
     """By path: Python files on both sides that differ."""

@@ -48,12 +48,12 @@ class Tool:
 
 @value
 class Before:
-    """What is known of the tests at the turn's start."""
+    """The results of tests at the turn's start."""
 
     statuses: Mapping[str, Status]
-    """By native id, as seen on the start tree: of those that now fail or are missing."""
+    """By native id, on the start tree: of the tests that now fail or are missing."""
     unstable: frozenset[str] = frozenset()
-    """Ids that gave both answers on one tree."""
+    """Ids that both passed and failed on one tree."""
     uncollected: tuple[str, ...] = ()
     """Ids that passed in the last whole run and are still written, but are not collected any more."""
 
@@ -73,7 +73,7 @@ class Verdict:
 
 @value
 class TrialFacts:
-    """All that a settlement found out about the tree that it tried."""
+    """The facts that a settlement found about its tree."""
 
     claimed: Mapping[str, str]
     """Test id → native id."""
@@ -89,15 +89,15 @@ class TrialFacts:
     """The turn has edits."""
     tools: tuple[Tool, ...] = ()
     held_out: bool = True
-    """The held-out tests pass; what fails in them is nobody's to know here."""
+    """The held-out tests pass; which of them fail is withheld."""
     doubted: tuple[str, ...] = ()
-    """Why the look at the assertions proves nothing."""
+    """Why the check of the assertions proves nothing."""
     blocking: tuple[str, ...] = ()
-    """What else was found out about the edits and the assertions, and refuses the verdict."""
+    """Other findings about the edits and the assertions that refuse the verdict."""
     weakened: tuple[str, ...] = ()
-    """What tests asserted by way of source, and no longer do."""
+    """Assertions that tests make through source, and that became weaker."""
     noted: tuple[str, ...] = ()
-    """What else was found out, and refuses nothing."""
+    """Other findings, which refuse nothing."""
 
 
 def judge(facts: TrialFacts) -> Verdict:
@@ -171,7 +171,7 @@ def regressions(before: Before, after: TestReport, claimed: Iterable[str]) -> tu
 
 
 CONTRADICTIONS = frozenset({"ExitCode", "ReportedTwice", "Miscounted"})
-"""Kinds of errors that say of a report that it cannot be what the tool saw."""
+"""Kinds of errors that show that a report contradicts itself."""
 
 
 def reasons_against_run(after: TestReport) -> tuple[str, ...]:
@@ -209,7 +209,7 @@ def reason_for(after: TestReport, native: str, shown: str) -> str:
 
 
 def first_line(message: str) -> str:
-    """Adds the values that failed, where the line ends before it comes to them."""
+    """The first line, with the values that failed if they stand on the lines after it."""
     line, *rest = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     if line.endswith(":"):
         line = " ".join([line, *rest[:1]])
@@ -227,7 +227,7 @@ class LostAssertion:
 
 @value
 class Restructured:
-    """What a refactor did, as observed at its end."""
+    """The facts that were found at the end of a refactor."""
 
     before: Mapping[str, Status]
     """Native ids at its beginning."""
@@ -243,9 +243,9 @@ class Restructured:
     rewritten: tuple[str, ...] = ()
     """Test data and specs that the run itself wrote to, without effect outside."""
     undermined: tuple[str, ...] = ()
-    """What runs below the tests and is not as it was at the beginning."""
+    """Parts of the foundation that changed since the beginning."""
     noted: tuple[str, ...] = ()
-    """What else was found out about the run."""
+    """Other findings about the run."""
 
 
 def judge_refactor(seen: Restructured) -> Verdict:
@@ -284,7 +284,7 @@ def _find_lost(seen: Restructured) -> tuple[str, ...]:
 
 
 def missing_tests(seen: Restructured) -> tuple[str, ...]:
-    """Those that passed before a refactor, and for which no new test stands."""
+    """Tests that passed before a refactor and that no new test replaces."""
     reported = {r.native_id for r in seen.after.results}
     gone = [i for i in regressions(Before(seen.before), seen.after, ()) if i not in reported]
     renamed_to = [r for r in seen.after.results if r.status is Status.PASS and r.native_id not in seen.before]
@@ -301,11 +301,11 @@ def _unrun(seen: Restructured) -> tuple[str, ...]:
 
 
 LIMIT = 240
-"""Characters: at three to a token, the worst that tokenizers do to such text, that is 80 tokens."""
+"""Characters: 80 tokens, at three characters a token, the worst ratio for such text."""
 
 
 def footer(verdict: Verdict, claimed: Sequence[str], paths: Sequence[str], phase: str, following: str) -> str:
-    """What matters most stands first and last; the middle gives way when it does not fit."""
+    """Verdict first, next move last; the middle is shortened to fit."""
     head = f"[tdd] {verdict.kind}"
     tail = f"phase {phase}; next: {following}"
     subject = verdict.reasons[0] if verdict.reasons else f"{some(claimed)}{_first_concern(verdict)}"

@@ -126,13 +126,13 @@ _REPORT = frozenset(
     )
 )
 _LACKING = frozenset({"AttributeError", "TypeError", "panic", "Err"})
-"""With a subject alone: in Rust it is the source whose answer the test could not unwrap."""
+"""Only with a subject: in Rust, the source whose result the test could not unwrap."""
 _BY_PHASE = {RunPhase.COLLECT: "collection", RunPhase.SETUP: "fixture", RunPhase.TEARDOWN: "teardown"}
 _NOT_PARSED = (
     r"(?:\S+:\d+: )?(?:expected |unexpected closing|mismatched closing|this file contains an un|unknown start"
     r"|unterminated|unclosed|'.+' expected|illegal start of|reached end of file)"
 )
-"""What compilers say, without a code, of text that they cannot parse."""
+"""Messages of compilers, without a code, about text that they cannot parse."""
 _TYPES = r"\berror TS\d+|\bTS\d{3,5}:"
 _EMPTY = "No test suite found|must contain at least one test"
 _NO_PACKAGE = (
@@ -151,7 +151,7 @@ def judge_red(
 ) -> str:
     """`valid`, or a key of WHY_NOT. A test that passes by not raising is a test too.
 
-    `at` tells the class of a line, where a file holds tests among its source.
+    `at` gives the class of a line, for files that hold tests among their source.
     """
     match result.status:
         case Status.PASS:
@@ -173,7 +173,7 @@ def judge_red(
 
 
 def _judge_stopped(frames: Sequence[PathClass], rule: RedRule) -> str:
-    """A bug that hangs: the test was stopped, and what ran then was source, or what source had called."""
+    """A hang is behaviour if the test was stopped inside source, or in code that source had called."""
     own = [cls for cls in frames if cls is not PathClass.OTHER]
     if not own or own[-1] is not PathClass.SOURCE:
         return "timeout"
@@ -211,7 +211,7 @@ def _judge_raised(
     frames: Sequence[PathClass],
     classify: Callable[[str], PathClass],
 ) -> str | None:
-    """What is wrong whatever the rule says."""
+    """Why it is no red under any rule; None if the rule decides."""
     kinds = _kinds(failure)
     if kinds & _SYNTAX:
         return "syntax"
@@ -222,7 +222,7 @@ def _judge_raised(
             return "report"
         if failure.kind in _BUILD:
             return "build"
-        # A fixture asks source for something, as a test does; what source raises or lacks there is behaviour.
+        # A fixture uses source as a test does; what source raises or lacks there is behaviour.
         asks = PathClass.SOURCE in frames or _is_lacking(failure, frames, classify)
         if result.phase is RunPhase.SETUP and not failure.assertion and asks:
             return None
@@ -249,7 +249,7 @@ def _judge_failure(
 def _is_behaviour(
     failure: Failure, frames: Sequence[PathClass], classify: Callable[[str], PathClass]
 ) -> bool:
-    """Raised below source; or a project object lacked what a test, the deepest project frame, asked."""
+    """Raised below source; or a project object lacked something that a test asked of it."""
     return PathClass.SOURCE in (frames[1:] or frames) or _is_lacking(failure, frames, classify)
 
 

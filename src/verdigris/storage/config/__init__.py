@@ -25,7 +25,7 @@ __all__ = ["Loaded", "decode", "load", "load_driver", "load_drivers", "load_mach
 
 
 _TAKEN_OVER = ("red", "claims", "strikes", "spec", "concerns", "uncovered", "warm", "agents")
-"""Keys at the top that are settings as they are."""
+"""Keys at the top that become settings unchanged."""
 
 
 @value
@@ -60,7 +60,7 @@ def _read_file(root: Path) -> bytes | None:
 
 
 def decode(data: bytes) -> Loaded:
-    """The same from bytes alone, without a look at the tree."""
+    """The same from bytes, without checks against the tree."""
     return Loaded(_decode(data)[0], hashlib.sha256(data).hexdigest())
 
 
@@ -130,7 +130,7 @@ def _check_roots(settings: Settings, places: Places) -> None:
 
 
 def _check_written(root: Path, path: str, places: Places, at: str) -> None:
-    """Neither the control area, nor a whole that holds it, the worktree or the home."""
+    """Refuses the control area, and folders that hold it, the worktree or the home."""
     opened = Path(path).expanduser().resolve()
     control = find_repository(root).control.resolve()
     held = (place for place in (control, root.resolve(), Path.home()) if place.is_relative_to(opened))
@@ -151,7 +151,7 @@ def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
 
 
 def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
-    """What the `tdd.yaml` of a worktree says to a driver; the defaults where there is none."""
+    """A driver's settings from the `tdd.yaml` of a worktree; the defaults if there is none."""
     from verdigris.storage.config.drivers import section_settings
 
     _, found, places = _read_document(root)
@@ -159,7 +159,7 @@ def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
 
 
 def load_drivers(root: Path) -> tuple[tuple[AnySection, DriverSettings], ...]:
-    """The same for every driver that it may speak to."""
+    """The settings of every driver that it may hold a section of."""
     from verdigris.storage.config.drivers import section_settings
 
     sections, found, places = _read_document(root)

@@ -1,4 +1,4 @@
-"""The drivers' sections of `tdd.yaml`: what each driver declares, and the keys that all of them share.
+"""The drivers' sections of `tdd.yaml`: the declaration of each, and the keys that all of them share.
 
 A driver declares its section as a `DriverSection` named `SECTION`. The module that holds it stands in
 `BUILT_IN`, or is an entry point of another package. Nothing else in the configuration names a driver.
@@ -81,7 +81,7 @@ class DriverSection(Generic[Keys, Kind]):
     title: str
     """What the driver does, in a line above its section."""
     keys: type[Keys]
-    """What the section may hold. Each key has a default."""
+    """The keys of the section. Each has a default."""
     settings: Callable[[Keys, DriverSettings, Places], Kind]
     """The driver's settings, of its section and what all drivers share; raises `wrong(…)` with the place."""
     examples: tuple[KeyExample, ...]
@@ -89,7 +89,7 @@ class DriverSection(Generic[Keys, Kind]):
     roles: Mapping[str, str]
     """The names that `roles` may have for it, each with an example as YAML."""
     teams: tuple[tuple[str, ...], ...] = ()
-    """Roles that work together: where one has a player, each needs one. Empty: all of them do."""
+    """Roles that work together: if one has a player, each needs one. Empty: all roles are one team."""
 
 
 AnySection: TypeAlias = DriverSection[Any, Any]
@@ -142,7 +142,7 @@ def built_in_sections() -> tuple[AnySection, ...]:
 
 
 def find_sections(unknown: Callable[[Collection[AnySection]], bool]) -> tuple[AnySection, ...]:
-    """Ours; with those of other packages, which take long to find, where ours leave something `unknown`."""
+    """Our sections; also those of other packages, which take long to find, if ours leave a key `unknown`."""
     ours = built_in_sections()
     if not unknown(ours):
         return ours
@@ -250,7 +250,7 @@ def _check_address(url: str, at: str, places: Places) -> None:
 
 
 def _opaque(name: str) -> bool:
-    """Long, of small letters and digits: nobody names a variable so."""
+    """Whether it looks like a key: long, of small letters and digits."""
     return len(name) >= _LONG and any(c.islower() for c in name) and any(c.isdigit() for c in name)
 
 

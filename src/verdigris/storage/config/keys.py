@@ -168,7 +168,7 @@ def document(value: dict[Any, Any], sections: Collection[AnySection], places: Pl
 
 
 def _move_old_keys(value: dict[Any, Any]) -> dict[Any, Any]:
-    """What is said in the new place stands."""
+    """A value in the new place wins."""
     for (old, key), (new, name) in _MOVED.items():
         if key in _mapping(value.get(old)):
             rest = {one: said for one, said in value[old].items() if one != key}
@@ -213,7 +213,7 @@ def _unknown(key: Any, known: Sequence[str], at: str, places: Places) -> ConfigE
 
 
 def _as_written(at: str, places: Places) -> str:
-    """Where the document has it: a key that moved may stand in its old place."""
+    """The path of a key in the document: a key that moved may stand in its old place."""
     for old, new in _MOVED.items():
         if at not in places and at.startswith(".".join(new)):
             return at.replace(".".join(new), ".".join(old), 1)

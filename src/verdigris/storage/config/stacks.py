@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _DOCS = "`tdd help configuration` lists every key"
 _TAKEN_OVER = ("test", "source", "generated", "check", "verify", "format")
-"""Keys that are settings of the stack as they are."""
+"""Keys that become settings of the stack unchanged."""
 _NEEDED = "write `{args}` for the runner's own arguments, or `{report}` for a folder that takes JUnit XML"
 _TOLD_BY = ("path", "line", "message")
 """Groups that `junit.build_error` must have."""
@@ -81,7 +81,7 @@ def _python(keys: StackKeys, at: str, places: Places) -> str | None:
 
 
 def _suite(keys: StackKeys, places: Places, at: str) -> Iterator[str]:
-    """`-m` and its mark are one entry, also where they are written as two."""
+    """Joins `-m` and its mark to one entry if they are written as two."""
     waiting = iter(keys.suite)
     for index, entry in enumerate(waiting):
         runner = keys.runner or runners_of(keys.language)[0]
@@ -168,7 +168,7 @@ def _check_preset(keys: JUnitKeys, at: str, places: Places) -> None:
 
 
 def _check_report(found: JUnit, at: str, places: Places) -> None:
-    """A command of one's own must tell where its reports go; a preset's places are for its own command."""
+    """A custom command must name its reports; those of a preset belong to the preset's own command."""
     from verdigris.runners.junit.runner import PRESETS
 
     known = PRESETS.get(found.preset)
@@ -201,7 +201,7 @@ def layouts(root: Path, settings: Settings) -> dict[Where, Detected]:
 
 
 def layout(root: Path, stack: Stack) -> Detected:
-    """Where a stack keeps its source and its tests, as far as names alone do not tell."""
+    """Where a stack keeps its source and its tests, where the usual names do not decide."""
     found = language_named(stack.language).layout(root / stack.root)
     generated = _generated_files(root, stack)
     return replace(found, generated=generated) if generated else found
@@ -224,7 +224,7 @@ def _generated_files(root: Path, stack: Stack) -> tuple[str, ...]:
 
 
 def _tracked_files(root: Path, folder: str) -> list[str]:
-    """What git holds of a folder, as seen from there."""
+    """The files of a folder that git tracks, relative to it."""
     try:
         listed = null_split(users_git(find_repository(root)).run("ls-files", "-z"))
     except NotARepository:

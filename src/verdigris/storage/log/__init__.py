@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in format.py: a hook imports that module without all of these
+TYPE_CHECKING = False  # a hook imports `light` alone, without these
 if TYPE_CHECKING:
     from verdigris.core.records import Draft, Record, Stamp
     from verdigris.storage.log.log import Appended, Log

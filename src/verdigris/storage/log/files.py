@@ -54,7 +54,7 @@ class LogFiles:
 
     @contextmanager
     def reading(self) -> Iterator[bool]:
-        """Together with other readers; False where there is no log's folder at all."""
+        """Together with other readers; False if the log's folder does not exist."""
         lock = self._lock_shared()
         try:
             yield lock is not None or self._exists()
@@ -106,7 +106,7 @@ class LogFiles:
                 os.close(fd)
 
     def look(self) -> Look | None:
-        """What shows that somebody wrote to the log; None where there is none."""
+        """Facts that change with every write to the log; None if there is no log."""
         try:
             found = os.stat(self.path(LOG))
         except OSError:
@@ -144,7 +144,7 @@ class LogFiles:
             self.rename(HEAD + ".new", HEAD)
 
     def settle_repair(self, log: int | None) -> None:
-        """Bring a repair that was killed to its end, or take back what it prepared."""
+        """Finishes a repair that was killed, or removes what it prepared."""
         with storage_errors(self.control):
             if self._repaired_head(log) is not None:
                 self.rename(REPAIRED_HEAD, HEAD)
@@ -175,7 +175,7 @@ class LogFiles:
 
     @contextmanager
     def _undone(self) -> Iterator[None]:
-        """A new head that could not take its place is taken away."""
+        """Removes a new head that could not be put in place."""
         try:
             yield
         except OSError:
@@ -185,7 +185,7 @@ class LogFiles:
 
     @contextmanager
     def _cut_back(self, size: int) -> Iterator[int]:
-        """The log, to be written; back to this size if that fails."""
+        """The log, to be written; cut back to this size if that fails."""
         fd = os.open(self.path(LOG), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             yield fd

@@ -1,7 +1,7 @@
 """Appends one record that changes no state, with almost no imports, for hooks.
 
-It does the plain case alone: whatever else it meets (another writer, a torn tail, a repair, a full disk) it
-leaves to `store`, and the files as they were. `os` is not imported: that takes longer than all of it.
+It handles the plain case only. In any other (another writer, a torn tail, a repair, a full disk) it changes
+nothing and leaves the work to `log.py`. `os` is not imported: that takes longer than all of this.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import posix
 import sys
 import time
 
-TYPE_CHECKING = False  # as in format.py
+TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypeAlias
@@ -40,7 +40,7 @@ _BLOCK = 1 << 13
 
 
 class Busy(Exception):
-    """The plain case is not given."""
+    """This is not the plain case."""
 
 
 def _refuse_constant(constant: str) -> float:
@@ -48,7 +48,7 @@ def _refuse_constant(constant: str) -> float:
 
 
 class _Context:
-    """What the scanner asks for; the same as a plain `json.loads`, but for NaN."""
+    """The settings of a plain `json.loads`, except that NaN is refused."""
 
     strict = True
     object_hook = None
@@ -64,7 +64,7 @@ _WHITE = " \t\n\r"
 
 
 def loads(text: str) -> Any:
-    """ValueError, RecursionError or StopIteration where it is no JSON."""
+    """ValueError, RecursionError or StopIteration if it is no JSON."""
     found, end = _scan(text, len(text) - len(text.lstrip(_WHITE)))
     if text[end:].strip(_WHITE):
         raise ValueError("more than one value")
@@ -98,7 +98,7 @@ def read(path: str) -> bytes:
 
 
 def head(control: str) -> dict[str, Any] | None:
-    """The head record, where the log ends as it says and no repair is under way; else None."""
+    """The head record; None if the log does not end as it says, or a repair is under way."""
     try:
         log = posix.open(control + "/events.jsonl", posix.O_RDONLY)
     except OSError:
@@ -112,7 +112,7 @@ def head(control: str) -> dict[str, Any] | None:
 
 
 def stamp(head: Mapping[str, Any]) -> str:
-    """The hash of the record that may have been the last to change the state; what `append` adds does not."""
+    """The hash of the last record that may have changed the state; those that `append` adds do not."""
     return str(head.get("base", head["hash"]))
 
 
@@ -124,7 +124,7 @@ def changed_at(head: Mapping[str, Any]) -> int:
 def append(
     control: str, state: str, kind: str, envelope: Mapping[str, Json], data: Mapping[str, Json]
 ) -> bool:
-    """Append to the log while `state` is its stamp; False where `store` has to be asked.
+    """Appends to the log while `state` is its stamp; False if `log.py` has to do it.
 
     `envelope` holds `worktree`, `branch`, `actor` and `v`.
     """

@@ -66,7 +66,7 @@ def _read_forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
 
 
 def _near(log: int, head: LogHead, start: int) -> int:
-    """Finds where a line before event `start` begins, not far from it; 0 where none is before it."""
+    """The offset of a line not far before event `start`; 0 if there is none."""
     low, high = 0, head.size
     while high - low > BLOCK:
         middle = (low + high) // 2
@@ -109,7 +109,7 @@ class LogView(Generic[S]):
 
 
 def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, tuple[Link, ...]]:
-    """The head, as it should be; as it is on the disk; and the whole batch between the two."""
+    """The head as it should be, the head on disk, and the whole batch between the two."""
     try:
         recorded = files.head(log)
     except ValueError as error:

@@ -51,7 +51,7 @@ def parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, st
 
 
 def _enter(at: int, folder: str, *, make: bool) -> int:
-    """What is no folder is a NotADirectoryError, a link too."""
+    """Opens a folder; NotADirectoryError for anything else, a link included."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except FileNotFoundError:
@@ -66,7 +66,7 @@ def _enter(at: int, folder: str, *, make: bool) -> int:
 
 
 def look(top: int, path: str) -> FileOnDisk | None:
-    """What lies at `path`; None when nothing does, or what is neither file nor link."""
+    """The file or link at `path`; None if there is neither."""
     try:
         with parent(top, path) as (at, name):
             state = os.lstat(name, dir_fd=at)
@@ -93,14 +93,14 @@ def find_blocker(top: int, path: str) -> str | None:
 
 
 def below(top: int, path: str) -> list[str]:
-    """Every path that is not a folder below the folder `path`; none when it is no folder."""
+    """The files and links below the folder `path`; none if it is no folder."""
     return [inner for _, names in _walk(top, path) for inner in names]
 
 
 def _walk(top: int, path: str) -> Iterator[tuple[str, list[str]]]:
-    """Each folder from `path` down with what is in it and no folder, all as paths from the top.
+    """Each folder from `path` down with its files and links, all as paths from the top.
 
-    One descriptor at a time, however deep it goes.
+    It holds one descriptor at a time, at any depth.
     """
     waiting = [path]
     while waiting:
@@ -148,7 +148,7 @@ def set_executable(top: int, path: str, *, mode: str) -> None:
 
 
 def delete(top: int, path: str) -> None:
-    """Remove what is no folder at `path`."""
+    """Removes the file or link at `path`."""
     with suppress(FileNotFoundError, Blocked), parent(top, path) as (at, name):
         if not _is_folder(at, name):
             os.unlink(name, dir_fd=at)
@@ -162,7 +162,7 @@ def delete_folders(top: int, path: str) -> None:
 
 
 def prune(top: int, path: str) -> None:
-    """Remove the folders above `path` that hold nothing any more."""
+    """Removes the folders above `path` that are empty now."""
     folder = path.rpartition("/")[0]
     while folder:
         try:

@@ -1,4 +1,4 @@
-"""Finds out what HEAD did since the last look: nothing, plain commits, or a move."""
+"""Finds how HEAD changed since the last look: not at all, by plain commits, or by a move."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ LOCK_WAIT = 60.0
 class HeadMove:
     kind: Literal["none", "commit", "moved"]
     paths: frozenset[str] = frozenset()
-    """What came with commits that were not made here, and lies in the worktree as HEAD has it."""
+    """Paths that came with commits from elsewhere, and that the worktree has as HEAD has them."""
     mixed: Mapping[str, Entry | None] = field(default_factory=dict)
-    """What came too, but a commit made here had a hand in it: what that one had put there."""
+    """Paths that came too, but that a commit made here also changed: the entry of that commit."""
 
 
 @value
@@ -84,7 +84,7 @@ def before_own_commits(repo: Repository, since: int) -> str | None:
 
 
 def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
-    """What git calls the steps that led from `commit` to HEAD; none when the reflog does not tell."""
+    """The reflog's names of the steps from `commit` to HEAD; none if the reflog is incomplete."""
     return frozenset(step.action for step in _steps_since(repo, commit, head(repo).commit))
 
 
@@ -97,7 +97,7 @@ def find_unmoved(repo: Repository, commit: str, paths: Iterable[str]) -> frozens
 
 
 def _steps_since(repo: Repository, old: str | None, new: str | None) -> list[_ReflogEntry]:
-    """The steps that led from `old` to `new`, newest first; none when the reflog does not tell."""
+    """The steps from `old` to `new`, newest first; none if the reflog is incomplete."""
     found: list[_ReflogEntry] = []
     expected = new
     for step in _reflog(repo):
@@ -129,7 +129,7 @@ def _commit(name: str) -> str | None:
 
 
 def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
-    """What differs between two commits; one that is unborn or gone has no files."""
+    """The differences between two commits; one that is unborn or gone counts as empty."""
     if old == new:
         return ()
     width = len(old or new or "")
@@ -138,7 +138,7 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
 
 
 def time_of_commit(repo: Repository, commit: str) -> float:
-    """When its object came into this repository, in seconds; now, where that does not show."""
+    """When its object came into this repository, in seconds; now, if that is unknown."""
     file = repo.common_dir / "objects" / commit[:2] / commit[2:]
     try:
         return file.stat().st_ctime
@@ -162,9 +162,9 @@ def _empty_tree(width: int) -> str:
 
 
 def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
-    """The paths that the user's own git, with its conversions, would call unchanged.
+    """The paths that the user's own git, with its conversions, reports as unchanged.
 
-    Asked of an index of our own, in which no flag of the user's hides a change.
+    It uses a private index, so that no flag in the user's index hides a change.
     """
     came = list(came)
     gone = {c.path for c in came if c.deleted and not os.path.lexists(repo.root / c.path)}

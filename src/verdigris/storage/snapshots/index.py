@@ -54,12 +54,12 @@ def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass]) -> str:
 
 
 def clear(index: Path) -> None:
-    """Remove the lock that a killed git left beside its index; ours is held, so nobody is at work."""
+    """Removes the lock that a killed git left beside its index; we hold ours, so no git is running."""
     index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
 
 
 def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
-    """Teach the index what changed, or may have; whether nothing changed meanwhile."""
+    """Brings the index up to date; False if files changed meanwhile."""
     private, now = note.parent, _mapped_paths(git, note.parent)
     before = read_mapped(private)
     settled = _taught(git, keep, note, {*before, *now})
@@ -101,7 +101,7 @@ def _mapped_paths(git: Git, private: Path) -> set[str]:
 
 
 def _take(git: Git, taken: dict[str, Look]) -> bool:
-    """Hash these files; whether they looked the same before and after."""
+    """Hashes these files; False if their stat changed meanwhile."""
     let_the_clock_tick(max(max(ctime, mtime) for ctime, mtime, *_ in taken.values()))
     arguments = (
         *_in_bulk(git, len(taken)),
@@ -119,7 +119,7 @@ def _take(git: Git, taken: dict[str, Look]) -> bool:
 
 
 def _write_tree(git: Git, index: Path) -> str | None:
-    """None when the index names what the store does not have: it is dropped, and filled anew."""
+    """None if the index names objects that the store lacks: then it is dropped, and filled again."""
     output = git.call("write-tree")
     if output.code == 0:
         return os.fsdecode(output.stdout).strip()
@@ -196,13 +196,13 @@ def young_entries(looks: dict[str, Look], now: int) -> dict[str, Look]:
 
 
 _MAPPED = "mapped.json"
-"""Files that an agent's process has mapped. A page that is written through a mapping gets its timestamp once,
-until it is clean again: what is mapped at one look has to be read by the next, whatever it looks like."""
+"""Files that an agent's process has mapped (ADR 37). A page that is written through a mapping changes the
+timestamp once, until it is written out: what is mapped at one look has to be read again at the next."""
 _PERMISSIONS, _INODE = 1, 4
 
 
 def read_mapped(private: Path) -> list[str]:
-    """What was mapped at the last look."""
+    """Paths that were mapped at the last look."""
     try:
         return list(map(str, json.loads((private / _MAPPED).read_bytes())))
     except (OSError, ValueError, TypeError):
@@ -220,7 +220,7 @@ def note_mapped(private: Path, paths: Collection[str]) -> None:
 
 
 def shared_inodes(private: Path) -> frozenset[int]:
-    """Inodes that are mapped, shared, by a process in another mount namespace; none while no call's lives."""
+    """Inodes that a process in another mount namespace has mapped; none while no agent's call lives."""
     if not open_calls.alive(str(private)):
         return frozenset()
     mine = os.stat("/proc/self/ns/mnt").st_ino

@@ -36,7 +36,7 @@ COARSE_STAMP = 1_000_000
 """Nanoseconds. A file system that stamps by the second may give two contents one stamp."""
 _FILE = "listing.json"
 _FORMAT = [2, __version__]
-"""Rules of what a snapshot holds are ours: another version of us begins anew."""
+"""Another version of ours may have other rules for what a snapshot holds: it starts again."""
 _NAMES, _CACHES = frozenset(NAMES), frozenset(CACHES)
 
 Listing = dict[str, str]
@@ -87,7 +87,7 @@ def _entries(folder: str, *, top: bool) -> list[os.DirEntry[str]]:
 
 
 def _may_share_stamp(ctime: int, young: int) -> bool:
-    """Whether the next write may get the same; `young`: the second from which on stamps are of now."""
+    """Whether the next write may get the same stamp; `young`: the first second that counts as now."""
     return ctime % COARSE_STAMP == 0 and ctime // SECOND >= young
 
 
@@ -100,7 +100,7 @@ def _class(path: str, state: os.stat_result, keep: Callable[[str], PathClass]) -
 
 @value
 class Known:
-    """A listing, and the tree of the snapshot before which it was made: what changed since is seen."""
+    """A listing, and the tree of the snapshot that was made after it."""
 
     listing: Listing
     tree: str
@@ -118,7 +118,7 @@ def load(private: Path) -> Known | None:
 
 
 def save(private: Path, known: Known) -> None:
-    """It only saves time, so a disk that refuses it is no matter."""
+    """It only saves time, so an error of the disk is ignored."""
     draft = private / f"{_FILE}.new"
     whole = {"format": _FORMAT, "tree": known.tree, "entries": known.listing}
     try:
@@ -161,7 +161,7 @@ def next_tree(git: Git, known: Known, listing: Listing) -> str | None:
 
 
 def _find_differing(old: Listing, new: Listing) -> list[str]:
-    """The files that differ, came or went; Elsewhere where it is anything but a file of one class."""
+    """The files that differ, are new or gone; Elsewhere if anything but files of one class changed."""
     found = [path for path, seen in new.items() if old.get(path) != seen]
     found += [path for path in old if path not in new]
     files = []
@@ -177,8 +177,7 @@ def _find_differing(old: Listing, new: Listing) -> list[str]:
 
 
 def _is_edited(path: str, cls: str, seen: str | None, *, within: bool) -> bool:
-    """Whether the next tree has it otherwise than the last one, unless it is ignored; Elsewhere where git has
-    to tell.
+    """Whether the path changes in the next tree, unless it is ignored; Elsewhere if git has to decide.
 
     `seen`: how it looks now. `within`: the last tree has it.
     """
@@ -199,7 +198,7 @@ def _size(seen: str) -> int:
 
 
 def _store_file(objects: Objects, path: str, seen: str) -> tuple[str, str]:
-    """Elsewhere where it does not look as it did, before it is read or after."""
+    """Stores a file; Elsewhere if its stat changed before or during the reading."""
     _, _, look = seen.partition(" ")
     ctime, mtime, size, _, mode = map(int, look.split(" "))
     if size > LARGE:

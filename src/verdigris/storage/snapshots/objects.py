@@ -151,7 +151,7 @@ class Objects:
         return parts
 
     def _parts_of(self, tree: str, folder: str) -> Parts:
-        """What a folder of a tree has: nothing where there is no such folder."""
+        """The entries of a folder of a tree; none if there is no such folder."""
         name = tree
         for part in folder.split("/") if folder else ():
             entry = self._parts(name).get(part)
@@ -163,7 +163,7 @@ class Objects:
         return self._parts(name)
 
     def _write(self, kind: bytes, data: bytes, length: int) -> str:
-        """Writes as git does: under another name first, so that nobody reads a half of it."""
+        """Writes as git does: under another name first, so that nobody reads half of it."""
         raw = b"%s %d\0%s" % (kind, len(data), data)
         name: str = _ALGORITHMS[length](raw)
         folder = f"{self._folder}/{name[:2]}"
@@ -314,7 +314,7 @@ class BlobReader:
             self._started.communicate()
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """The bytes of a blob, to be read to their end before the next is asked for."""
+        """The bytes of a blob; read them to their end before the next blob."""
         try:
             whole = self._store.blob(name)
         except Elsewhere:

@@ -144,7 +144,7 @@ class _LayJob:
         if not self.resumed:
             return False
         cut_short = path in self.contents and self.contents[path].startswith(found.data)
-        # Mode and bytes do not change in one step, so between the two only the bytes tell.
+        # Mode and bytes do not change in one step, so a kill may leave one of them changed: the bytes decide.
         told = {displaced.blob for displaced in self.displaced if displaced.path == path}
         return cut_short or digest in told or any(entry.blob == digest for entry in known)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 NAMES = (NODE_MODULES, *ENVIRONMENTS, *FILLED, *CACHES)
-"""Of folders that have to be looked at more closely."""
+"""Names of folders that need a closer look."""
 _CACHES = frozenset(CACHES)
 _MANIFESTS = (
     "pyproject.toml",
@@ -50,7 +50,7 @@ _MANIFESTS = (
 
 
 class Installed:
-    """Asked about folders of one worktree, each of which is looked at once."""
+    """Decides about folders of one worktree; each is looked at once."""
 
     def __init__(self, top: str, keep: Callable[[str], PathClass]) -> None:
         self._top = top
@@ -131,7 +131,7 @@ UNREADABLE = r"(?ms)^warning: could not open directory '(.*?)/': "
 
 OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NAMES))
 PASSED_OVER = (*OTHERS, "--ignored", "--directory")
-"""What the names kept from the first list, a folder as one name."""
+"""What these names exclude from the first list; a folder is one entry."""
 DIFFERING = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
 IGNORED = ("--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin")
 NONE_IGNORED = 1
@@ -140,10 +140,10 @@ IGNORED_AND_TAKEN = ("ls-files", "-z", "--cached", "--ignored", "--exclude-per-d
 
 @value
 class IndexDifference:
-    """What the private index has to learn."""
+    """How the private index has to change."""
 
     take: dict[str, os.stat_result]
-    """Files and links to be hashed anew, as they were when they were looked at."""
+    """Files and links to hash again, with their stat."""
     forget: tuple[str, ...]
 
     def __bool__(self) -> bool:
@@ -164,14 +164,14 @@ class Scan:
         """Links that stand where a folder was."""
 
     def difference(self, suspects: Collection[str] = ()) -> IndexDifference:
-        """What changed; `suspects` did, though their index entries may not show it."""
+        """The changes; `suspects` may have changed although their index entries do not show it."""
         # Processes at once, because each alone keeps one core waiting.
         others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
         compared = self._git.call(*DIFFERING)
         listed, named = others(b""), passed_over(b"")
         self._refuse_unreadable(compared.stderr, listed.stderr)
         take: dict[str, os.stat_result] = {}
-        # To `update-index --add`, an entry that does not show it is up to date: it has to go first.
+        # `update-index --add` takes such an entry for up to date, so it has to be removed first.
         forget = list(suspects)
         for path in null_split(require_success(compared, DIFFERING)):
             beyond = self._beyond_link(path)
@@ -278,7 +278,7 @@ class Scan:
         return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
 
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
-        """What cannot be read may hold anything, unless it is ignored: then it is somebody else's."""
+        """Unreadable files could hold anything, so they are an error, unless they are ignored."""
         folders = re.findall(UNREADABLE, listed)
         ignored = find_ignored(self._git, folders)
         seen = [folder for folder in folders if folder not in ignored]

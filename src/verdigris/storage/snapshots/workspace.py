@@ -161,14 +161,14 @@ class Workspace:
         return trees.merge_file(git, *sides, yielding=yielding)
 
     def _store(self) -> Git:
-        """Opened once: to read the whole environment takes longer than most of what the store is asked."""
+        """Opened once: reading the environment takes longer than most calls of the store."""
         if self._git is None or not self._git.git_dir.is_dir():
             self._git = open_store(self._repo)
         return self._git
 
     @contextmanager
     def _with_index(self, name: str) -> Iterator[Git]:
-        """Git with an index of this worktree's own, while nobody else is at work on it."""
+        """Git with an index of this worktree's own, while its lock is held."""
         self._repo.private.mkdir(parents=True, exist_ok=True)
         with hold_lock(self._repo.lock("workspace"), wait=LOCK_WAIT) as held:
             own_index = self._repo.private / name
