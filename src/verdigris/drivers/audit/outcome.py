@@ -15,6 +15,8 @@ from verdigris.runners.registry import built_in, missing_download
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from verdigris.drivers.audit.report import FoundPlace, LostCheck, RedTest
     from verdigris.drivers.audit.tree_runs.folder import Suite
     from verdigris.drivers.audit.units import Unit
@@ -26,105 +28,84 @@ class UnitFacts:
     """What a replay found out about one change."""
 
     source: bool = False
-    """Source changed in what it does."""
+    """The behaviour of source changed, not only its layout."""
     tests: bool = False
-    """Tests or their data changed in what they ask."""
+    """Tests or their data ask for something else than before."""
     configuration: bool = False
-    """How tests are run changed."""
+    """The configuration of the test runner changed."""
     broken: str = ""
     """Why the machine gave no answer."""
     unknown: str = ""
     """Why the change cannot be judged, through no fault of its own."""
     curable: bool = False
-    """It cannot be judged since this machine lacks something: another try may tell more."""
+    """It cannot be judged because this machine lacks something, so the answer is not kept."""
     reds: tuple[RedTest, ...] = ()
-    """Right and wrong ones: red over the source of before, green after."""
+    """Valid and invalid reds: red over the source of before, green after."""
     waiting: tuple[str, ...] = ()
-    """Ids of new tests that fail after."""
+    """Ids of new tests that fail after the change."""
     regressed: tuple[FoundPlace, ...] = ()
     weakened: tuple[LostCheck, ...] = ()
     hollow: tuple[str, ...] = ()
     uncovered: tuple[FoundPlace, ...] = ()
     ran: bool = True
-    """Some test passes after."""
+    """Some test passes after the change."""
 
 
 def judge_unit(facts: UnitFacts) -> tuple[AuditOutcome, str]:
-    """The outcome, and its reason in one sentence: doubt comes first, then blame, then praise."""
+    """Returns the outcome and its reason in one sentence."""
     if facts.broken:
         return AuditOutcome.INFRASTRUCTURE, facts.broken
     if facts.unknown:
         return AuditOutcome.UNVERIFIED, facts.unknown
     if not (facts.source or facts.tests or facts.configuration):
         return AuditOutcome.NO_CODE, "neither source nor tests changed in what they do."
-    if facts.regressed:
-        first = facts.regressed[0]
-        now = "fails" if len(facts.regressed) == 1 else "fail"
-        return (
-            AuditOutcome.REGRESSED,
-            f"{_count(facts.regressed, 'test')} passed before and {now} now: {first.what}",
-        )
+    if count := len(facts.regressed):
+        tests = "1 test passed before and fails" if count == 1 else f"{count} tests passed before and fail"
+        return AuditOutcome.REGRESSED, f"{tests} now: {facts.regressed[0].what}"
     if facts.weakened:
         one = facts.weakened[0]
-        return (
-            AuditOutcome.WEAKENED,
-            f"the suite asks less: {one.kind} at {one.path}:{one.line}{_more(facts.weakened)}.",
-        )
+        why = f"the suite asks less: {one.kind} at {one.path}:{one.line}{_more(facts.weakened)}."
+        return AuditOutcome.WEAKENED, why
     if facts.hollow:
         return AuditOutcome.HOLLOW, f"{facts.hollow[0]}{_more(facts.hollow)}"
     right = [red for red in facts.reds if red.valid]
     if right:
         return AuditOutcome.TEST_DRIVEN, f"{right[0].id} was red ({right[0].why}) and is green{_more(right)}."
-    return _judge_without_red(facts)
+    return _judge_source_without_red(facts) if facts.source else _judge_tests_alone(facts)
 
 
-def _judge_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
-    if not facts.source:
-        if facts.waiting:
-            return AuditOutcome.UNVERIFIED, (
-                f"{facts.waiting[0]} is red, and no source came with it: the commit that makes it green is"
-                " judged, or the range as one change (`--squash`)."
-            )
-        if not facts.tests:
-            return (
-                AuditOutcome.NO_CODE,
-                "only how the tests are run changed, and their results are the same.",
-            )
-        return AuditOutcome.CHARACTERIZATION, "its tests pass without a change of source."
-    flaky = next((red.id for red in facts.reds if red.why == FLAKY), "")
-    if flaky:
-        return (
-            AuditOutcome.UNVERIFIED,
-            f"{flaky} is flaky: over the source of before it failed, and passed when it was run again.",
+def _judge_tests_alone(facts: UnitFacts) -> tuple[AuditOutcome, str]:
+    if facts.waiting:
+        return AuditOutcome.UNVERIFIED, (
+            f"{facts.waiting[0]} is red, and no source came with it: the commit that makes it green is"
+            " judged, or the range as one change (`--squash`)."
         )
+    if not facts.tests:
+        return AuditOutcome.NO_CODE, "only how the tests are run changed, and their results are the same."
+    return AuditOutcome.CHARACTERIZATION, "its tests pass without a change of source."
+
+
+def _judge_source_without_red(facts: UnitFacts) -> tuple[AuditOutcome, str]:
+    if flaky := next((red.id for red in facts.reds if red.why == FLAKY), ""):
+        why = f"{flaky} is flaky: over the source of before it failed, and passed when it was run again."
+        return AuditOutcome.UNVERIFIED, why
     if facts.reds:
         wrong = facts.reds[0]
-        return (
-            AuditOutcome.UNTESTED,
-            f"no test was red for the right reason: {wrong.id} failed by {wrong.why}, not by behaviour.",
-        )
+        why = f"no test was red for the right reason: {wrong.id} failed by {wrong.why}, not by behaviour."
+        return AuditOutcome.UNTESTED, why
     if facts.tests:
-        return (
-            AuditOutcome.UNTESTED,
-            "source changed, and its tests pass without the change: none of them was red before.",
-        )
+        why = "source changed, and its tests pass without the change: none of them was red before."
+        return AuditOutcome.UNTESTED, why
     if facts.uncovered:
         one = facts.uncovered[0]
-        where = f"{one.path}:{one.line}"
-        return (
-            AuditOutcome.UNTESTED,
-            f"source changed, no test was red, and no test runs {where}{_more(facts.uncovered)}.",
-        )
+        where = f"{one.path}:{one.line}{_more(facts.uncovered)}"
+        return AuditOutcome.UNTESTED, f"source changed, no test was red, and no test runs {where}."
     if not facts.ran:
         return AuditOutcome.UNTESTED, "source changed, and there is no test that passes."
     return AuditOutcome.REFACTOR, "source changed under the same tests with the same results."
 
 
-def _count(found: tuple[object, ...], noun: str) -> str:
-    return f"{len(found)} {noun}{'s'[: len(found) > 1]}"
-
-
-def _more(found: tuple[object, ...] | list[RedTest]) -> str:
+def _more(found: Sequence[object]) -> str:
     return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
 
 
@@ -132,7 +113,7 @@ _NOT_INSTALLED = re.compile(r"No module named '(\w+)")
 
 
 def why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> str:
-    """Why nobody can be blamed or praised, whatever else was seen."""
+    """Returns why the change cannot be judged, whatever else was seen; empty if it can be."""
     ended = after.report.ended
     if ended is RunEnd.TIMEOUT or before.report.ended is RunEnd.TIMEOUT:
         return "the test run did not end in time; `--timeout` gives it more."
@@ -149,13 +130,13 @@ def why_unknown(project: Project, unit: Unit, before: Suite, after: Suite) -> st
 
 
 def _lacks_plugin(suite: Suite) -> bool:
-    """Whether a test tool lacks what the project's configuration asks it for."""
+    """Whether a test tool lacks a plugin that the project's configuration needs."""
     refusals = filter(None, (kind.refusals for kind in built_in()))
     return any(re.search(regex, suite.report.tail) for regex in refusals)
 
 
 def missing_downloads(unit: Unit, before: Suite, after: Suite) -> str:
-    """Packages that a tool would have fetched for one of the commits, and how to bring them."""
+    """Names the commit whose packages a tool would have had to download, and how to download them."""
     parent = unit.commit.parents[0] if unit.commit.parents else ""
     for commit, suite in ((parent, before), (unit.commit.id, after)):
         told = suite.report.tail if suite.report.ended is RunEnd.NO_START else ""
@@ -169,8 +150,9 @@ def missing_downloads(unit: Unit, before: Suite, after: Suite) -> str:
 
 
 def _missing_packages(project: Project, unit: Unit, suite: Suite) -> str:
-    """Packages that the project says it needs, and without which tests do not load; what it does not name
-    is its own fault.
+    """Returns packages that tests import, that are not installed, and that the project's manifests name.
+
+    A package that they do not name is missing through the change's own fault.
     """
     texts = [error.message for error in suite.report.errors]
     texts += [suite.report.tail] if suite.report.ended is not RunEnd.FINISHED else []

@@ -1,4 +1,4 @@
-"""Lays the tests of after over the source of before, and tells which of them are red, and why."""
+"""Lays the tests of after over the source of before, and judges which of them are red, and why."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _STUBBED = UNDECLARED | {"collection", "not-collected"}
-"""Why a test may be red only since source lacks a declaration."""
+"""Reasons of a red that may only mean that source lacks a declaration."""
 _SHOWN_BY_GREEN = frozenset({"not-behaviour", "fixture", "teardown", "timeout", "crash"})
-"""Why a claim is refused: its test may be at fault. Here the same text passes after, so source was."""
+"""Reasons for which a claim is refused, since the test may be at fault. Here the same test passes after the
+change, so source was at fault.
+"""
 _REPEATED = 25
-"""Reds that are run twice: one that repeats is enough to say that a change was test-driven."""
+"""How many reds are run twice: one that repeats is enough to call a change test-driven."""
 _TURNS = 4
-"""Runs of tests that others kept from running."""
+"""How often tests are run again that a crash of another test kept from running."""
 _BUILD_LOCKS = ("go.sum", "Cargo.lock")
 
 
 def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) -> str:
-    """The tree of before with the tests of after; in a file that holds both, each part from its side."""
+    """Returns the tree of before with the tests of after; a file with both has each part from its side."""
     laid = project.workspace.graft(before, after, oracle)
     mixed = [path for path in oracle if holds_tests(path, project.classify(path))]
     contents: dict[str, tuple[str, bytes] | None] = {}
@@ -59,8 +61,9 @@ def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) 
 def find_reds(
     runs: TestRuns, tree: str, sides: tuple[str, str], passing: Iterable[str]
 ) -> dict[str, RedTest]:
-    """Lists reds by native id. `passing`: native ids that pass after, of which reds are told. `tree`: see
-    `lay_tests`; `sides`: the trees before and after.
+    """Returns reds by native id, among the native ids `passing`, which pass after the change.
+
+    `tree`: see `lay_tests`; `sides`: the trees before and after.
     """
     before, after = sides
     wanted = sorted(set(passing))
@@ -81,13 +84,13 @@ def find_reds(
             if red.valid
         }
         found |= right | repeat_reds(runs, stubbed, right)
-        # A test that loads has given its answer: no guess from how it uses things gives another.
+        # A test that loads has given its answer; a stub that is guessed from its text gives no other.
         unloaded = {native: red for native, red in again.items() if red.why in _STUBBED}
     return found
 
 
 def repeat_reds(runs: TestRuns, tree: str, reds: Mapping[str, RedTest]) -> dict[str, RedTest]:
-    """Those of the right reds that pass when they are run once more: they say nothing of the change."""
+    """Returns the valid reds that pass when they are run once more, as flaky: they prove nothing."""
     deciding = [native for native, red in reds.items() if red.valid][:_REPEATED]
     names = deciding if runs.reuse else sorted({split_id(native).path for native in deciding})
     report = runs.run(tree, names) if names else None
@@ -96,7 +99,7 @@ def repeat_reds(runs: TestRuns, tree: str, reds: Mapping[str, RedTest]) -> dict[
 
 
 def _run_stubbed(runs: TestRuns, tree: str, before: str, wanted: Iterable[str]) -> dict[str, RedTest]:
-    """A stub that panics may end the run before others had their turn: those are asked again."""
+    """A stub that panics may end the run before other tests had their turn; those are run again."""
     found: dict[str, RedTest] = {}
     left = sorted(wanted)
     names = sorted({split_id(native).path for native in left})
@@ -111,8 +114,9 @@ def _run_stubbed(runs: TestRuns, tree: str, before: str, wanted: Iterable[str]) 
 
 
 def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence[str]) -> dict[str, RedTest]:
-    """Those of the wanted tests that do not pass, by native id; a skip is no red. They pass after, and
-    `tree` has their texts of after.
+    """Returns those of the wanted tests that do not pass, by native id; a skip is no red.
+
+    All of them pass after the change, and `tree` has their texts of after.
     """
     results = {result.native_id: result for result in with_subjects(project, report.results)}
     held = _held(project, tree, wanted)
@@ -129,9 +133,7 @@ def judge_reds(project: Project, report: TestReport, tree: str, wanted: Sequence
 
 
 def list_idle(project: Project, reds: Iterable[RedTest]) -> tuple[str, ...]:
-    """Right reds that assert nothing and did not fail by an assertion either: to end without an error is all
-    that they ask.
-    """
+    """Returns valid reds that assert nothing: all they ask is that the code raises no error."""
     doubtful = [split_id(red.id) for red in reds if red.valid and red.why != "assertion"]
     texts = traced_tests(project, project.workspace.snapshot()) if doubtful else {}
     return tuple(
@@ -167,7 +169,7 @@ def _kind(failure: Failure | None) -> str:
 
 
 def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[TestResult]) -> RedTest | None:
-    """A test that was not reported: its file did not load; or its cases have other names there."""
+    """Judges a test that was not reported: its file did not load, or its cases have other names there."""
     test = split_id(native)
     same = [r for r in others if split_id(r.native_id).path == test.path]
     if any(split_id(r.native_id).function == test.function and r.status is Status.PASS for r in same):
@@ -182,13 +184,13 @@ def _uncollected(native: str, errors: Sequence[CollectError], others: Iterable[T
 
 
 def declare_after(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
-    """The tree with what source declares after, without its work, and the diff of that."""
+    """Returns the tree with the declarations of after and the bodies of before, and the diff to it."""
     return _declare(project, tree, after, old_work=True)
 
 
 def empty_changes(project: Project, tree: str, after: str, _: Collection[RedTest]) -> tuple[str, str]:
-    """The same for compilers, which may refuse the work of before beside what is declared after: whatever
-    changed is a stub, and what is gone after is gone.
+    """Does what `declare_after` does for compilers that refuse bodies of before beside declarations of after:
+    whatever changed is a stub, and what is gone after is gone.
     """
     return _declare(project, tree, after, old_work=False)
 
@@ -215,12 +217,12 @@ def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tupl
 
 
 def _declares_packages(path: str) -> bool:
-    """A package that a build takes in is declared too."""
+    """A manifest declares the packages that a build takes in."""
     return facts_of_manifest(path.rpartition("/")[2]) is not None or path.endswith(_BUILD_LOCKS)
 
 
 def add_stubs(project: Project, tree: str, _: str, reds: Collection[RedTest]) -> tuple[str, str]:
-    """The tree with what the tests lack declared in source as they use it, and the diff of that."""
+    """Returns the tree with stubs for what the tests lack, as they use it, and the diff to it."""
     contents: dict[str, tuple[str, bytes] | None] = {}
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     for path in sorted({split_id(red.id).path for red in reds} | {red.path for red in reds if red.path}):

@@ -1,4 +1,4 @@
-"""What an audit finds out, as values: units, their outcomes, and the report that every format is made of.
+"""The values of an audit: units, their outcomes, and the report that every format is made from.
 
 The JSON form is a contract with tools outside: fields are added, never renamed or taken away.
 """
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "verdigris.audit/1"
 FLAKY = "flaky"
-"""Why a red is none: the test fails and passes on one tree."""
+"""The reason of a red that proves nothing: the test fails and passes on one tree."""
 
 
 class AuditOutcome(StrEnum):
-    """What is said of a unit. `unverified` and `infrastructure` blame nobody."""
+    """The class of a unit. `unverified` and `infrastructure` blame nobody."""
 
     TEST_DRIVEN = "test-driven"
-    """At least one right red became green, and nothing was lost."""
+    """At least one valid red became green, and nothing was lost."""
     UNTESTED = "untested"
     """Source changed, and no test was red before."""
     WEAKENED = "weakened"
@@ -44,7 +44,7 @@ class AuditOutcome(StrEnum):
     NO_CODE = "no-code"
     """Neither source nor tests changed."""
     UNVERIFIED = "unverified"
-    """It could not be told: no environment, a suite broken on both sides, or no time left."""
+    """It could not be judged: no environment, a suite that is broken on both sides, or no time left."""
     INFRASTRUCTURE = "infrastructure"
     """The machine failed, not the change: it is tried again."""
 
@@ -67,7 +67,7 @@ class RedTest:
     """Where it failed."""
     message: str = ""
     valid: bool = True
-    """It is red for the right reason; a red that is `import` only counts with a stub."""
+    """It is red for the right reason; a test that did not load needs a stub to be."""
     stub: str = ""
     """The stub that made an import red fail by behaviour, as a diff."""
 
@@ -100,7 +100,7 @@ class LostCheck:
 @value
 class Commit:
     id: str
-    """The commit; of a whole range taken as one change, its last."""
+    """The last commit, if the unit is a whole range."""
     parents: tuple[str, ...] = ()
     title: str = ""
     author: str = ""
@@ -127,19 +127,19 @@ class UnitReport:
     concerns: tuple[FoundPlace, ...] = ()
     hollow: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was not tried and why."""
+    """What was not tried and why, and what else was noticed."""
     environment: str = ""
     """The key of the environment that its tests ran in."""
     seconds: float = 0.0
     paths: tuple[str, ...] = ()
-    """The files of source and tests that it changes: a place for what is said of the unit as a whole."""
+    """The files of source and tests that it changes; a finding about the whole unit is shown at the first."""
     passing: tuple[str, ...] = ()
-    """Native ids of tests that pass before and after; told of test-driven changes, for a corpus."""
+    """Native ids of tests that pass before and after; only test-driven changes have them, for a corpus."""
 
 
 @value
 class AuditReport:
-    """What was said of a range."""
+    """The answers for a range."""
 
     range: str
     """As the user gave it."""
@@ -149,25 +149,25 @@ class AuditReport:
     """The oldest first."""
     squash: bool = False
     version: str = ""
-    """Ours."""
+    """Of Verdigris."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """What the answers depend on besides the commits: `env`, `deep`, `shard`, filters."""
+    """Options that the answers depend on: `env`, `deep`, `shard`, filters."""
 
     @property
     def summary(self) -> dict[str, int]:
-        """How many units each outcome has; outcomes that none has are left out."""
+        """Counts units by outcome; outcomes without a unit are left out."""
         counts = Counter(unit.outcome for unit in self.units)
         return {str(outcome): counts[outcome] for outcome in AuditOutcome if counts[outcome]}
 
 
 def units_with(report: AuditReport, outcomes: Iterable[str]) -> tuple[UnitReport, ...]:
-    """Those that `--fail-on` names."""
+    """Returns the units with one of these outcomes, as `--fail-on` names them."""
     wanted = frozenset(outcomes)
     return tuple(unit for unit in report.units if unit.outcome in wanted)
 
 
 def render_report(report: AuditReport) -> dict[str, Any]:
-    """The JSON form: every field of a unit is there, so that a reader need not know our defaults."""
+    """Returns the JSON form, with every field of a unit, so that a reader need not know our defaults."""
     return {
         "schema": SCHEMA,
         "version": report.version,
@@ -196,7 +196,7 @@ def render_unit(unit: UnitReport) -> dict[str, Any]:
 
 
 def parse_report(data: Any) -> AuditReport:
-    """Reads the JSON form; newer keys are passed over."""
+    """Reads the JSON form; unknown keys are ignored."""
     match data:
         case {"schema": str(schema), "units": list(units), **rest} if schema == SCHEMA:
             fields = {name: one for name, one in rest.items() if name != "summary"}
@@ -227,7 +227,7 @@ def _nest_commit(unit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def join_shards(reports: Sequence[AuditReport]) -> AuditReport:
-    """A part that is there twice counts once: each gives the same answers."""
+    """Joins the parts of one audit; a part that is given twice counts once."""
     first = reports[0]
     parts: dict[int, AuditReport] = {}
     total = _shard(first)[1]

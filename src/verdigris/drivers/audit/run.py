@@ -1,4 +1,4 @@
-"""Audits a range: each change is replayed once and its answer kept, so that a killed audit goes on."""
+"""Audits a range: replays each change once and keeps its answer, so that a killed audit can go on."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.drivers.audit.tree_runs.folder import AuditFolder
-    from verdigris.drivers.audit.tree_runs.suite import Builder
+    from verdigris.drivers.audit.tree_runs.suite import Builder, TestRuns
     from verdigris.drivers.audit.units import Range, Selection, Unit
     from verdigris.storage.repository import Repository
 
 _KIND = "units"
 TIMEOUT = 600.0
 _OBJECTS = 300_000
-"""New ones, before the garbage collector looks at them: those of three long modules."""
+"""New objects before the garbage collector runs: the syntax trees of about three long modules."""
 
 
 @value
@@ -55,19 +55,19 @@ class AuditRequest:
     timeout: float = TIMEOUT
     """Seconds for one change."""
     fresh: bool = False
-    """Answers of earlier audits are not taken."""
+    """Take no answer of an earlier audit."""
     suite: tuple[str, ...] = ()
-    """Ids, paths, or `-m MARK`: run instead of what a commit's settings call its suite."""
+    """Ids, paths, or `-m MARK`, which are run instead of the suite that a commit's settings name."""
     env: str = PRESENT
-    """`present`, or what the files of each commit ask for: `lock`, and `uv` for Python alone."""
+    """`present`, or built from the files of each commit: `lock` for all languages, `uv` for Python alone."""
     jobs: int = 1
     """How many processes judge at once."""
     whole: bool = False
-    """Each tree's suite is run whole: no result is carried from one tree to the next."""
+    """Run each tree's suite whole: carry no result from one tree to the next."""
 
 
 class AuditWatcher(Protocol):
-    """Is told how the audit goes."""
+    """Hears how the audit goes."""
 
     def began(self, total: int, known: int) -> None: ...
 
@@ -76,43 +76,51 @@ class AuditWatcher(Protocol):
     def judged(self, unit: UnitReport) -> None: ...
 
 
-def audit(start: Path, asked: AuditRequest, watcher: AuditWatcher | None = None) -> AuditReport:
+class SilentWatcher:
+    def began(self, total: int, known: int) -> None:
+        """Shows nothing."""
+
+    def running(self, what: str) -> None:
+        """Shows nothing."""
+
+    def judged(self, unit: UnitReport) -> None:
+        """Shows nothing."""
+
+
+SILENT = SilentWatcher()
+
+
+def audit(start: Path, asked: AuditRequest, watcher: AuditWatcher = SILENT) -> AuditReport:
     repo = find_repository(start)
     found = find_units(repo, asked.selection)
     folder = find_folder(repo)
     auditor = Auditor(folder.repository(repo), folder, asked)
     auditor.require_tools()
-    known = {unit: auditor.known(unit) for unit in found.units}
-    if watcher is not None:
-        watcher.began(len(found.units), sum(one is not None for one in known.values()))
-    judged = {unit: one for unit, one in known.items() if one is not None}
+    known = ((unit, auditor.known(unit)) for unit in found.units)
+    judged = {unit: one for unit, one in known if one is not None}
+    watcher.began(len(found.units), len(judged))
     for one in judged.values():
-        _tell(watcher, one)
+        watcher.judged(one)
     left = [unit for unit in found.units if unit not in judged]
-    apart = partial(_judge_in_turn, repo, folder, asked, None)
+    apart = partial(_judge_in_turn, repo, folder, asked, SILENT)
     judge = partial(_judge_in_turn, repo, folder, asked, watcher)
     for unit, one in judge_at_once(left, apart, asked.jobs) if asked.jobs > 1 else judge(0, left):
         if one.outcome is not AuditOutcome.INFRASTRUCTURE:
-            if unit not in judged:  # else it is judged again, since a result carried over was wrong
-                _tell(watcher, one)
+            if unit not in judged:  # else it is judged again, because a carried result was wrong
+                watcher.judged(one)
             judged[unit] = one
-    # What the machine failed at, and what a lost job left, is tried once more.
+    # Units at which the machine failed, and those that a lost job left, are tried once more.
     for unit, one in judge(0, [unit for unit in left if unit not in judged]):
         judged[unit] = one
-        _tell(watcher, one)
+        watcher.judged(one)
     return _report(found, asked, tuple(judged[unit] for unit in found.units))
-
-
-def _tell(watcher: AuditWatcher | None, unit: UnitReport) -> None:
-    if watcher is not None:
-        watcher.judged(unit)
 
 
 def _judge_in_turn(
     repo: Repository,
     folder: AuditFolder,
     asked: AuditRequest,
-    watcher: AuditWatcher | None,
+    watcher: AuditWatcher,
     job: int,
     units: Sequence[Unit],
 ) -> Iterator[tuple[Unit, UnitReport]]:
@@ -122,7 +130,7 @@ def _judge_in_turn(
 
 @contextlib.contextmanager
 def _collect_rarely() -> Iterator[None]:
-    """Syntax trees are many objects without cycles: to look for these took half of our own time."""
+    """Syntax trees have many objects and no cycles; the search for cycles took half of our own time."""
     usual = gc.get_threshold()
     gc.set_threshold(_OBJECTS, *usual[1:])
     try:
@@ -159,7 +167,7 @@ class Auditor:
     """Judges units one after another; several may work at once, each with a repository of its own."""
 
     def __init__(
-        self, repo: Repository, folder: AuditFolder, asked: AuditRequest, watcher: AuditWatcher | None = None
+        self, repo: Repository, folder: AuditFolder, asked: AuditRequest, watcher: AuditWatcher = SILENT
     ) -> None:
         self._watcher = watcher
         self._repo = repo
@@ -168,11 +176,11 @@ class Auditor:
         self._shown: dict[tuple[str, str], str] = {}
         self._asked = asked
         self._curable: set[Unit] = set()
-        # Before a commit's own settings are known: to read trees, classes do not matter.
+        # Reads trees before a commit's own settings are known; path classes do not matter for that.
         self._plain = Project(repo, open_log(repo), Actor(client="audit"), Settings(), Classes(()))
 
     def require_tools(self) -> None:
-        """No commit's code is run outside of a room."""
+        """A commit's code runs in a room or not at all."""
         require_rooms(self._plain)
         if self._asked.env == UV:
             from verdigris.drivers.audit.tree_runs.packages import find_uv
@@ -180,7 +188,7 @@ class Auditor:
             find_uv()
 
     def known(self, unit: Unit) -> UnitReport | None:
-        """The answer of an earlier audit; what blamed the machine is tried again."""
+        """Returns the answer of an earlier audit, or None."""
         if self._asked.fresh:
             return None
         data = self._folder.read(_KIND, self._key(unit))
@@ -211,7 +219,7 @@ class Auditor:
         return replace(unit, before=before, after=after)
 
     def _show(self, tree: str, worktree: str) -> str:
-        """What one change made is where the next one begins."""
+        """The tree after one change is the tree before the next, so it is made once."""
         if (tree, worktree) not in self._shown:
             self._shown[tree, worktree] = check_out(self._plain, tree, worktree)
         return self._shown[tree, worktree]
@@ -224,7 +232,7 @@ class Auditor:
         return lambda project: build_environment(project, self._folder, unit, self._asked.env)
 
     def keep(self, unit: Unit, judged: UnitReport) -> None:
-        """Keeps an answer for later audits; what the machine failed at, or lacked, is tried again."""
+        """Keeps an answer for later audits, unless the machine failed or lacked something."""
         if judged.outcome is not AuditOutcome.INFRASTRUCTURE and unit not in self._curable:
             self._folder.keep(_KIND, self._key(unit), render_unit(judged))
 
@@ -235,18 +243,7 @@ class Auditor:
         shown, runs = unit, None
         try:
             shown = self._check_out(unit)
-            runs = open_runs(
-                self._plain,
-                self._suites,
-                shown.after,
-                self._asked.timeout,
-                self._asked.suite,
-                build=self._builder(shown),
-            )
-            if not whole and not self._asked.whole:
-                runs.allow_reuse()
-            if self._watcher is not None:
-                runs.tell = self._watcher.running
+            runs = self._open_runs(shown, whole=whole)
             replayed = replay(runs, shown, deep=self._asked.deep)
             environment = runs.environment
         except TimedOut as error:
@@ -258,32 +255,44 @@ class Auditor:
             replayed = Replayed(UnitFacts(unknown=f"{error.message}; {error.hint}.", curable=True))
         if replayed.facts.curable:
             self._curable.add(unit)
-        outcome, why = judge_unit(replayed.facts)
-        facts = replayed.facts
-        judged = UnitReport(
-            commit=unit.commit,
-            before=unit.before,
-            after=unit.after,
-            outcome=outcome,
-            why=why,
-            reds=facts.reds,
-            regressed=facts.regressed,
-            weakened=facts.weakened,
-            uncovered=facts.uncovered,
-            concerns=replayed.concerns,
-            hollow=facts.hollow,
-            notes=replayed.notes,
-            environment=environment,
-            seconds=round(time.monotonic() - began, 3),
-            paths=replayed.paths,
-            passing=_told_passing(outcome, replayed),
-        )
+        judged = _report_unit(unit, replayed, environment, round(time.monotonic() - began, 3))
         return Judgement(unit, shown, judged, runs)
 
+    def _open_runs(self, shown: Unit, *, whole: bool) -> TestRuns:
+        asked = self._asked
+        runs = open_runs(
+            self._plain, self._suites, shown.after, asked.timeout, asked.suite, build=self._builder(shown)
+        )
+        if not whole and not asked.whole:
+            runs.allow_reuse()
+        runs.tell = self._watcher.running
+        return runs
 
-def _told_passing(outcome: AuditOutcome, replayed: Replayed) -> tuple[str, ...]:
-    """A suite's ids make a report long, and nobody asks for them elsewhere."""
+
+def _report_unit(unit: Unit, replayed: Replayed, environment: str, seconds: float) -> UnitReport:
+    facts = replayed.facts
+    outcome, why = judge_unit(facts)
+    return UnitReport(
+        commit=unit.commit,
+        before=unit.before,
+        after=unit.after,
+        outcome=outcome,
+        why=why,
+        reds=facts.reds,
+        regressed=facts.regressed,
+        weakened=facts.weakened,
+        uncovered=facts.uncovered,
+        concerns=replayed.concerns,
+        hollow=facts.hollow,
+        notes=replayed.notes,
+        environment=environment,
+        seconds=seconds,
+        paths=replayed.paths,
+        passing=_list_passing(replayed) if outcome is AuditOutcome.TEST_DRIVEN else (),
+    )
+
+
+def _list_passing(replayed: Replayed) -> tuple[str, ...]:
+    """Only a corpus of test-driven changes needs these ids, and they make a report long."""
     reds = {red.id for red in replayed.facts.reds}
-    if outcome is not AuditOutcome.TEST_DRIVEN:
-        return ()
     return tuple(sys.intern(native) for native in replayed.passing if native not in reds)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 LONGEST = 25
-"""Changes in a row that rest on carried results, before a whole run is made."""
+"""How many changes in a row may rest on carried results before a whole run is made."""
 _SHOWN = 3
 
 
@@ -38,10 +38,10 @@ class Judgement:
 
     unit: Unit
     shown: Unit
-    """The same with the trees that were run."""
+    """The unit with the trees that were run: submodules and files of LFS are laid into them."""
     report: UnitReport
     runs: TestRuns | None
-    """None where there was none."""
+    """None if nothing was run."""
 
     @property
     def is_carried(self) -> bool:
@@ -49,11 +49,11 @@ class Judgement:
 
     @property
     def is_proof(self) -> bool:
-        """It ran its suite whole, and that gave no reason to doubt what was carried so far."""
+        """Whether its suite ran whole and contradicted nothing that was carried so far."""
         return self.runs is not None and self.runs.compared and not self.runs.doubtful
 
     def list_wrong(self) -> tuple[str, ...]:
-        """Tests that a whole run contradicts: of the tree before, where that one is in doubt."""
+        """Tests whose carried results a whole run contradicts; of the tree before, if that is in doubt."""
         if self.runs is None:
             return ()
         return self.runs.list_wrong(self.shown.before if self.runs.doubtful else self.shown.after)
@@ -66,7 +66,7 @@ class UnitJudge(Protocol):
 
 
 def judge_in_turn(auditor: UnitJudge, units: Sequence[Unit]) -> Iterator[tuple[Unit, UnitReport]]:
-    """A unit comes twice where it is judged again."""
+    """Yields answers in order; a unit that is judged again comes twice."""
     unproven: list[Judgement] = []
     for unit in units:
         one = auditor.judge(unit)
@@ -114,7 +114,10 @@ def _tell_wrong(wrong: Sequence[str]) -> str:
 
 
 def judge_at_once(units: Sequence[Unit], judge: Judge, jobs: int) -> Iterator[tuple[Unit, UnitReport]]:
-    """Yields answers as they come. Each job takes neighbours: what one change left, the next begins with."""
+    """Yields answers as they come; units of a job that died are missing.
+
+    Each job takes neighbours, since one change ends where the next begins.
+    """
     context = multiprocessing.get_context("fork")
     ends: list[Connection] = []
     processes = []
@@ -146,14 +149,14 @@ def _answers(ends: list[Connection]) -> Iterator[UnitReport]:
 
 
 def _work(judge: Judge, number: int, units: Sequence[Unit], end: Connection) -> None:
-    # Who asked is gone, or interrupted us: what was judged is kept in the folder.
+    # The parent is gone, or interrupted us. What was judged is kept in the folder.
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         for _, judged in judge(number, units):
             end.send(render_unit(judged))
 
 
 def split_evenly(units: Sequence[Unit], jobs: int) -> list[Sequence[Unit]]:
-    """Parts of neighbours, about as long as each other; none is empty."""
+    """Returns parts of neighbours, of about the same length; none is empty."""
     count = min(jobs, len(units))
     bounds = [len(units) * number // count for number in range(count + 1)] if count else [0]
     return [units[first:last] for first, last in pairwise(bounds)]

@@ -1,4 +1,7 @@
-"""Finds the changes that an audit judges: the commits of a range, each with the trees before and after it."""
+"""Finds the changes that an audit judges: the commits of a range, each with the trees before and after it.
+
+A range is named by the user, or found by what `git push` is about to send.
+"""
 
 from __future__ import annotations
 
@@ -34,19 +37,19 @@ class Selection:
     squash: bool = False
     """The whole range as one change, as a pull request is."""
     merged: bool = False
-    """Of a merge, what its second parent brought since both parted; else what it did to the first."""
+    """Judge of a merge what its second parent brought since both parted, not what it did to the first."""
     since: str = ""
     author: str = ""
     paths: tuple[str, ...] = ()
     shard: tuple[int, int] = (1, 1)
-    """The first of two numbers of parts, counted from 1."""
+    """The number of the part, counted from 1, and how many parts there are."""
 
 
 @value
 class Unit:
     commit: Commit
     before: str
-    """Tree."""
+    """A tree, as `after` is."""
     after: str
 
 
@@ -54,7 +57,7 @@ class Unit:
 class Range:
     text: str
     base: str
-    """Empty where the first commit is part of it."""
+    """Empty if the first commit of the history is part of the range."""
     head: str
     units: tuple[Unit, ...]
     """The oldest first."""
@@ -83,8 +86,8 @@ def _refuse_filters(asked: Selection) -> None:
 
 
 def _ends(git: Git, text: str) -> tuple[str, str]:
-    """The commits before the first and at the end; `A...B` begins where both parted."""
-    if _ask(git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}") is None and "HEAD" in text:
+    """Returns the commit before the first one, and the last one; `A...B` begins where both parted."""
+    if "HEAD" in text and _verify(git, "HEAD^{commit}") is None:
         raise UserError(
             "this branch has no commit yet, so there is nothing to audit.",
             hint="commit first, or name a range of another branch: `tdd audit A..B`",
@@ -96,22 +99,22 @@ def _ends(git: Git, text: str) -> tuple[str, str]:
         left, right = (_resolve(git, word or "HEAD", text) for word in text.split("..", 1))
         return left, right
     head = _resolve(git, text, text)
-    return _first_parent(git, head), head
+    return _verify(git, f"{head}^1^{{commit}}") or "", head
 
 
 def _resolve(git: Git, word: str, text: str) -> str:
-    found = _ask(git, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{word}^{{commit}}")
+    found = _verify(git, f"{word}^{{commit}}")
     if found is None:
-        shallow = _is_shallow(git)
+        known = "`git log --oneline` and `git branch --all` show what there is"
         raise UserError(
             f"there is no commit {word!r} in this repository, so {text!r} is no range of it.",
-            hint=_DEEPER if shallow else "`git log --oneline` and `git branch --all` show what there is",
+            hint=_DEEPER if _is_shallow(git) else known,
         )
     return found
 
 
 def _parting(git: Git, left: str, right: str) -> str:
-    """The commit at which both parted; empty where they have none in common."""
+    """Returns the commit at which both parted, or nothing if they have no commit in common."""
     found = _ask(git, "merge-base", left, right)
     if found is None and _is_shallow(git):
         raise UserError("this clone is too shallow to tell where the branches parted.", hint=_DEEPER)
@@ -139,7 +142,7 @@ def _read(row: Sequence[str]) -> tuple[Commit, str]:
 
 
 def _plain(text: str) -> str:
-    """What is no UTF-8 is told by marks: a report is text for everybody."""
+    """Replaces bytes that are no UTF-8: a report is text for everybody."""
     return os.fsencode(text).decode("utf-8", "replace")
 
 
@@ -182,15 +185,10 @@ def _boundary(git: Git) -> frozenset[str]:
         return frozenset()
 
 
-def _first_parent(git: Git, commit: str) -> str:
-    found = _ask(git, "rev-parse", "--verify", "--quiet", f"{commit}^1^{{commit}}")
-    return found or ""
-
-
 def _tree(git: Git, commit: str) -> str:
     if not commit:
         return _empty(git)
-    found = _ask(git, "rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+    found = _verify(git, f"{commit}^{{tree}}")
     if found is None:
         raise StorageError(
             f"the tree of {commit[:12]} is not in this repository",
@@ -207,25 +205,30 @@ def _is_shallow(git: Git) -> bool:
     return _ask(git, "rev-parse", "--is-shallow-repository") == "true"
 
 
+def _verify(git: Git, name: str) -> str | None:
+    """Returns the id of the object that a name stands for, or None if it is not in this repository."""
+    return _ask(git, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
+
+
 def _ask(git: Git, *words: str) -> str | None:
     output = git.call(*words)
     return os.fsdecode(output.stdout).strip() if output.code == 0 and output.stdout.strip() else None
 
 
 MOST_COMMITS = 50
-"""Of a branch that no remote knows anything of: its newest ones are audited."""
+"""How many of its newest commits are audited if no remote has any commit of a branch."""
 
 
 @value
 class PushedRef:
-    """A line that git hands a pre-push hook."""
+    """A line of the standard input that git gives a pre-push hook."""
 
     local: str
     local_id: str
-    """Zeros: the remote's is to be deleted."""
+    """Zeros if the push deletes the remote's ref."""
     remote: str
     remote_id: str
-    """Zeros: the remote has none yet."""
+    """Zeros if the remote has no such ref yet."""
 
 
 @value
@@ -233,7 +236,7 @@ class PushedRange:
     base: str
     head: str
     ref: str
-    """As people call what is pushed."""
+    """The name of the branch, for people."""
 
     @property
     def text(self) -> str:
@@ -254,7 +257,7 @@ def parse_refs(text: str) -> tuple[PushedRef, ...]:
 
 
 def ranges_by_refs(repo: Repository, refs: tuple[PushedRef, ...]) -> tuple[PushedRange, ...]:
-    """What each ref brings that no remote has; deletions and what is there already bring nothing."""
+    """Returns for each ref the commits that no remote has; a deletion brings none."""
     git = users_git(repo)
     found = [_range_of(git, ref) for ref in refs if not is_zero(ref.local_id)]
     by_text = {one.text: one for one in found if one is not None}
@@ -262,7 +265,7 @@ def ranges_by_refs(repo: Repository, refs: tuple[PushedRef, ...]) -> tuple[Pushe
 
 
 def range_by_environment(environment: Mapping[str, str]) -> PushedRange | None:
-    """Reads the range that pre-commit tells its hooks, which get no standard input."""
+    """Reads the range from pre-commit's variables, since its hooks get no standard input."""
     base, head = environment.get("PRE_COMMIT_FROM_REF"), environment.get("PRE_COMMIT_TO_REF")
     if not base or not head:
         return None
@@ -275,10 +278,11 @@ def is_zero(object_id: str) -> bool:
 
 
 def _range_of(git: Git, ref: PushedRef) -> PushedRange | None:
-    head = _commit(git, ref.local_id)
+    head = _verify(git, f"{ref.local_id}^{{commit}}")
     if head is None:
         return None
-    known = _commit(git, ref.remote_id) if not is_zero(ref.remote_id) else None
+    # None also if somebody else pushed it, so that it is not here.
+    known = None if is_zero(ref.remote_id) else _verify(git, f"{ref.remote_id}^{{commit}}")
     there = [f"^{known}"] if known else []
     walk = ("rev-list", "--boundary", "--topo-order", head, *there, "--not", "--remotes")
     lines = git.run(*walk).decode().split()
@@ -290,28 +294,25 @@ def _range_of(git: Git, ref: PushedRef) -> PushedRange | None:
     return PushedRange(base, head, ref.local.removeprefix("refs/heads/")) if base else None
 
 
-def _commit(git: Git, object_id: str) -> str | None:
-    """None where it is no commit, or is not here: another has pushed since."""
-    output = git.call("rev-parse", "--verify", "--quiet", f"{object_id}^{{commit}}")
-    return output.stdout.decode().strip() if output.code == 0 else None
-
-
 def _older(git: Git, head: str) -> str | None:
-    """Some way back; of a short history the first commit, which has nothing before it to compare with."""
+    """Returns a commit some way back; in a short history the first one, which has no tree before it."""
     walk = ("rev-list", "--first-parent", f"--max-count={MOST_COMMITS + 1}", head)
     commits = git.run(*walk).decode().split()
     return commits[-1] if len(commits) > 1 else None
 
 
 MOST_LINES = 500
-"""Of one change."""
+"""Lines of one change's diff that are shown."""
 _LARGEST = 1 << 18
-"""Bytes of a file that is shown."""
+"""Bytes; a larger file is only named."""
 _DIFF = ("--literal-pathspecs", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 
 
 def read_diffs(start: Path, report: AuditReport) -> dict[str, str]:
-    """Diffs by commit; none of a change whose trees are not here, as where a report is shown elsewhere."""
+    """Returns diffs of source and tests by commit, for a page to show.
+
+    A change whose trees are not in this repository has none: a report may be shown elsewhere.
+    """
     try:
         git = users_git(find_repository(start))
     except NotARepository:

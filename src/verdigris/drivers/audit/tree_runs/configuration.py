@@ -1,6 +1,6 @@
-"""A commit as a checkout shows it, and its settings and path classes.
+"""Makes a commit's tree as a checkout shows it, and reads its settings and path classes.
 
-Files of submodules and of LFS stand in the tree, not references. Settings come from the commit's own
+The tree has files of submodules and of LFS, not references to them. Settings come from the commit's own
 `tdd.yaml`, or are detected as `tdd init` would.
 """
 
@@ -41,14 +41,15 @@ if TYPE_CHECKING:
 _LINK = "160000"
 _POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\n")
 _LONGEST = 1024
-"""Bytes of a pointer."""
+"""Bytes that a pointer of LFS has at most."""
 
 Contents = dict[str, tuple[str, bytes | Path] | None]
 
 
 def check_out(project: Project, tree: str, worktree: str) -> str:
-    """Submodules are as they lie in the worktree, which no commit of ours says more about; what LFS has
-    fetched takes the place of its pointers. Most trees have neither, and stay as they are.
+    """Returns the tree with the files of submodules and of LFS; most have neither, and stay as they are.
+
+    Files of submodules come from the worktree: the repository has no others.
     """
     listed = null_split(users_git(project.repo).run("ls-tree", "-r", "-l", "-z", "--full-tree", tree))
     rows = [(row.split("\t", 1)[0].split(), row.split("\t", 1)[1]) for row in listed]
@@ -76,7 +77,7 @@ def _files_of_submodules(project: Project, worktree: str, links: Iterable[str]) 
 
 
 def _find_pointers(project: Project, tree: str, small: dict[str, str]) -> dict[str, str]:
-    """The files that only name what LFS has, with the name."""
+    """Returns the files that are pointers of LFS, each with the id of its content."""
     told = b"".join(
         data
         for path, data in project.workspace.read_many(
@@ -92,13 +93,13 @@ def _find_pointers(project: Project, tree: str, small: dict[str, str]) -> dict[s
 
 
 def _kept_file(project: Project, oid: str) -> Path | None:
-    """From what LFS keeps."""
+    """Returns the content in LFS's own store, if it was fetched."""
     kept = project.repo.common_dir / "lfs" / "objects" / oid[:2] / oid[2:4] / oid
     return kept if os.path.isfile(kept) else None  # noqa: PTH113 - a broken link is none
 
 
 def _same_in_worktree(project: Project, worktree: str, pointers: dict[str, str]) -> list[str]:
-    """Those that lie in the worktree as they are meant."""
+    """Returns the pointers whose content lies in the worktree."""
     found = []
     entries = project.workspace.entries(worktree, pointers)
     with project.workspace.open_blobs() as blobs:
@@ -125,11 +126,11 @@ class UnitConfiguration:
     settings: Settings
     classes: Classes
     note: str = ""
-    """Why the commit's own `tdd.yaml` was not taken."""
+    """Why the commit's own `tdd.yaml` is not used."""
 
 
 def configure(folder: AuditFolder, workspace: Workspace, home: Path, tree: str) -> UnitConfiguration:
-    """`home`: the user's worktree, whose environments every commit finds. Nobody is asked anything."""
+    """`home`: the user's worktree, whose environments every commit uses."""
     entries = workspace.files(tree)
     telling = [(e.path, e.blob if _configures(e.path) else "") for e in entries]
     key = answer_key(str(home), telling)
@@ -180,13 +181,13 @@ def _detect_settings(root: Path) -> Settings:
 
 
 def _for_audits(settings: Settings) -> Settings:
-    """Nothing stays loaded between runs, and no tool besides the tests' is asked."""
+    """An audit keeps nothing loaded between runs, and runs no tool but the tests'."""
     stacks = tuple(replace(stack, check=None, verify=None, format=None) for stack in settings.stacks)
     return replace(settings, stacks=stacks, warm=False, bounds=None)
 
 
 def _export(workspace: Workspace, entries: tuple[Entry, ...], root: Path) -> None:
-    """Every name; contents of what configures, and of all the rest too where that is little."""
+    """Writes every name, and the contents of files that configure; in a small tree, all contents."""
     small = len(entries) <= _MANY
     wanted = [e for e in entries if e.mode != LINK and (small or _configures(e.path))]
     sizes = workspace.blob_sizes(dict.fromkeys(entry.blob for entry in wanted))
@@ -198,5 +199,5 @@ def _export(workspace: Workspace, entries: tuple[Entry, ...], root: Path) -> Non
             try:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(data)
-            except OSError:  # a name that this file system does not take tells nothing about the project
+            except OSError:  # a name that this file system refuses does not matter for the settings
                 continue

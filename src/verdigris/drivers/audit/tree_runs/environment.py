@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PRESENT = "present"
 UV, LOCK = "uv", "lock"
-"""Python environments alone; and those of every language that installs packages for a project."""
+"""`uv` builds environments for Python alone, `lock` for every language that installs packages."""
 NO_ROOMS = "no sandbox can be made here, and an audit runs every commit's code in one"
 WAYS_OUT = (
     "allow it (`sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`), or use a container that may"
@@ -86,15 +86,15 @@ _HANDED = (
     "HTTP_PROXY",
     "HTTPS_PROXY",
 )
-"""How the user reaches a registry: beginnings of names, in capitals."""
+"""Beginnings of the variables, in capitals, by which the user reaches a registry."""
 
 
 @value
 class BuildRequest:
-    """What is asked for one stack of a commit."""
+    """Asks for the packages of one stack of a commit."""
 
     project: Project
-    """It shows the commit."""
+    """Its view shows the commit."""
     folder: AuditFolder
     unit: Unit
     stack: Stack
@@ -106,7 +106,7 @@ class BuildRequest:
         return "" if root in {"", "."} else f"{root.rstrip('/')}/"
 
     def upwards(self) -> Iterator[str]:
-        """The stack's folder and those above it, as `home` is written."""
+        """Yields the stack's folder and those above it, written as `home` is."""
         folder = self.home
         while folder:
             yield folder
@@ -117,7 +117,7 @@ class BuildRequest:
 
 @value
 class InstallCall:
-    """A tool that installs something, in a room where the commit's files lie."""
+    """A call of a tool that installs packages, in a room that shows the commit."""
 
     argv: tuple[str, ...]
     cwd: Path
@@ -127,7 +127,7 @@ class InstallCall:
 
 
 def build_once(folder: AuditFolder, key: str, fill: Callable[[Path], str | None]) -> Path:
-    """The folder of that key, filled where it is not yet; `fill` says what failed."""
+    """Returns the folder of that key; `fill` makes its content the first time, and returns what failed."""
     place = folder.path / "environments" / key
     with hold_lock(folder.path / f"environment-{key[:12]}.lock", wait=SECONDS):
         if not (place / _READY).is_file():
@@ -144,7 +144,7 @@ def build_once(folder: AuditFolder, key: str, fill: Callable[[Path], str | None]
 
 
 def call_tool(project: Project, call: InstallCall) -> str | None:
-    """None where it went well, else all that it said."""
+    """Returns None if it succeeded, else all that it printed."""
     for folder in call.writable:
         folder.mkdir(parents=True, exist_ok=True)
     networked = replace(project, settings=replace(project.settings, room_network="host"))

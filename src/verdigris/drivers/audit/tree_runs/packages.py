@@ -1,6 +1,6 @@
-"""Installs the packages that a commit's own files ask for, with the tool whose files they are.
+"""Installs the packages that a commit's own files name, with the tool whose files they are.
 
-For Python that is uv: from a lock, or as of the commit's month. For Node it is the tool whose lock there is.
+For Python that is uv: from a lock, or as of the commit's month. For Node it is the tool that wrote the lock.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ _LOCKED = "locked.txt"
 
 @value
 class Wishes:
-    """What the files of a commit ask for."""
+    """The requirements in the files of a commit."""
 
     texts: Mapping[str, str]
-    """By path from the stack's folder; a lock has its name alone, wherever above it lies."""
+    """By path from the stack's folder; a lock has its name alone, in whichever folder above it lies."""
     date: str = ""
-    """Nothing newer than this day is taken; empty where a lock says what is taken."""
+    """No release after this day is taken; empty if there is a lock."""
 
     @property
     def lock(self) -> str:
-        """The lock that decides; empty where there is none."""
+        """The lock that decides; empty if there is none."""
         return next((name for name in _PYTHON_LOCKS if name in self.texts), "")
 
 
@@ -101,7 +101,7 @@ def find_uv() -> str:
 
 
 def install_python(asked: BuildRequest) -> tuple[str, str]:
-    """The key of the environment, and its interpreter."""
+    """Returns the key of the environment, and its interpreter."""
     uv = find_uv()
     project = asked.project
     wishes = _read_wishes(asked)
@@ -130,13 +130,13 @@ def _read_wishes(asked: BuildRequest) -> Wishes:
     if lock is not None:
         texts |= {lock.rpartition("/")[2]: text for text in texts_at(project, tree, [lock]).values()}
         return Wishes(texts)
-    # The end of its month: commits of some days share what they ask alike.
+    # The end of the month, so that neighbouring commits share an environment.
     date = asked.unit.commit.date
     return Wishes(texts, f"{date[:7]}-28" if date else "")
 
 
 class _Uv:
-    """Runs uv where the commit's files lie."""
+    """Runs uv in a room that shows the commit."""
 
     def __init__(self, asked: BuildRequest, uv: str, place: Path) -> None:
         self.asked = asked
@@ -144,7 +144,7 @@ class _Uv:
         self.place = place
 
     def call(self, *words: str) -> str | None:
-        """None where it went well, else the last line of what it said."""
+        """Returns None if it succeeded, else the last line that it printed."""
         cache = self.asked.folder.path / "uv-cache"
         env = {
             "UV_CACHE_DIR": str(cache),
@@ -173,13 +173,13 @@ def _fill_python(uv: _Uv, wishes: Wishes, python: str) -> str | None:
     # A project that does not name pytest may still be tested by it.
     failed = failed or uv.call(*install, *until, *(() if wishes.lock else list_words(wishes)), "pytest")
     if not failed and {"pyproject.toml", "setup.py"} & wishes.texts.keys():
-        # For what it tells about itself; its modules come from the commit, so a failure does not matter.
+        # For its metadata. Its modules come from the commit, so a failure does not matter.
         uv.call(*install, *until, "--no-deps", ".")
     return failed
 
 
 def list_words(wishes: Wishes) -> list[str]:
-    """Requirements of the project and of its tests, as uv is told them."""
+    """Returns the options by which uv installs the requirements of the project and of its tests."""
     words: list[str] = []
     if isinstance(_read_toml(wishes.texts.get("pyproject.toml", "")).get("project"), dict):
         words += ["-r", "pyproject.toml"]
@@ -194,7 +194,7 @@ def list_words(wishes: Wishes) -> list[str]:
 
 
 def _words_for_tests(wishes: Wishes) -> list[str]:
-    """Extras and groups that a project keeps for its tests."""
+    """Returns options for the extras and groups that a project keeps for its tests."""
     document = _read_toml(wishes.texts.get("pyproject.toml", ""))
     table = document.get("project")
     extras = table.get("optional-dependencies") if isinstance(table, dict) else None
@@ -204,9 +204,9 @@ def _words_for_tests(wishes: Wishes) -> list[str]:
 
 
 def list_locked(text: str) -> list[str]:
-    """Each package of a lock of Poetry, of PDM or of PEP 751 as a requirement: uv does not read them itself.
+    """Returns each package of a lock of Poetry, PDM or PEP 751 as a requirement, since uv does not read them.
 
-    What an extra alone asks for, and what lies in a folder of the project, is left out.
+    Packages of extras, and packages in folders of the project, are left out.
     """
     document = _read_toml(text)
     packages = document.get("package") or document.get("packages") or ()
@@ -230,7 +230,7 @@ def _require(package: Mapping[str, Any]) -> str:
 
 
 def _origin(package: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Where it comes from, unless that is a registry."""
+    """Returns where the package comes from, or nothing of use if that is a registry."""
     if "git" in package:
         return {"url": package["git"], "revision": package.get("revision", "HEAD")}
     if isinstance(package.get("vcs"), dict):
@@ -258,7 +258,7 @@ _NODE_LOCKS = (
     "bun.lockb",
 )
 _SCRIPTLESS = "--ignore-scripts"
-"""What a project runs after its own installation may need all of its files, and changes with each of them."""
+"""A project's own install script may need all of its files, and would then depend on each of them."""
 _CODE = re.compile(r"^(?:npm )?(?:error|ERR!) ?(?:code [A-Z0-9]+)?$|complete log of this run")
 _ERROR = re.compile(r"(?:npm )?(?:error|ERR!)|ERR_|\berror\b", re.IGNORECASE)
 _PROMPT = 10.0
@@ -271,11 +271,11 @@ class Installer:
     tool: str
     install: tuple[str, ...]
     rebuild: tuple[str, ...] = ()
-    """Runs what packages do when they are installed, and nothing of the project's own."""
+    """Runs the install scripts of packages, and not those of the project."""
 
 
 def choose_installer(lock: str, text: str, date: str) -> Installer:
-    """`text`: of the lock. Without any lock, what was there at that date is taken."""
+    """`text`: of the lock. Without a lock, releases up to that date are taken."""
     npm = ("--no-audit", "--no-fund", _SCRIPTLESS)
     match lock:
         case "pnpm-lock.yaml":
@@ -294,7 +294,7 @@ def choose_installer(lock: str, text: str, date: str) -> Installer:
 
 
 def install_node(asked: BuildRequest) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The key of the environment, and pairs of its folders with the paths where a run is to find them."""
+    """Returns the key of the environment, and its folders, each with the path at which a run finds it."""
     node = program("node", os.environ, NODE)
     project, tree = asked.project, asked.unit.after
     paths = sorted(entry.path for entry in project.workspace.files(tree))
@@ -311,7 +311,7 @@ def install_node(asked: BuildRequest) -> tuple[str, tuple[tuple[str, str], ...]]
 
 
 def find_lock(asked: BuildRequest, paths: Iterable[str]) -> tuple[str, str]:
-    """The folder and the name of the nearest lock file; without one, the nearest folder with a manifest."""
+    """Returns folder and name of the nearest lock file; without one, the nearest folder with a manifest."""
     known = frozenset(paths)
     for folder in asked.upwards():
         for name in _NODE_LOCKS:
@@ -321,7 +321,7 @@ def find_lock(asked: BuildRequest, paths: Iterable[str]) -> tuple[str, str]:
 
 
 def list_members(home: str, telling: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Folders that may get packages of their own: the lock's, and those of its workspace."""
+    """Returns folders that may get their own packages: the lock's, and those of its workspace."""
     try:
         shared = "workspaces" in json.loads(texts.get(f"{home}{_MANIFEST}", "{}"))
     except ValueError:
@@ -359,20 +359,20 @@ def _fill_node(
     call = InstallCall((tool, *installer.install), root / home, env | _user_configuration(), (cache,), placed)
     said = call_tool(asked.project, call)
     if said is None and installer.rebuild:
-        # Without the user's configuration: scripts of packages are not to find the keys to a registry.
+        # Without the user's configuration, so that scripts of packages find no key to a registry.
         call = InstallCall((tool, *installer.rebuild), root / home, env, (cache,), placed)
         said = call_tool(asked.project, call)
     return None if said is None else tell_failure(installer.tool, said)
 
 
 def _user_configuration() -> dict[str, str]:
-    """HOME is another one in a room."""
+    """A room has another HOME."""
     file = Path(os.environ.get("HOME", ""), ".npmrc")
     return {"npm_config_userconfig": str(file)} if file.is_file() else {}
 
 
 def tell_failure(tool: str, said: str) -> str:
-    """What went wrong in one line; npm ends with where its log is, and begins with a code."""
+    """Returns the line that names the error; npm begins with a code and ends with the path of its log."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if _ERROR.search(line) and not _CODE.search(line)]
     line = (telling or lines)[0]

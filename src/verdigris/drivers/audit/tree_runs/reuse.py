@@ -1,4 +1,4 @@
-"""Carries results from one tree to the next, where the record of a run shows that they cannot differ.
+"""Decides which results of one tree hold for the next: those that the record of a run shows cannot differ.
 
 The decision is `core.reuse`'s; here trees are compared, and records of runs are made and joined.
 """
@@ -32,11 +32,11 @@ _MORE = ModuleDelta(more=True)
 
 
 class Doubt(Exception):
-    """Why all tests of a tree are run."""
+    """Why all tests of a tree have to run."""
 
 
 def make_record(project: Project, tree: str, report: TestReport) -> RunRecord | None:
-    """Records uses by names of functions; None where the run says too little."""
+    """Records what tests use, by names of functions; None if the run recorded too little."""
     uses = report.uses
     if uses is None or uses.problem:
         return None
@@ -71,7 +71,7 @@ def _name_places(uses: RunUses, texts: Mapping[str, str]) -> tuple[tuple[str, st
 
 
 def join_records(base: RunRecord, dropped: Iterable[str], new: RunRecord) -> RunRecord:
-    """What is known of a tree of which a part was run."""
+    """Returns the record of a tree of which a part was run."""
     functions = dict.fromkeys((*base.functions, *new.functions))
     number = {one: at for at, one in enumerate(functions)}
     sets: dict[tuple[int, ...], int] = {}
@@ -104,7 +104,7 @@ def join_records(base: RunRecord, dropped: Iterable[str], new: RunRecord) -> Run
 
 
 def plan(project: Project, record: RunRecord, report: TestReport, before: str, after: str) -> Rerun:
-    """What of the tests of `after` is to be run, given record and report of `before`."""
+    """Returns which tests of `after` have to run, by the record and report of `before`."""
     try:
         change = _describe(project, record, before, after)
         paths = {*record.files, *change.modules, *change.fresh}
@@ -117,7 +117,7 @@ def plan(project: Project, record: RunRecord, report: TestReport, before: str, a
 
 
 def list_removed(project: Project, before: str, after: str, ids: Iterable[str]) -> frozenset[str]:
-    """Those of the tests that the change took out of the text, so that nobody expects them after it."""
+    """Returns those of the tests that the change removed, so that they are not expected after it."""
     paths = [change.path for change in project.workspace.changes(before, after)]
     old, new = (texts_at(project, tree, paths) for tree in (before, after))
     had, has = (

@@ -1,4 +1,4 @@
-"""Runs tests on the trees of commits, in rooms over the user's worktree; a whole suite once a tree."""
+"""Runs tests on the trees of commits, in rooms over the user's worktree; the whole suite of a tree once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _LEAST = 1.0
 _TRIES = 3
-"""Of a run, while somebody edits the worktree."""
+"""How often a run is tried while somebody edits the worktree."""
 
 
 class TestRuns:
@@ -52,8 +52,8 @@ class TestRuns:
         seconds: float,
         build: Builder | None = None,
     ) -> None:
-        """`project`: its settings are the unit's. `environment`: the key of what its tests run in; `build`
-        makes another.
+        """`project`: its settings are the unit's. `environment`: the key of what its tests run in, unless
+        `build` makes another.
         """
         self.project = project
         self.suites = suites
@@ -62,27 +62,27 @@ class TestRuns:
         self._ends = time.monotonic() + seconds
         self._build = build
         self.tell: Callable[[str], None] = lambda _: None
-        """Is told what is about to be run."""
+        """Hears what is about to run."""
         self.reuse = False
         self.carried = False
-        """Whether any answer of the unit rests on results of another tree."""
+        """Some answer of the unit rests on results of another tree."""
         self.doubtful: frozenset[str] = frozenset()
-        """Tests that were said to pass in the tree before, and do not in a whole run of this one."""
+        """Tests that pass in the tree before by carried results, and do not in a whole run of this one."""
         self.compared = False
         """A whole run was made after results had been carried."""
 
     def allow_reuse(self) -> None:
-        """Results of one tree may be carried to the next; not where only a part of the tests is asked."""
+        """Lets results of one tree be carried to the next, unless only a part of the tests is run."""
         self.reuse = not any(stack.suite for stack in self.project.settings.stacks)
 
     def prepare(self) -> None:
-        """Builds the environment, where one is to be built: once, and only where something is run."""
+        """Builds the environment if one is to be built; called once something is to run."""
         if self._build is not None:
             self.project, self.environment = self._build(self.project)
             self._build = None
 
     def at(self, tree: str) -> Project:
-        """The project as if that tree were the worktree's."""
+        """Returns the project as if that tree were the worktree's."""
         view = self.project.view or TreeView(tree, tree)
         return replace(self.project, view=replace(view, tree=tree))
 
@@ -95,9 +95,9 @@ class TestRuns:
         return left
 
     def suite(self, tree: str, trace: Sequence[str] = (), *, base: str = "") -> Suite:
-        """What a run that came to its end said is kept; `trace`: files whose executed lines are asked.
+        """Returns how the suite ends on a tree, from memory, from disk, by carried results, or by a run.
 
-        `base`: a tree from which results may be carried over.
+        `trace`: files whose executed lines are recorded. `base`: a tree from which results may be carried.
         """
         known = self._known(tree)
         if known is None or not set(known.traced).issuperset(trace):
@@ -107,7 +107,7 @@ class TestRuns:
         return known
 
     def run_whole(self, tree: str, trace: Sequence[str] = (), *, uses: bool = True) -> Suite:
-        """`uses`: what each test uses is recorded, for the trees that come after."""
+        """`uses`: record what each test uses, so that the next trees can carry results."""
         there = self.at(tree)
         request = TestRequest(
             trace=tuple(trace),
@@ -123,17 +123,18 @@ class TestRuns:
         return found
 
     def whole(self, tree: str) -> Suite | None:
-        """What a whole run of the tree said, where there was one."""
+        """Returns the result of a whole run of the tree, if there was one."""
         return self.suites.suite(WHOLE, self._key(tree))
 
     def share(self, known: str, same: str) -> None:
-        """What is known of one tree holds for another that differs in no source and no test."""
+        """Takes what is known of one tree for another that differs in no source and no test."""
         if self._build is None:
             self.suites.share(self._key(known), self._key(same))
 
     def _carry(self, tree: str, trace: Sequence[str], base: str) -> Suite | None:
-        """The suite of a tree of which only those tests are run that may differ from `base`; None where
-        that is not sure, or where blame would rest on it.
+        """Runs only the tests of a tree that may differ from `base`, and takes the other results from there.
+
+        Returns None if that is not safe, or if a test fails: no blame rests on carried results.
         """
         basis, record = self._basis(base)
         if basis is None or record is None:
@@ -164,7 +165,7 @@ class TestRuns:
         return self._steadily(partial(execute, request=request), tree)
 
     def run_like(self, tree: str, names: Sequence[str], base: str) -> TestReport:
-        """These files on a tree, by results of `base` where they cannot differ."""
+        """Runs these files on a tree; results that cannot differ are taken from `base`."""
         basis, record = self._basis(base)
         rerun = (
             None if basis is None or record is None else plan(self.at(tree), record, basis.report, base, tree)
@@ -188,14 +189,14 @@ class TestRuns:
         return self._known(base), self.suites.record(self._key(base))
 
     def _compare_with(self, base: str, tree: str, found: Suite) -> None:
-        """A whole run after results were carried shows whether any of them is in doubt."""
+        """Compares a whole run with carried results of the tree before, and notes those in doubt."""
         basis = self._known(base) if base and self.reuse and not found.carried else None
         if basis is not None and basis.carried:
             self.compared = True
             self.doubtful |= self._find_doubtful(base, tree, basis, found)
 
     def _find_doubtful(self, base: str, tree: str, basis: Suite, found: Suite) -> frozenset[str]:
-        """Tests that were said to pass in `base`, and do not here; to take one out contradicts nothing."""
+        """Returns tests that pass in `base` by carried results and fail here; removed tests are left out."""
         seen = {result.native_id for result in found.report.results}
         lost = basis.passed - found.passed
         try:
@@ -204,7 +205,7 @@ class TestRuns:
             return lost
 
     def list_wrong(self, tree: str) -> tuple[str, ...]:
-        """Tests that end otherwise in a whole run of the tree than was carried over."""
+        """Returns tests whose carried result differs from that of a whole run of the tree."""
         carried = self.suites.suite(CARRIED, self._key(tree))
         if carried is None:
             return ()
@@ -218,14 +219,14 @@ class TestRuns:
             self.suites.keep_record(self._key(tree), record)
 
     def run(self, tree: str, names: Iterable[str], trace: Sequence[str] = ()) -> TestReport:
-        """These files, as far as the suite runs them, and ids; `trace` as for the suite."""
+        """Runs these ids, and these files as far as the suite has them; `trace` as for `suite`."""
         marks = {suite_of(stack).marks for stack in self.project.settings.stacks}
         same = next(iter(marks)) if len(marks) == 1 else ()
         request = TestRequest(tuple(names), extra=same, timeout=self._limit(), trace=tuple(trace))
         return _slim(self._steadily(partial(execute, request=request), tree))
 
     def _steadily(self, call: Callable[[Project], TestReport], tree: str) -> TestReport:
-        """The report of a run during which the user's worktree stood still: the room lies over its files."""
+        """Returns the report of a run during which the worktree stood still: the room lies over it."""
         for _ in range(_TRIES):
             report = call(self.at(tree))
             now = plain_snapshot(self.project)
@@ -248,13 +249,13 @@ class TestRuns:
 
 
 def _is_good(report: TestReport, basis: Suite) -> bool:
-    """Whether a part of the suite went as a whole run may be expected to go: what fails is asked there."""
+    """Whether a part of the suite ended well enough to be joined; a new failure needs a whole run."""
     failed = {r.native_id for r in report.results if r.status not in {Status.PASS, Status.SKIP}}
     return report.ended is RunEnd.FINISHED and not report.errors and failed <= basis.failed
 
 
 def _has_loaded(project: Project, base: str, tree: str, record: RunRecord, new: RunRecord) -> bool:
-    """Whether what changed was loaded as far as it was before, so that its lines are known."""
+    """Whether all changed files that were loaded before are loaded again, so that their lines are known."""
     changed = {change.path for change in project.workspace.changes(base, tree)}
     return changed & record.files <= new.files
 
@@ -281,9 +282,9 @@ def open_runs(
     *,
     build: Builder | None = None,
 ) -> TestRuns:
-    """Runs of tests with the settings of `tree`; `plain`: a project that reads trees, without settings.
+    """Returns runs of tests with the settings of `tree`. `plain`: a project without settings.
 
-    `suites`: what is known already. `build` gives it another environment than the present one.
+    `suites`: what is known already. `build` makes another environment than the present one.
     """
     found = configure(suites.folder, plain.workspace, plain.repo.root, tree)
     settings = found.settings
@@ -297,27 +298,28 @@ def open_runs(
 
 
 def _with_sources(project: Project, tree: str) -> Settings:
-    """Modules come from the commit, though another copy of the project is installed."""
+    """Puts the commit's modules before an installed copy of the project."""
     roots = [str(project.root / root) for root in source_roots(project, tree)]
     given = (f"PYTHONPATH={':'.join(roots)}",) if roots else ()
     return replace(project.settings, room_env=(*project.settings.room_env, *given))
 
 
 def plain_snapshot(project: Project) -> str:
-    """The worktree without what git ignores, of whatever class: what was built or installed there stays in
-    sight, whichever commit is shown.
+    """Returns a tree of the worktree without what git ignores.
+
+    Ignored files, such as builds and installed packages, stay visible whichever commit is shown.
     """
     return _plain_workspace(project.repo).snapshot()
 
 
 @lru_cache(maxsize=1)
 def _plain_workspace(repo: Repository) -> Workspace:
-    """One for all snapshots of an audit: it knows a worktree that stands as it did, and git is not asked."""
+    """One workspace for all snapshots: it remembers the worktree's state, which saves calls of git."""
     return Workspace(repo, partial(classify, classes=Classes(())))
 
 
 def _slim(report: TestReport) -> TestReport:
-    """Leaves out what no answer of an audit rests on."""
+    """Drops the parts of a report that no answer of an audit needs."""
     return replace(
         report,
         results=tuple(replace(result, output="") for result in report.results),
