@@ -126,10 +126,12 @@ def _is_frozen(project: Project, native_id: str, path: str) -> bool:
     if not holds_tests(path, cls):
         return cls is PathClass.TEST
     from verdigris.checks.source_edits import on_disk, test_text
-    from verdigris.runners.cargo.libtest_output import is_doc_id
+    from verdigris.execution.test_selection import stack_of
+    from verdigris.runners.registry import kind_of
 
     data = on_disk(project)(path)
-    if data is None or is_doc_id(native_id):
+    is_doc_test = kind_of(stack_of(project.settings.stacks, path).runner).is_doc_test
+    if data is None or (is_doc_test is not None and is_doc_test(native_id)):
         return False
     return bool(test_text(path, data, on_disk(project)).strip())
 

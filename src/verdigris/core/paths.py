@@ -12,7 +12,7 @@ from verdigris.core.languages import known_suffixes
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
@@ -275,3 +275,9 @@ def from_elsewhere(report: TestReport) -> tuple[str, ...]:
     """Reasons to trust no result: code other than the candidate's was tested."""
     advice = "install the project as editable, or remove that copy"
     return tuple(f"loaded {each}: {advice}" for each in report.outside)
+
+
+def above(path: str) -> Iterable[str]:
+    """The folders that a path is in, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path

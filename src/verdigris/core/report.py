@@ -45,7 +45,7 @@ class RunEnd(StrEnum):
     EARLY_EXIT = "early-exit"
     """The process exited (even with 0) before every collected test was reported."""
     NO_START = "no-start"
-    """The runner refused to start: bad configuration, missing pytest, usage error."""
+    """The runner refused to start: bad configuration, a missing package, usage error."""
 
 
 @value
@@ -63,7 +63,7 @@ class Failure:
     kind: str
     """The exception's class name, e.g. `AssertionError`, `AttributeError`, `Failed`."""
     assertion: bool
-    """An AssertionError or a framework's own failure (`pytest.fail`, "DID NOT RAISE")."""
+    """An AssertionError, or a failure that the test tool itself raised ("DID NOT RAISE")."""
     message: str
     place: Place | None = None
     """The deepest frame."""

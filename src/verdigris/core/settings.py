@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.languages import DEFAULT_LANGUAGE
+from verdigris.core.languages import DEFAULT_LANGUAGE, runners_of
 from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class JUnit:
     """A tool that writes JUnit XML: what its preset (`runners/junit/`) does not say, or says otherwise."""
 
     preset: str = ""
-    """`surefire`, `phpunit`, `rspec`, or none."""
+    """The name of a preset, or none."""
     command: tuple[str, ...] = ()
     everything: tuple[str, ...] = ()
     item: str | None = None
@@ -43,7 +43,7 @@ class Stack:
     root: str = "."
     """Folder of the stack, relative to the worktree's root."""
     language: str = DEFAULT_LANGUAGE
-    runner: str = "pytest"
+    runner: str = runners_of(DEFAULT_LANGUAGE)[0]
     python: str | None = None
     """The user's interpreter; found when not given."""
     test: tuple[str, ...] = ()

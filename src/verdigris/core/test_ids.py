@@ -50,7 +50,7 @@ def innermost(ids: Iterable[str]) -> list[str]:
 
 
 def named_tests(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Native ids that a bare name means, or a dotted one as unittest prints it."""
+    """Native ids that a bare name means, or a dotted one as Python prints it."""
     return tuple(i for i in known if word in _other_names(i))
 
 

@@ -190,7 +190,7 @@ def _note(project: Project) -> str:
 FILES = 200
 LARGE = 1 << 20
 """What is more than this is left where it lies, and compared before and after: each file costs time."""
-_RUNNER = manifest_names() | {"conftest.py", "pytest.ini", ".pytest.ini", "__init__.py"}
+_READ_FIRST = manifest_names() | {"__init__.py"}
 
 
 def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
@@ -200,7 +200,10 @@ def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> La
     entries = project.workspace.files(tree)
     first = frozenset(claimed)
     oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
-    oracle.sort(key=lambda entry: _rank(entry.path, first))
+    from verdigris.languages.registry import usual
+
+    configures = [re.compile(usual(stack).runner) for stack in project.settings.stacks]
+    oracle.sort(key=lambda entry: _rank(entry.path, first, configures))
     folders = dict.fromkeys(e.path.rpartition("/")[0] for e in entries if keeps_bytecode(e.path))
     firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
     from verdigris.execution.room import Layer
@@ -222,10 +225,11 @@ def _decides(project: Project, path: str) -> bool:
     )
 
 
-def _rank(path: str, first: frozenset[str]) -> tuple[bool, bool, bool]:
+def _rank(path: str, first: frozenset[str], configures: Sequence[re.Pattern[str]]) -> tuple[bool, bool, bool]:
     """The sooner, the more depends on it: what configures a runner, then tests, then data."""
     name = path.rpartition("/")[2]
-    return path not in first, name not in _RUNNER and ".config." not in name, language_of(path) is None
+    early = name in _READ_FIRST or ".config." in name or any(regex.match(path) for regex in configures)
+    return path not in first, not early, language_of(path) is None
 
 
 def _size(project: Project, entry: Entry) -> int:

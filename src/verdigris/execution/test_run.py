@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
-from verdigris.core.confinement.protection import above
 from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import Proved, Proving
 from verdigris.core.languages import has_tests_in_source, suffixes_of
-from verdigris.core.paths import PathClass
+from verdigris.core.paths import PathClass, above
 from verdigris.core.report import merge_reports, suite_of
 from verdigris.core.test_ids import MARK, split_id
 from verdigris.core.value import replace

@@ -127,7 +127,7 @@ _VERBS: dict[str, Callable[[Project, Sequence[str]], str | Deny]] = {
 
 LAWS = """\
 [tdd] Verdigris holds this repository to red → green:
-1. Write one failing test first and run `tdd test ID`. A pytest run of your own proves nothing.
+1. Write one failing test first and run `tdd test ID`. A test run of your own proves nothing.
    `tdd stub ID` declares what it imports and source lacks.
 2. Source opens when a test is red for the right reason: the first source edit claims a single red;
    with several: `tdd claim ID PATH…`.

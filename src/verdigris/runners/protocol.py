@@ -237,6 +237,8 @@ class RunnerKind:
     """Reads from a failure which settings of the room the tool lacked."""
     refusals: str = ""
     """What the tool prints when a plugin is missing that the project's configuration names (a regex)."""
+    is_doc_test: Callable[[str], bool] | None = None
+    """Whether an id is of a test that stands in the documentation of source."""
     harness: Harness | None = None
     detect: DetectStacks | None = None
     """Finds stacks that only this tool tests, whatever their language."""

@@ -55,8 +55,11 @@ def _of_language(stacks: list[Stack], language: str) -> tuple[Stack, ...]:
     if not found and (runner := language_named(language).bare_runner) is not None:
         return (Stack(language=language, runner=runner),)
     if not found:
-        raise UserError(
-            f"no test tool of {language} is found here.",
-            hint="write tdd.yaml with `runner: junit` (`tdd help configuration`), then `tdd init` again",
-        )
+        write = f"write tdd.yaml with `runner: {_any_tool()}` (`tdd help configuration`)"
+        raise UserError(f"no test tool of {language} is found here.", hint=f"{write}, then `tdd init` again")
     return found
+
+
+def _any_tool() -> str:
+    """The runner of tools that `tdd.yaml` itself describes."""
+    return next(kind.name for kind in built_in() if kind.has_templates)

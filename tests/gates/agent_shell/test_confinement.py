@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.confinement.protection import VARIABLES
+from verdigris.core.confinement.toolchains import VARIABLES
 from verdigris.core.events import Denied, SwitchedOff
 from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.confinement import ANCHOR, HOLE, MASKED, READONLY, ShellCard

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.toolchains import HOMES, KEPT
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.value import value
 from verdigris.core.verdict import first_line
@@ -20,35 +21,6 @@ if TYPE_CHECKING:
 
     FindNeeds = Callable[[str, str, "RoomFacts"], Iterator[tuple[str, str]]]
     """Gets the kind and the text of a failure, and gives keys of `tdd.yaml` with values."""
-
-
-KEPT = frozenset(
-    (
-        *("PATH", "LANG", "LANGUAGE", "LOCALE_ARCHIVE", "TZ", "TERM", "COLUMNS", "LINES"),
-        *("USER", "LOGNAME", "SHELL", "CI", "NO_COLOR", "FORCE_COLOR"),
-        *("VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV"),
-        *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "NIX_LD_LIBRARY_PATH"),
-        *("PYTHONPATH", "PYTHONUSERBASE", "PYTHONNOUSERSITE", "PYTHONHASHSEED"),
-        *("PYTHONUTF8", "PYTHONIOENCODING", "PYTHONDONTWRITEBYTECODE", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"),
-        *("ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT"),
-        *("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "GOROOT", "GOPATH", "GOMODCACHE"),
-        *("JAVA_HOME", "MAVEN_HOME", "M2_HOME", "NVM_DIR", "VOLTA_HOME", "NODE_PATH", "GEM_HOME", "GEM_PATH"),
-    )
-)
-"""Where programs are, how text looks, who runs. `PYTHONPATH` is trusted as far as `PATH` is: both come
-from whoever calls `tdd` outside the sandbox, and who could set the one could set the other."""
-
-_HOMES = (
-    (".cargo/bin", "CARGO_HOME", ".cargo"),
-    (".cargo/bin", "RUSTUP_HOME", ".rustup"),
-    (".asdf/shims", "ASDF_DATA_DIR", ".asdf"),
-    (".local/share/mise/shims", "MISE_DATA_DIR", ".local/share/mise"),
-    (".pyenv/shims", "PYENV_ROOT", ".pyenv"),
-    (".rbenv/shims", "RBENV_ROOT", ".rbenv"),
-    (".volta/bin", "VOLTA_HOME", ".volta"),
-    ("go/bin", "GOPATH", "go"),
-)
-"""Programs that look below HOME for what they start: being on PATH from there, they need the real one."""
 
 
 def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str, tmp: str) -> dict[str, str]:
@@ -77,7 +49,7 @@ def _find_in_home(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         return
     yield "PYTHONUSERBASE", f"{real}/.local"
     folders = environ.get("PATH", "").split(":")
-    for on_path, name, folder in _HOMES:
+    for on_path, name, folder in HOMES:
         if f"{real}/{on_path}" in folders:
             yield name, f"{real}/{folder}"
 

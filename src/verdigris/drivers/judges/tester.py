@@ -31,6 +31,7 @@ from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of
 from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
+from verdigris.runners.registry import BUILT_IN
 from verdigris.storage.project import texts_at
 from verdigris.turns.test import run_tests
 
@@ -201,10 +202,10 @@ _GRAMMAR = frozenset(
         function const let var export default new this null undefined true false async await
         fn pub mut mod use crate self super impl struct enum match macro_rules cfg
         func package type interface map range nil string int bool
-        test it describe expect toBe toEqual assert assert_eq assert_ne pytest vitest testing Errorf
+        test it describe expect toBe toEqual assert assert_eq assert_ne testing Errorf
         """,
     )
-) | frozenset(keyword.kwlist)
+) | frozenset((*keyword.kwlist, *BUILT_IN))
 """Words that say nothing about whose code is meant."""
 
 

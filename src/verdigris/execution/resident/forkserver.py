@@ -154,7 +154,7 @@ def learn(
 def _folder(private: str, argv: Sequence[str], cwd: str) -> str:
     import zlib
 
-    tool = "-".join(argv[2:]) or "pytest"
+    tool = "-".join(argv[2:]) or "usual"
     return resident.folder_of(private, f"{tool}-{zlib.crc32(os.fsencode(cwd)):08x}")
 
 

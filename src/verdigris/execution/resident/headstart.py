@@ -1,4 +1,4 @@
-"""Starts the user's interpreter and pytest while we are still loading ourselves.
+"""Starts the user's interpreter and its test tool while we are still loading ourselves.
 
 Nothing of the project runs in it before the run's greeting comes, and one that is not needed is killed.
 """

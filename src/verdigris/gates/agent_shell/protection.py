@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.agents import of_all
 from verdigris.core.confinement.protection import (
-    CACHES,
-    PROGRAMS,
     STARTUP_FILES,
-    base_of,
-    folders_of,
     is_writable,
     mounts,
     plan_mounts,
     readonly_classes,
 )
+from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, folders_of
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.gates.agent_shell import git_folders
@@ -48,7 +45,7 @@ from verdigris.storage.repository import LOCKS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.core.confinement.protection import Cache
+    from verdigris.core.confinement.toolchains import Cache
     from verdigris.core.paths import PathClass
     from verdigris.core.state import Phase
     from verdigris.sandbox.syscalls import Way

@@ -23,6 +23,12 @@ def read_log(text: str) -> Iterator[tuple[str, str]]:
     yield from ((found[2], found[1]) for found in re.finditer(_COMPILER_ERROR, text, re.MULTILINE))
 
 
+def _is_doc_test(test_id: str) -> bool:
+    from verdigris.runners.cargo.libtest_output import is_doc_id
+
+    return is_doc_id(test_id)
+
+
 KINDS = (
     RunnerKind(
         "cargo",
@@ -35,6 +41,7 @@ KINDS = (
                 "`cargo fetch`",
             ),
         ),
+        is_doc_test=_is_doc_test,
         harness=Harness(
             "parse_log_cargo",
             lambda native: native.partition("::")[2],

@@ -10,6 +10,7 @@ from verdigris.core.agents import AGENTS
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import DriverSettings, JUnit, MachineSettings, Settings, Stack
 from verdigris.languages.registry import language_named
+from verdigris.runners.junit.runner import PRESETS
 from verdigris.runners.registry import kind_of
 from verdigris.storage.config.file import NAME, parse
 
@@ -95,7 +96,7 @@ def _stack_lines(stack: Stack, *, examples: bool) -> Iterator[str]:
 
 def _stack_keys(stack: Stack) -> Iterator[tuple[str, Value, Value, str]]:
     usual = language_named(stack.language).examples
-    junit = _Raw("{preset: surefire}") if kind_of(stack.runner).has_templates else None
+    junit = _Raw(f"{{preset: {next(iter(PRESETS))}}}") if kind_of(stack.runner).has_templates else None
     yield "python", stack.python, usual.interpreter, "the interpreter; found when not given"
     yield "junit", _junit(stack.junit), junit, "the tool that writes JUnit XML"
     yield "test", stack.test, ("checks/**",), "tests, helpers and data besides the usual ones"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ToolMissing
+from verdigris.core.languages import runners_of
 from verdigris.core.value import replace, value
 from verdigris.drivers.answer_keys import key_of
 from verdigris.drivers.audit.tree_runs.environment import (
@@ -29,6 +30,7 @@ from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.execution.tools.node import NODE
 from verdigris.execution.tools.protocol import program
 from verdigris.languages.registry import language_named
+from verdigris.runners.registry import kind_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
@@ -170,8 +172,9 @@ def _fill_python(uv: _Uv, wishes: Wishes, python: str) -> str | None:
         listed = uv.place / _LOCKED
         listed.write_text("".join(f"{line}\n" for line in list_locked(wishes.texts[wishes.lock])), "utf-8")
         failed = failed or uv.call(*install, "--no-deps", "-r", str(listed))
-    # A project that does not name pytest may still be tested by it.
-    failed = failed or uv.call(*install, *until, *(() if wishes.lock else list_words(wishes)), "pytest")
+    # A project that does not name the usual test tool may still be tested by it.
+    usual = kind_of(runners_of(uv.asked.stack.language)[0]).package
+    failed = failed or uv.call(*install, *until, *(() if wishes.lock else list_words(wishes)), usual)
     if not failed and {"pyproject.toml", "setup.py"} & wishes.texts.keys():
         # For its metadata. Its modules come from the commit, so a failure does not matter.
         uv.call(*install, *until, "--no-deps", ".")
