@@ -9,7 +9,7 @@ import pytest
 
 from verdigris.core.errors import StorageError, UserError
 from verdigris.storage import lock
-from verdigris.storage.lock import hold_lock
+from verdigris.storage.lock import hold_lock, is_held
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,20 @@ with hold_lock(pathlib.Path(sys.argv[1]), wait=None) as descriptor:
     print(child.pid, flush=True)
     os.kill(os.getpid(), 9)
 """
+
+
+def test_whether_a_lock_is_held_can_be_asked_without_taking_it(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not is_held(path)
+    assert not path.exists()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        assert is_held(path)
+    assert not is_held(path)
 
 
 def test_a_lock_can_be_taken_again_after_it_was_let_go(tmp_path: Path) -> None:

@@ -26,20 +26,22 @@ from verdigris.turns.test import run_tests
 from verdigris.turns.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from verdigris.core.paths import Entry
     from verdigris.core.report import TestReport
     from verdigris.core.settings import ConcernRule
     from verdigris.core.state import Red
     from verdigris.models.roles.context import Tree
     from verdigris.storage.project import Project
+    from verdigris.turns.settle import Settlement
 
 
 _TELLING = re.compile(r"error|:\d+[:,)]|\(\d+,\d+\)", re.IGNORECASE)
 _GIST = 200
 FORMATTED = frozenset({PathClass.TEST, PathClass.SOURCE})
 _MANY_FILES = 2_000
-"""In a larger project only tests and source are read."""
+"""In a larger project roles are shown only tests and source."""
 
 
 @value
@@ -122,19 +124,28 @@ def refuse(denial: Deny) -> Bad:
     return Bad(feedback.describe_denial(denial), (f"denied [{denial.rule}]: {denial.reason}",))
 
 
+def quote_judged(project: Project, aside: str | None) -> feedback.Quote:
+    """Quotes lines as they were judged, also after the edits were set aside as `aside`."""
+    laid = project.state().aside.get(aside or "")
+    return make_quote(project, laid.edited if laid is not None else None)
+
+
 def settle_edits(project: Project, seen: Seen) -> Bad | None:
-    settlement = settle(project)
-    if isinstance(settlement, Deny):
-        return refuse(settlement)
-    seen += [settlement.report] if settlement.report else []
-    if settlement.verdict.accepted:
+    return refuse_judged(project, settle(project), seen)
+
+
+def refuse_judged(project: Project, judged: Settlement | Deny, seen: Seen) -> Bad | None:
+    """None: the settlement, or the end of the refactor, is accepted."""
+    if isinstance(judged, Deny):
+        return refuse(judged)
+    seen += [judged.report] if judged.report else []
+    verdict, report, output = judged.verdict, judged.report, judged.output
+    if verdict.accepted:
         return None
-    verdict, output, state = settlement.verdict, settlement.output, project.state()
-    laid = state.aside.get(settlement.aside or "")
-    quote = make_quote(project, laid.edited if laid is not None else None)
-    withheld = frozenset(state.held_out)
-    said = feedback.describe_verdict(verdict, settlement.report, output, withheld=withheld, quote=quote)
-    why = feedback.causes(verdict, settlement.report) + "".join(map(gist_of, output))
+    withheld = frozenset(project.state().held_out)
+    quote = quote_judged(project, judged.aside)
+    said = feedback.describe_verdict(verdict, report, output, withheld=withheld, quote=quote)
+    why = feedback.causes(verdict, report) + "".join(map(gist_of, output))
     return Bad(said, (f"{verdict.kind}: {why}",), "\n".join(output))
 
 
@@ -181,16 +192,21 @@ def gather_material(project: Project, files: Tree, brief: str, brief_path: str, 
 
 def read_files(project: Project, tree: str) -> Tree:
     entries = project.workspace.files(tree)
-    some = len(entries) > _MANY_FILES
-    told = [
-        entry.path
-        for entry in entries
-        if entry.mode != LINK
-        and (not some or project.classify(entry.path) in {PathClass.SOURCE, PathClass.TEST})
-    ]
+    paths = [entry.path for entry in shown_entries(entries, project.classify)]
+    return as_tree(entries, project.workspace.read_many(tree, paths))
+
+
+def shown_entries(entries: Sequence[Entry], classify: Callable[[str], PathClass]) -> list[Entry]:
+    """The files whose text roles are shown."""
+    many = len(entries) > _MANY_FILES
+    return [e for e in entries if e.mode != LINK and (not many or classify(e.path) in FORMATTED)]
+
+
+def as_tree(entries: Iterable[Entry], data: Mapping[str, bytes | None]) -> Tree:
+    """Every path; None in place of a text that is not shown, not text, or very large."""
     texts = {
-        path: as_text(data) if data is not None and len(data) <= 4 * HUGE else None
-        for path, data in project.workspace.read_many(tree, told).items()
+        path: as_text(found) if found is not None and len(found) <= 4 * HUGE else None
+        for path, found in data.items()
     }
     return {**dict.fromkeys((entry.path for entry in entries), None), **texts}
 
@@ -268,11 +284,17 @@ class SuiteStanding:
         return "The one test there is passes." if self.passed else "There is no test yet."
 
 
+def accepted_suite(project: Project) -> dict[str, Status]:
+    """How each test ended in the run of the last acceptance; empty if there was none."""
+    baseline = project.state().baseline
+    data = project.workspace.blob_bytes(baseline.record) if baseline else None
+    return {name: Status(status) for name, status in json.loads(data or b"{}").items()}
+
+
 def read_standing(project: Project) -> SuiteStanding:
     baseline = project.state().baseline
-    data = project.workspace.blob_bytes(baseline.record) if baseline is not None else None
-    if baseline is not None and data is not None and baseline.tree == project.workspace.snapshot():
-        statuses = {name: Status(status) for name, status in json.loads(data).items()}
+    known = baseline is not None and baseline.tree == project.workspace.snapshot()
+    if known and (statuses := accepted_suite(project)):
         return _count_standing(statuses, ())
     if not has_tests(project):
         return SuiteStanding(0, ())

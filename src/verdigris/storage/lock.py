@@ -54,6 +54,19 @@ def hold_alone(path: Path, why: str, hint: str, *, wait: float | None = 0) -> It
         held.__exit__(None, None, None)
 
 
+def is_held(path: Path) -> bool:
+    """Whether another process holds the lock now; a lock that cannot be opened counts as free."""
+    if not path.exists():
+        return False
+    try:
+        with hold_lock(path, wait=0):
+            return False
+    except StorageError:
+        return False
+    except UserError:
+        return True
+
+
 def _open_lock(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from verdigris.drivers.loop.events import Measured
 from verdigris.drivers.loop.measurement import (
-    Best,
     EvaluationFailed,
     Measurement,
     combine_samples,
@@ -21,6 +21,23 @@ from verdigris.drivers.loop.program import EvaluationRules, Margin, Program, rea
 def program(direction: str = "higher", margin: Margin = Margin(), target: float | None = None) -> Program:  # noqa: B008 - a value
     read = read_program("p", f"---\nmetric_direction: {direction}\n---\n## Goal\nGo.\n")
     return replace(read, target_metric=target, evaluation_rules=EvaluationRules(margin=margin))
+
+
+def measured(found: Measurement | float, *, base: str = "", oracle: str = "") -> Measured:
+    """What the log keeps of a measurement."""
+    one = found if isinstance(found, Measurement) else Measurement(found)
+    return Measured(
+        program="p",
+        iteration=1,
+        tree="",
+        metric=one.metric,
+        failing=one.failing,
+        held_out=one.held_out,
+        noise=one.noise,
+        base=base,
+        oracle=oracle,
+        name=one.name,
+    )
 
 
 @pytest.mark.parametrize(
@@ -86,7 +103,7 @@ def test_a_command_that_fails_gives_no_number() -> None:
 def test_a_test_runner_that_fails_because_tests_fail_still_tells_how_many() -> None:
     found = read_measurement('{"metric": 5, "passing": 5, "failing": 2}', 1)
     assert isinstance(found, Measurement)
-    assert not judge_metric(found, None, program(), must_improve=False).accepted
+    assert not judge_metric(measured(found), None, program(), must_improve=False).accepted
 
 
 def test_of_several_runs_the_median_counts_and_the_worst_of_the_tests() -> None:
@@ -95,7 +112,7 @@ def test_of_several_runs_the_median_counts_and_the_worst_of_the_tests() -> None:
     assert (found.metric, found.failing, found.samples) == (2.0, 2, (1.0, 9.0, 2.0))
 
 
-BEST = Best(100.0)
+BEST = measured(100.0)
 
 
 @pytest.mark.parametrize(
@@ -112,36 +129,36 @@ BEST = Best(100.0)
 def test_a_ratchet_wants_better_and_a_test_driven_loop_not_worse(
     metric: float, direction: str, *, must_improve: bool, accepted: bool, words: str
 ) -> None:
-    judged = judge_metric(Measurement(metric), BEST, program(direction), must_improve=must_improve)
+    judged = judge_metric(measured(metric), BEST, program(direction), must_improve=must_improve)
     assert judged.accepted is accepted
     assert words in judged.why
 
 
 def test_within_the_margin_nothing_is_better_or_worse() -> None:
     by_five = program(margin=Margin(0.05, relative=True))
-    assert not judge_metric(Measurement(105), BEST, by_five, must_improve=True).accepted
-    assert judge_metric(Measurement(106), BEST, by_five, must_improve=True).accepted
-    assert judge_metric(Measurement(95), BEST, by_five, must_improve=False).accepted
-    assert not judge_metric(Measurement(94), BEST, by_five, must_improve=False).accepted
+    assert not judge_metric(measured(105), BEST, by_five, must_improve=True).accepted
+    assert judge_metric(measured(106), BEST, by_five, must_improve=True).accepted
+    assert judge_metric(measured(95), BEST, by_five, must_improve=False).accepted
+    assert not judge_metric(measured(94), BEST, by_five, must_improve=False).accepted
 
 
 def test_a_lucky_run_among_noisy_ones_is_no_improvement() -> None:
     noisy = Measurement(103, samples=(90, 103, 115))
     assert noisy.noise == 12
-    judged = judge_metric(noisy, BEST, program(), must_improve=True)
+    judged = judge_metric(measured(noisy), BEST, program(), must_improve=True)
     assert not judged.accepted
     assert "margin 12" in judged.why
 
 
 def test_a_number_of_another_name_is_compared_with_nothing() -> None:
-    best = Best(9, name="seconds")
-    judged = judge_metric(Measurement(99, "speed"), best, program(), must_improve=True)
+    best = measured(Measurement(9, "seconds"))
+    judged = judge_metric(measured(Measurement(99, "speed")), best, program(), must_improve=True)
     assert (judged.accepted, judged.why) == (False, "another number was measured: speed instead of seconds")
 
 
 def test_the_first_measurement_counts_and_failing_tests_never_do() -> None:
-    assert judge_metric(Measurement(1), None, program(), must_improve=True).accepted
-    failing = judge_metric(Measurement(900, failing=1), BEST, program(), must_improve=True)
+    assert judge_metric(measured(1), None, program(), must_improve=True).accepted
+    failing = judge_metric(measured(Measurement(900, failing=1)), BEST, program(), must_improve=True)
     assert not failing.accepted
     assert failing.why == "1 test fails: no metric makes up for that"
 
@@ -150,11 +167,11 @@ def test_the_first_measurement_counts_and_failing_tests_never_do() -> None:
     ("metric", "direction", "met"), [(40, "higher", True), (39, "higher", False), (40, "lower", True)]
 )
 def test_a_target_that_is_met_completes_the_program(metric: float, direction: str, *, met: bool) -> None:
-    judged = judge_metric(Measurement(metric), None, program(direction, target=40), must_improve=True)
+    judged = judge_metric(measured(metric), None, program(direction, target=40), must_improve=True)
     assert judged.completed is met
 
 
-HELD = Best(100.0, held_out=200.0)
+HELD = measured(Measurement(100.0, held_out=200.0))
 
 
 @pytest.mark.parametrize(
@@ -171,21 +188,23 @@ HELD = Best(100.0, held_out=200.0)
 def test_an_improvement_has_to_hold_on_held_back_inputs(
     metric: float, held_out: float | None, *, accepted: bool, words: str
 ) -> None:
-    judged = judge_metric(Measurement(metric, held_out=held_out), HELD, program("lower"), must_improve=True)
+    judged = judge_metric(
+        measured(Measurement(metric, held_out=held_out)), HELD, program("lower"), must_improve=True
+    )
     assert judged.accepted is accepted
     assert words in judged.why
 
 
 def test_a_new_behaviour_need_not_show_on_held_back_inputs_but_must_not_harm_there() -> None:
-    best = Best(3, held_out=8)
-    kept = judge_metric(Measurement(4, held_out=8), best, program(), must_improve=False)
+    best = measured(Measurement(3, held_out=8))
+    kept = judge_metric(measured(Measurement(4, held_out=8)), best, program(), must_improve=False)
     assert kept.accepted
-    lost = judge_metric(Measurement(4, held_out=7), best, program(), must_improve=False)
+    lost = judge_metric(measured(Measurement(4, held_out=7)), best, program(), must_improve=False)
     assert (lost.accepted, lost.why[:19]) == (False, "gamed or overfitted")
 
 
 def test_a_best_is_measured_again_when_base_or_evaluator_changed() -> None:
-    best = Best(3, held_out=4, base="base", oracle="oracle")
+    best = measured(3, base="base", oracle="oracle")
     assert must_measure_again(best, "base", "oracle") == ""
     assert "the base moved" in must_measure_again(best, "other", "oracle")
     assert "the evaluator" in must_measure_again(best, "base", "other")

@@ -18,8 +18,8 @@ from verdigris.drivers.edits import (
     Bad,
     forbid,
     format_changes,
-    make_quote,
     refuse,
+    refuse_judged,
     with_changes,
     write_changes,
 )
@@ -27,7 +27,6 @@ from verdigris.execution.room import Layer
 from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import collect, execute_suite
 from verdigris.languages.registry import is_traced, language_named
-from verdigris.models.roles import feedback
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import text_of, texts_at
 from verdigris.turns import refactor
@@ -138,19 +137,7 @@ def _guard_coverage(project: Project, rules: StepRules, start: str) -> Bad | Non
 
 
 def _end_refactor(project: Project, seen: Seen) -> Bad | None:
-    ended = refactor.end(project)
-    if isinstance(ended, Deny):
-        return refuse(ended)
-    seen += [ended.report] if ended.report else []
-    if ended.verdict.accepted:
-        return None
-    state = project.state()
-    laid = state.aside.get(ended.aside or "")
-    quote = make_quote(project, laid.edited if laid is not None else None)
-    said = feedback.describe_verdict(
-        ended.verdict, ended.report, withheld=frozenset(state.held_out), quote=quote
-    )
-    return Bad(said, (f"{ended.verdict.kind}: {feedback.causes(ended.verdict, ended.report)}",))
+    return refuse_judged(project, refactor.end(project), seen)
 
 
 def rebase_changes(

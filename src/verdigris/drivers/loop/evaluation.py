@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from verdigris.checks.observation import difference
 from verdigris.checks.verdict_checks import find_concerns
@@ -29,8 +30,11 @@ from verdigris.languages.registry import language_for, language_named, reader_of
 from verdigris.storage.project import texts_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.paths import Change
     from verdigris.drivers.loop.program import Program
+    from verdigris.execution.room import Room
     from verdigris.storage.project import Project
 
 _NAME = "evaluation"
@@ -159,11 +163,7 @@ def _run_once(
     project: Project, layer: Layer, fixed: tuple[str, ...], command: str, program: Program
 ) -> Measurement | EvaluationFailed:
     rules = program.evaluation_rules
-    interpreter = find_python(project)
-    argv = (interpreter,) if interpreter else ()
-    with room(project, argv, layer=layer, equip=lambda made, _: replace(made, fixed=fixed)) as made:
-        if interpreter:
-            made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
+    with command_room(project, layer=layer, equip=lambda made, _: replace(made, fixed=fixed)) as made:
         descendants = Descendants()
         try:
             done = run_shell_in(made, project, (command, _NAME), project.root, rules.minutes * _SECONDS)
@@ -191,8 +191,20 @@ def _layer(project: Project, wanted: str) -> Layer:
     return Layer(wanted, project.workspace.snapshot(), tuple(firm[:_FIRM]), tuple(folders))
 
 
-def find_python(project: Project) -> str:
-    """The project's own comes first on the PATH: whoever starts a loop at night has no environment active."""
+@contextmanager
+def command_room(project: Project, **options: Any) -> Iterator[Room]:
+    """A room for a command of the project's; `options` are those of `room`.
+
+    The project's own interpreter comes first on PATH: who starts a loop at night has no environment active.
+    """
+    interpreter = _find_python(project)
+    with room(project, (interpreter,) if interpreter else (), **options) as made:
+        if interpreter:
+            made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
+        yield made
+
+
+def _find_python(project: Project) -> str:
     for stack in project.settings.stacks:
         if language_named(stack.language).has_interpreter:
             try:

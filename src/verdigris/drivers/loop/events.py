@@ -119,7 +119,7 @@ class Measured(Event):
     program: str
     iteration: int
     tree: str
-    metric: float | None
+    metric: float
     passing: int | None = None
     failing: int | None = None
     held_out: float | None = None

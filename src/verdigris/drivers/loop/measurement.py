@@ -14,6 +14,7 @@ from verdigris.core.value import value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from verdigris.drivers.loop.events import Measured
     from verdigris.drivers.loop.program import Direction, Program
 
 Trouble = Literal["rejected", "failed", "timeout", "unreadable", "tampered", "infrastructure"]
@@ -226,21 +227,6 @@ def combine_samples(found: Sequence[Measurement]) -> Measurement:
 
 
 @value
-class Best:
-    """What is compared with, and what it was measured on."""
-
-    metric: float
-    held_out: float | None = None
-    noise: float = 0.0
-    base: str = ""
-    """The tree from which evaluator and data were taken, or the commit that the branch stands on."""
-    oracle: str = ""
-    """A hash of the evaluator, its data and its commands."""
-    name: str = ""
-    """What the evaluator called the number; empty: not known."""
-
-
-@value
 class MetricJudgement:
     accepted: bool
     why: str
@@ -248,7 +234,7 @@ class MetricJudgement:
     """The program's target is met."""
 
 
-def must_measure_again(best: Best, base: str, oracle: str) -> str:
+def must_measure_again(best: Measured, base: str, oracle: str) -> str:
     """Why a best that is remembered cannot be compared with any more; empty: it still holds."""
     if best.oracle != oracle:
         return "the evaluator, its data or its command changed since the best was measured"
@@ -258,7 +244,7 @@ def must_measure_again(best: Best, base: str, oracle: str) -> str:
 
 
 def judge_metric(
-    new: Measurement, best: Best | None, program: Program, *, must_improve: bool
+    new: Measured, best: Measured | None, program: Program, *, must_improve: bool
 ) -> MetricJudgement:
     """`must_improve`: only what is strictly better is kept, as the ratchet wants it; otherwise what is not
     worse. No test may fail; an improvement has to be seen on held-back inputs, too.
@@ -298,7 +284,7 @@ def _gain(new: float, old: float, direction: Direction) -> float:
     return new - old if direction == "higher" else old - new
 
 
-def _doubt_gain(new: Measurement, best: Best, program: Program, *, must_improve: bool) -> str:
+def _doubt_gain(new: Measured, best: Measured, program: Program, *, must_improve: bool) -> str:
     """Why a gain on the inputs that everybody knows proves nothing; empty where it holds on the others.
 
     A new behaviour need not show on held-back inputs. What only makes a number better has to.

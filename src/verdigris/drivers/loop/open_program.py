@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.errors import StorageError, UserError
+from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.core.value import value
 from verdigris.drivers.attempts import RoleRun, open_roles
@@ -29,7 +29,7 @@ from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
-from verdigris.storage.lock import hold_alone, hold_lock
+from verdigris.storage.lock import hold_alone, is_held
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
 from verdigris.turns.operation import operation
@@ -85,15 +85,8 @@ def occupy(repo: Repository, post: Post, program: str = "", *, patient: bool = F
 
 
 def find_occupant(repo: Repository, post: Post) -> Occupant | None:
-    lock = _lock(repo, post)
-    if not lock.exists():
+    if not is_held(_lock(repo, post)):
         return None
-    with suppress(UserError):
-        try:
-            with hold_lock(lock, wait=0):
-                return None
-        except StorageError:
-            return None  # whoever cannot open it cannot know
     try:
         said = json.loads((_folder(repo) / f"{post}.json").read_bytes())
         return Occupant(int(said["pid"]), str(said["program"]))

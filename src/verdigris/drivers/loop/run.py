@@ -14,7 +14,7 @@ from verdigris.drivers.loop.branches.remote import Pushed
 from verdigris.drivers.loop.branches.work import BRANCHES, push_branch
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import LoopEnd, LoopOutcome, accepted_metrics, end_of_pause, pause_reason
-from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured, best_of
+from verdigris.drivers.loop.iteration.candidate import OutOfReach, as_measured
 from verdigris.drivers.loop.iteration.iteration import Iteration
 from verdigris.drivers.loop.measurement import EvaluationFailed, must_measure_again
 from verdigris.drivers.loop.open_program import BranchStuck, follow_base, is_asked_to_stop
@@ -108,8 +108,7 @@ class LoopRun:
         """The best that is compared with is of the base as it stands; a ratchet has one from the start."""
         open_, state = self._open, self._open.state()
         program, project = open_.found.program, open_.project
-        tree = project.workspace.snapshot()
-        best = None if state.best is None else best_of(state.best)
+        tree, best = project.workspace.snapshot(), state.best
         if best is None and open_.found.is_test_driven:
             return
         why = (

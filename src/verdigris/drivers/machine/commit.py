@@ -14,7 +14,7 @@ from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
-from verdigris.drivers.edits import oracle_of
+from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.open_machine import is_taken_back
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
@@ -22,7 +22,7 @@ from verdigris.drivers.private_worktree import ancestor, ref
 from verdigris.drivers.step_records import Proposal, Verified, message
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
-from verdigris.storage.lock import hold_lock
+from verdigris.storage.lock import is_held
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.git import CommitIdentity, CommitRefused, author_environment, commit, sync
 from verdigris.turns.operation import operation
@@ -118,9 +118,7 @@ def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Ve
 
 def _counts(project: Project) -> str:
     """Counts the results of the acceptance's own run."""
-    baseline = project.state().baseline
-    data = project.workspace.blob_bytes(baseline.record) if baseline else None
-    statuses = list(json.loads(data or b"{}").values())
+    statuses = list(accepted_suite(project).values())
     passed, skipped = statuses.count(Status.PASS), statuses.count(Status.SKIP)
     failed = len(statuses) - passed - skipped
     return ", ".join(
@@ -247,11 +245,9 @@ def hindrance(home: Project, branch: str, to: str) -> str | None:
         return f"{branch} has diverged"
     if is_taken_back(home.root, ref(branch), to):
         return f"{branch} was reset to before the machine's commits"
-    try:
-        with hold_lock(home.repo.lock("operation"), wait=0):
-            return None
-    except UserError:
+    if is_held(home.repo.lock("operation")):
         return "another tdd command is at work in your checkout"
+    return None
 
 
 def _move_branch(home: Project, to: str) -> str | None:

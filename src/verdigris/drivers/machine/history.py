@@ -7,21 +7,21 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.paths import LINK, PathClass
 from verdigris.core.value import value
+from verdigris.drivers.edits import as_tree, shown_entries
 from verdigris.drivers.machine.open_machine import place
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
 from verdigris.drivers.step_records import flat
-from verdigris.models.roles.context import HUGE, as_text
 from verdigris.storage.git import ask_users_git, users_git
-from verdigris.storage.lock import hold_lock
+from verdigris.storage.lock import is_held
 from verdigris.storage.repository import find_repository, head
 from verdigris.storage.snapshots import trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from verdigris.core.paths import PathClass
     from verdigris.core.state import PassedStep, Red, WorktreeState
     from verdigris.models.roles import Role
     from verdigris.models.roles.context import Tree
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 400
 """Commits, the newest first: what is older is told by the tree alone."""
-MANY_FILES = 2_000
-"""In a larger project only tests and source are read."""
 _TRAILERS = ("TDD-Step", "TDD-Role", "TDD-Test", "TDD-Point", "TDD-Concern")
 _FORMAT = "%x1e%H%x1f" + "".join(f"%(trailers:key={key},valueonly,unfold)%x1f" for key in _TRAILERS) + "%s"
 
@@ -126,17 +124,9 @@ def _changed_paths(root: Path, below: str | None) -> tuple[tuple[str, ...], ...]
 def _files(repo: Repository, commit: str, classify: Callable[[str], PathClass]) -> Tree:
     git = users_git(repo)
     files = trees.files(git, commit)
-    some = len(files) > MANY_FILES
-    told = [f for f in files if not some or classify(f.path) in {PathClass.SOURCE, PathClass.TEST}]
-    chosen = [(f.path, f.mode, f.blob) for f in told]
-    data = trees.blobs(git, (blob for _, _, blob in chosen))
-    return {**dict.fromkeys((f.path for f in files), None), **dict(_as_told(chosen, data))}
-
-
-def _as_told(files: list[tuple[str, str, str]], data: list[bytes | None]) -> Iterator[tuple[str, str | None]]:
-    for (path, mode, _), found in zip(files, data, strict=True):
-        plain = found is not None and mode != LINK and len(found) <= 4 * HUGE
-        yield path, as_text(found) if plain and found is not None else None
+    shown = shown_entries(files, classify)
+    data = trees.blobs(git, (entry.blob for entry in shown))
+    return as_tree(files, {entry.path: found for entry, found in zip(shown, data, strict=True)})
 
 
 SENT_BACK = "sent-back"
@@ -244,7 +234,7 @@ def survey_machine(home: Project) -> MachineSurvey | None:
         now.step,
         now.role.name,
         here.machine.last,
-        _is_running(home),
+        is_held(home.repo.lock("machine")),
         str(root),
         newest.commit if newest else "",
         newest.subject if newest else "",
@@ -268,14 +258,3 @@ def _working_place(home: Project) -> tuple[Path, WorktreeState]:
     if own.machine.runs or private is None or not (private / ".git").exists():
         return home.root, own
     return private, home.log.state().of(find_repository(private).worktree)
-
-
-def _is_running(home: Project) -> bool:
-    lock = home.repo.lock("machine")
-    if not lock.exists():
-        return False
-    try:
-        with hold_lock(lock, wait=0):
-            return False
-    except VerdigrisError:
-        return True

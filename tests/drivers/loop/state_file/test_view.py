@@ -55,7 +55,7 @@ def state_of(*iterations: e.IterationEnded, **more: Any) -> ProgramState:
         (
             e.Measured(program="port", iteration=one.number, tree="t", metric=one.metric)
             for one in reversed(iterations)
-            if one.status == "accepted"
+            if one.status == "accepted" and one.metric is not None
         ),
         None,
     )

@@ -21,7 +21,7 @@ from verdigris.drivers.code.conversation import (
 from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.settings import touched_files
 from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial
-from verdigris.drivers.edits import make_quote
+from verdigris.drivers.edits import make_quote, quote_judged
 from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
@@ -138,9 +138,7 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
 
 
 def _describe(bench: Workbench, judged: Settlement) -> str:
-    project = bench.project
-    laid = project.state().aside.get(judged.aside or "")
-    quote = make_quote(project, laid.edited if laid is not None else None)
+    quote = quote_judged(bench.project, judged.aside)
     return describe_judgement(judged, withheld=bench.withheld, quote=quote)
 
 

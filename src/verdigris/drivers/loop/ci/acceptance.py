@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.core.value import value
 from verdigris.drivers.loop.branches.remote import Unreachable
 from verdigris.drivers.loop.ci.failure_signature import FailedTest, read_failures, signature_of
-from verdigris.drivers.loop.evaluation import find_python
+from verdigris.drivers.loop.evaluation import command_room
 from verdigris.execution.process import Command, run
-from verdigris.execution.rooms import room
 from verdigris.execution.test_run import run_shell_in
 
 if TYPE_CHECKING:
@@ -76,10 +75,7 @@ CiAnswer: TypeAlias = CiPassed | CiFailed | CiTimedOut | CiAbsent | Unreachable
 
 def ask_command(project: Project, command: str, minutes: float) -> CiAnswer:
     """Runs it in a room on the worktree, which is as it was committed."""
-    interpreter = find_python(project)
-    with room(project, (interpreter,) if interpreter else ()) as made:
-        if interpreter:
-            made.env["PATH"] = f"{os.path.dirname(interpreter)}:{made.env.get('PATH', '')}"  # noqa: PTH120 - a text
+    with command_room(project) as made:
         made.env["CI"] = "true"
         done = run_shell_in(made, project, (command, "ci"), project.root, minutes * _MINUTE)
     output = os.fsdecode(done.output)

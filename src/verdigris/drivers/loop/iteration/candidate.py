@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,13 +9,12 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Committing
-from verdigris.core.report import Status
-from verdigris.drivers.edits import write_changes
+from verdigris.drivers.edits import accepted_suite, write_changes
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.discovery import find_crossings
 from verdigris.drivers.loop.evaluation import hash_oracle, measure
 from verdigris.drivers.loop.history import ACCEPTED, ERROR, REJECTED
-from verdigris.drivers.loop.measurement import Best, EvaluationFailed, Measurement, judge_metric
+from verdigris.drivers.loop.measurement import EvaluationFailed, judge_metric
 from verdigris.drivers.loop.roles import DRIVER
 from verdigris.drivers.loop.state_file.harness import reconcile
 from verdigris.storage import durable_files
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.events import Event
     from verdigris.drivers.loop.history import OpenIteration, ProgramState
-    from verdigris.drivers.loop.measurement import MetricJudgement
+    from verdigris.drivers.loop.measurement import Measurement, MetricJudgement
     from verdigris.drivers.loop.open_program import OpenProgram
 
 _SUBJECT = 72
@@ -131,17 +129,8 @@ class CandidateCommit:
     def _judgement(self) -> MetricJudgement:
         found = self.now.measured
         assert found is not None  # noqa: S101 - the phase follows from it
-        program = self.open.found.program
-        new = Measurement(
-            found.metric or 0.0,
-            found.name,
-            passing=found.passing,
-            failing=found.failing,
-            samples=found.samples,
-            held_out=found.held_out,
-        )
-        best = None if self.state.best is None else best_of(self.state.best)
-        return judge_metric(new, best, program, must_improve=not self.open.found.is_test_driven)
+        program, ratchet = self.open.found.program, not self.open.found.is_test_driven
+        return judge_metric(found, self.state.best, program, must_improve=ratchet)
 
     def accept(self, note: str = "") -> Event:
         judged = self._judgement()
@@ -157,9 +146,7 @@ class CandidateCommit:
 
     def _reconcile(self) -> tuple[str, ...]:
         """The harness as the suite proves it; where they disagree, it is said."""
-        baseline = self.open.project.state().baseline
-        data = self.open.project.workspace.blob_bytes(baseline.record) if baseline else None
-        suite = {name: Status(said) for name, said in json.loads(data or b"{}").items()}
+        suite = accepted_suite(self.open.project)
         entries, notes = reconcile(self.state.harness, suite, self.now.number)
         for before, after in zip(self.state.harness, entries, strict=True):
             if before.status != after.status:
@@ -248,15 +235,4 @@ def as_measured(open_: OpenProgram, found: Measurement, iteration: int, base: st
         noise=found.noise,
         base=open_.base,
         oracle=hash_oracle(project, base, program),
-    )
-
-
-def best_of(measured: e.Measured) -> Best:
-    return Best(
-        measured.metric or 0.0,
-        measured.held_out,
-        measured.noise,
-        measured.base,
-        measured.oracle,
-        measured.name,
     )
