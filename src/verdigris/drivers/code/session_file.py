@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.core.errors import UserError
 from verdigris.core.records import from_json, to_json
@@ -33,7 +33,23 @@ _NAME = re.compile(r"[0-9a-f]{8}")
 
 
 @value
-class Opened:
+class Entry:
+    """One line of the file; `kind` is its name there."""
+
+    kinds: ClassVar[dict[str, type[Entry]]] = {}
+    kind: ClassVar[str]
+
+    def __init_subclass__(cls, kind: str) -> None:
+        cls.kind = kind
+        Entry.kinds[kind] = cls
+
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        """The record with what this line adds to it."""
+        raise NotImplementedError
+
+
+@value
+class Opened(Entry, kind="opened"):
     model: str
     prefix: tuple[Message, ...] = ()
     """Of the first opening; a session that goes on keeps it, whatever the files say by then."""
@@ -42,106 +58,115 @@ class Opened:
     chosen: str = ""
     """Who answers, where the command line says it."""
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        chosen = self.chosen or record.chosen
+        again = replace(record, model=self.model, chosen=chosen, openings=record.openings + 1, outcome="")
+        if record.openings:
+            return again
+        return replace(again, conversation=Conversation(self.prefix), start=self.start)
+
 
 @value
-class Tasked:
+class Tasked(Entry, kind="tasked"):
     """What a person asked for."""
 
     task: str
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, tasks=(*record.tasks, self.task), outcome="")
+
 
 @value
-class Said:
+class Said(Entry, kind="said"):
     messages: tuple[Message, ...]
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, conversation=record.conversation.add(*self.messages))
+
 
 @value
-class TurnBegan:
+class TurnBegan(Entry, kind="turn"):
     number: int
     tree: str
     """The worktree before it, for undo."""
     ground: str = ""
     """What edits were compared with then."""
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, turns=(*record.turns, self), last_turn=self.number)
+
 
 @value
-class Undone:
+class Undone(Entry, kind="undone"):
     """A person took a turn back, and those after it were taken back before."""
 
     number: int
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, turns=tuple(turn for turn in record.turns if turn.number < self.number))
+
 
 @value
-class Counted:
+class Counted(Entry, kind="counted"):
     usage: Usage
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, usage=record.usage + self.usage)
+
 
 @value
-class Planned:
+class Planned(Entry, kind="planned"):
     plan: Plan
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, plan=self.plan)
+
 
 @value
-class Judged:
+class Judged(Entry, kind="judged"):
     """A verdict on a turn, as the model was told it."""
 
     footer: str
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, verdicts=(*record.verdicts, self.footer))
+
 
 @value
-class ModelChosen:
+class ModelChosen(Entry, kind="model"):
     """A person named who answers from here on: `provider:name`."""
 
     model: str
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, chosen=self.model, choices=record.choices + 1)
+
 
 @value
-class SweepBegan:
+class SweepBegan(Entry, kind="sweep"):
     """A person gave the open refactor a scope and a budget."""
 
     sweep: Sweep
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, sweep=self.sweep)
+
 
 @value
-class Compacted:
+class Compacted(Entry, kind="compacted"):
     said: tuple[Message, ...]
 
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, conversation=replace(record.conversation, said=self.said))
+
 
 @value
-class Ended:
+class Ended(Entry, kind="ended"):
     outcome: str
     why: str = ""
 
-
-Entry: TypeAlias = (
-    Opened
-    | Tasked
-    | Said
-    | TurnBegan
-    | Undone
-    | Counted
-    | Planned
-    | Judged
-    | ModelChosen
-    | SweepBegan
-    | Compacted
-    | Ended
-)
-_KINDS: dict[str, type[Entry]] = {
-    "opened": Opened,
-    "tasked": Tasked,
-    "said": Said,
-    "turn": TurnBegan,
-    "undone": Undone,
-    "counted": Counted,
-    "planned": Planned,
-    "judged": Judged,
-    "model": ModelChosen,
-    "sweep": SweepBegan,
-    "compacted": Compacted,
-    "ended": Ended,
-}
-_WORDS = {kind: word for word, kind in _KINDS.items()}
+    def fold(self, record: SessionRecord) -> SessionRecord:
+        return replace(record, outcome=self.outcome)
 
 
 @value
@@ -169,48 +194,6 @@ class SessionRecord:
     outcome: str = ""
     """Empty while it is open, and after a kill."""
 
-    def after(self, entry: Entry) -> SessionRecord:
-        match entry:
-            case Opened():
-                return self._after_opening(entry)
-            case Tasked():
-                return replace(self, tasks=(*self.tasks, entry.task), outcome="")
-            case Said():
-                return replace(self, conversation=self.conversation.add(*entry.messages))
-            case TurnBegan() | Undone():
-                return self._after_turn(entry)
-            case Counted():
-                return replace(self, usage=self.usage + entry.usage)
-            case Planned():
-                return replace(self, plan=entry.plan)
-            case Judged():
-                return replace(self, verdicts=(*self.verdicts, entry.footer))
-            case ModelChosen():
-                return replace(self, chosen=entry.model, choices=self.choices + 1)
-            case SweepBegan():
-                return replace(self, sweep=entry.sweep)
-            case Compacted():
-                return replace(self, conversation=replace(self.conversation, said=entry.said))
-            case Ended():
-                return replace(self, outcome=entry.outcome)
-
-    def _after_turn(self, entry: TurnBegan | Undone) -> SessionRecord:
-        if isinstance(entry, Undone):
-            return replace(self, turns=tuple(turn for turn in self.turns if turn.number < entry.number))
-        return replace(self, turns=(*self.turns, entry), last_turn=entry.number)
-
-    def _after_opening(self, entry: Opened) -> SessionRecord:
-        again = replace(
-            self,
-            model=entry.model,
-            chosen=entry.chosen or self.chosen,
-            openings=self.openings + 1,
-            outcome="",
-        )
-        if self.openings:
-            return again
-        return replace(again, conversation=Conversation(entry.prefix), start=entry.start)
-
 
 class SessionFile:
     """Each entry is on the disk before the session goes on, without the values of key variables."""
@@ -223,9 +206,9 @@ class SessionFile:
 
     def add(self, entry: Entry) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        document = self._scrub.document({"kind": _WORDS[type(entry)], **to_json(entry)})
+        document = self._scrub.document({"kind": entry.kind, **to_json(entry)})
         append_line(self.path, document, header=HEADER)
-        self.record = self.record.after(entry)
+        self.record = entry.fold(self.record)
 
 
 def session_path(repo: Repository, name: str) -> Path:
@@ -235,7 +218,7 @@ def session_path(repo: Repository, name: str) -> Path:
 def fold_session(path: Path) -> SessionRecord:
     record = SessionRecord()
     for entry in read_entries(path):
-        record = record.after(entry)
+        record = entry.fold(record)
     return record
 
 
@@ -244,7 +227,7 @@ def read_entries(path: Path) -> Iterator[Entry]:
     hint = "`tdd code` begins a new session"
     for number, document in read_lines(path, header=HEADER, what="the file of a session", hint=hint):
         try:
-            kind = _KINDS[document["kind"]]
+            kind = Entry.kinds[document["kind"]]
             yield from_json(kind, {k: v for k, v in document.items() if k != "kind"})
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
