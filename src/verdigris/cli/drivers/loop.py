@@ -69,10 +69,10 @@ def new(name: str, strategy: str) -> int:
 @json_option
 def lint(name: str, *, as_json: bool) -> int:
     """Say what keeps programs from running. Exit code: 1 where something does."""
-    from verdigris.drivers.loop.discovery import lint_program
+    from verdigris.drivers.loop.discovery import find_programs, lint_program
 
     root = _root()
-    found = [(one, lint_program(one, root)) for one in _programs(root, name)]
+    found = [(one, lint_program(one, root)) for one in find_programs(root, name)]
     if as_json:
         show_json({"programs": [_lint_document(one, faults) for one, faults in found]})
     else:
@@ -280,10 +280,11 @@ def stop(name: str) -> int:
 def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - the one there is
     """Write the workflow that runs a program, or each of them, on GitHub Actions (a person's command)."""
     from verdigris.drivers.loop.ci.workflow import TOKEN, find_needs, render_workflow, write_workflow
+    from verdigris.drivers.loop.discovery import find_programs
 
     root = _root()
     needs = find_needs(root)
-    for one in _programs(root, name):
+    for one in find_programs(root, name):
         text = render_workflow(one.name, one.program.schedule, needs)
         show([Line(f"wrote {write_workflow(root, one.name, text, force=force)}")])
     secrets = ", ".join((*needs.keys, TOKEN))
@@ -299,12 +300,6 @@ def _root() -> Path:
     from verdigris.storage.repository import find_repository
 
     return find_repository(here()).root
-
-
-def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
-    from verdigris.drivers.loop.discovery import find_program, find_programs
-
-    return (find_program(root, name),) if name else find_programs(root)
 
 
 def _candidates(root: Path, name: str) -> tuple[WaitingProgram, ...]:

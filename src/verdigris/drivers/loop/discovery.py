@@ -76,13 +76,18 @@ class ProgramFault:
         return f"{self.path}:{self.line}: {self.what}"
 
 
-def find_programs(root: Path) -> tuple[FoundProgram, ...]:
-    """Lists programs by name; a folder's program comes before a file of the same name."""
+def find_programs(root: Path, name: str = "") -> tuple[FoundProgram, ...]:
+    """Lists all programs by name, or the one of this name.
+
+    A folder's program comes before a file of the same name.
+    """
+    if name:
+        return (find_program(root, name),)
     found: dict[str, FoundProgram] = {}
-    for path, name in _places(root):
-        if name not in found:
-            found[name] = _read_found(root, path, name)
-    return tuple(found[name] for name in sorted(found))
+    for path, own in _places(root):
+        if own not in found:
+            found[own] = _read_found(root, path, own)
+    return tuple(found[own] for own in sorted(found))
 
 
 def find_program(root: Path, name: str) -> FoundProgram:

@@ -1,4 +1,4 @@
-"""Reads a program: what a loop is to do, what it may touch, how it is measured, and where it ends."""
+"""Reads the text of a program: its goal, the paths it may change, how it is measured, and its limits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Schedule:
 
     @property
     def hours(self) -> float:
-        """Between two runs; 0: always due, as whatever nobody can read is."""
+        """Between two runs; 0: always due, also if the schedule cannot be read."""
         said = self.written.strip().casefold()
         if found := _EVERY.fullmatch(said):
             return float(found[1]) / (_MINUTES if found[2] == "m" else 1)
@@ -61,26 +61,26 @@ class Margin:
 
 @value
 class EvaluationRules:
-    """How the evaluation is run and read; a program that says nothing of it is measured once."""
+    """How the evaluation is run and read; by default the command runs once."""
 
     metric: str = ""
     """The name of the number, as the sentence below the command gives it."""
     minutes: float = _MINUTES_OF_ONE
-    """That one run of the command may take (`timeout-minutes`)."""
+    """The longest that one run of the command may take (`timeout-minutes`)."""
     repeats: int = 1
     """Runs of the command; their median counts."""
     margin: Margin = Margin()
     evaluator: tuple[str, ...] = ()
     """Files and globs of the evaluator and its data, besides those that the command names."""
     held_out: tuple[str, ...] = ()
-    """Paths of inputs that nobody sees but the held-out evaluation."""
+    """Paths of inputs that only the held-out evaluation sees."""
     held_out_command: str = ""
-    """Measures on inputs that were held back."""
+    """The command that measures on those inputs."""
 
 
 @value
 class ProgramNote:
-    """Something that was read otherwise than it is written."""
+    """A key whose value could not be used, and what is used instead."""
 
     line: int
     what: str
@@ -107,33 +107,32 @@ class Program:
 
 
 def read_program(name: str, text: str) -> Program:
-    """Any text can be read; `lint_program` says what is missing."""
+    """Reads any text; `lint_program` says what is missing."""
     text = _COMMENTS.sub("", text)
     page = read_page(text)
     keys = {str(key).replace("-", "_"): one for key, one in page.metadata.items()}
     targets, protected = _read_target(_section(page, "target"))
-    direction, notes = _read_direction(keys)
-    metric, more = _read_metric(keys)
-    evaluation = _read_evaluation(page, text)
-    rules, unread = _read_rules(keys, evaluation)
+    notes: list[ProgramNote] = []
+    direction, metric = _read_direction(keys, notes), _read_metric(keys, notes)
+    command, rules = _read_evaluation(page, text, keys, notes)
     return Program(
         name,
         _text_of(_section(page, "goal")),
         targets,
         protected,
-        evaluation.command,
+        command,
         Schedule(str(keys.get("schedule") or "")),
         metric,
         direction,
         _read_limits(keys),
         strategy=_read_pointer(_section(page, "evolution strategy") or _section(page, "strategy")),
-        notes=(*notes, *more, *unread),
+        notes=tuple(notes),
         evaluation_rules=rules,
     )
 
 
 def hide_held_out(text: str) -> str:
-    """The program as a model may read it: without what is held back, and how that is measured."""
+    """Returns the program as a model may read it: without held-out inputs and their evaluation."""
     page = read_page(text)
     raw = split_lines(text)
     lines = page.lines
@@ -174,23 +173,26 @@ def _paths(lines: Sequence[TextLine]) -> Iterator[str]:
         yield from quoted or [item.text.partition(" ")[0]]
 
 
-@value
-class _EvaluationText:
-    command: str = ""
-    held_out: str = ""
-    metric: str = ""
-
-
-def _read_evaluation(page: MarkdownPage, text: str) -> _EvaluationText:
-    """The fenced blocks below Evaluation: the first, and the one below `### Held-out`."""
+def _read_evaluation(
+    page: MarkdownPage, text: str, keys: Mapping[str, object], notes: list[ProgramNote]
+) -> tuple[str, EvaluationRules]:
+    """Reads the first fenced block below Evaluation, and the one below `### Held-out` there."""
     lines = _section(page, "evaluation")
-    if not lines:
-        return _EvaluationText()
     at = next((n for n, line in enumerate(lines) if line.heading and _is_held_out(line)), len(lines))
     raw = split_lines(text)
     named = _METRIC_NAME.search(_text_of(lines[:at]))
-    return _EvaluationText(
-        _first_block(raw, lines[:at]), _first_block(raw, lines[at:]), named[1] if named else ""
+    minutes = _read_number(keys, "timeout_minutes", _MINUTES_OF_ONE, notes)
+    repeats = _read_number(keys, "repeats", 1, notes)
+    if repeats != int(repeats):
+        notes.append(ProgramNote(1, f"repeats {repeats} is no whole number: {int(repeats) or 1} is taken"))
+    return _first_block(raw, lines[:at]), EvaluationRules(
+        named[1] if named else "",
+        minutes,
+        int(repeats) or 1,
+        _read_margin(keys, notes),
+        _read_list(keys, "evaluator", notes),
+        _read_list(keys, "held_out", notes),
+        _first_block(raw, lines[at:]),
     )
 
 
@@ -199,30 +201,11 @@ def _is_held_out(line: TextLine) -> bool:
 
 
 def _first_block(raw: Sequence[str], lines: Sequence[TextLine]) -> str:
-    """What a page masks is what is wanted here."""
+    """Reads `raw`, since the lines of a page hide what its code blocks say."""
     if not lines:
         return ""
     block = _FENCE.search("\n".join(raw[lines[0].number - 1 : lines[-1].number]) + "\n")
     return block[2].strip() if block else ""
-
-
-def _read_rules(
-    keys: Mapping[str, object], evaluation: _EvaluationText
-) -> tuple[EvaluationRules, tuple[ProgramNote, ...]]:
-    notes: list[ProgramNote] = []
-    minutes = _read_number(keys, "timeout_minutes", _MINUTES_OF_ONE, notes)
-    repeats = _read_number(keys, "repeats", 1, notes)
-    if repeats != int(repeats):
-        notes.append(ProgramNote(1, f"repeats {repeats} is no whole number: {int(repeats) or 1} is taken"))
-    return EvaluationRules(
-        evaluation.metric,
-        minutes,
-        int(repeats) or 1,
-        _read_margin(keys, notes),
-        _read_list(keys, "evaluator", notes),
-        _read_list(keys, "held_out", notes),
-        evaluation.held_out,
-    ), tuple(notes)
 
 
 def _read_number(keys: Mapping[str, object], key: str, usual: float, notes: list[ProgramNote]) -> float:
@@ -270,23 +253,19 @@ def _read_list(keys: Mapping[str, object], key: str, notes: list[ProgramNote]) -
     return tuple(one.strip() for one in found if isinstance(one, str) and one.strip())
 
 
-def _read_direction(keys: Mapping[str, object]) -> tuple[Direction, tuple[ProgramNote, ...]]:
+def _read_direction(keys: Mapping[str, object], notes: list[ProgramNote]) -> Direction:
     said = str(keys.get("metric_direction") or "higher").strip().casefold()
-    if said == "lower":
-        return "lower", ()
-    if said == "higher":
-        return "higher", ()
-    return "higher", (ProgramNote(1, f"the direction {said!r} is neither higher nor lower: higher is taken"),)
+    if said not in {"lower", "higher"}:
+        notes.append(ProgramNote(1, f"the direction {said!r} is neither higher nor lower: higher is taken"))
+    return "lower" if said == "lower" else "higher"
 
 
-def _read_metric(keys: Mapping[str, object]) -> tuple[float | None, tuple[ProgramNote, ...]]:
+def _read_metric(keys: Mapping[str, object], notes: list[ProgramNote]) -> float | None:
     said = keys.get("target_metric")
-    if said is None:
-        return None, ()
-    try:
-        return float(str(said)), ()
-    except ValueError:
-        return None, (ProgramNote(1, f"the target metric {said!r} is no number: there is no target"),)
+    number = _as_number(said)
+    if said is not None and number is None:
+        notes.append(ProgramNote(1, f"the target metric {said!r} is no number: there is no target"))
+    return number
 
 
 def _read_limits(keys: Mapping[str, object]) -> Limits:

@@ -12,7 +12,7 @@ from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import read_state
 from verdigris.drivers.loop.branches.work import BRANCHES
 from verdigris.drivers.loop.discovery import find_program, find_programs, lint_program
-from verdigris.drivers.loop.history import accepted_metrics, next_phase, read_history
+from verdigris.drivers.loop.history import PLATEAU, accepted_metrics, next_phase, read_history
 from verdigris.drivers.loop.iteration.candidate import has_commit
 from verdigris.drivers.loop.open_program import DAEMON, RUN, ask_to_stop, find_occupant
 from verdigris.drivers.loop.settings import load_loop
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 
-PLATEAU = 5
-"""Rejections in a row after which a program is not chosen by itself any more."""
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -191,8 +189,8 @@ class ProgramSurvey:
 
 
 def gather_candidates(root: Path, name: str, memory: str) -> tuple[WaitingProgram, ...]:
-    """What the schedule chooses from: all programs, or the one of this name."""
-    return tuple(_candidate(root, one, memory) for one in _programs(root, name))
+    """The programs that the schedule chooses from: all of them, or the one of this name."""
+    return tuple(_candidate(root, one, memory) for one in find_programs(root, name))
 
 
 def survey_programs(home: Project, name: str) -> tuple[ProgramSurvey, ...]:
@@ -201,10 +199,6 @@ def survey_programs(home: Project, name: str) -> tuple[ProgramSurvey, ...]:
         _survey(home, settings, one, read_history(records, one.found.name))
         for one in gather_candidates(home.root, name, settings.memory)
     )
-
-
-def _programs(root: Path, name: str) -> tuple[FoundProgram, ...]:
-    return (find_program(root, name),) if name else find_programs(root)
 
 
 def _candidate(root: Path, one: FoundProgram, memory: str) -> WaitingProgram:
