@@ -1,4 +1,4 @@
-"""`tdd loop daemon`: runs the program that waited longest, one after the other, and rests in between."""
+"""`tdd loop daemon`: runs programs that are due, the longest waiting first, and rests in between."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _FIRST, _LONGEST = timedelta(minutes=1), timedelta(hours=1)
 _ALWAYS, _NEVER = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _SLICE = 1.0
-"""Seconds: how long a request to stop may wait while nothing is at work."""
+"""Seconds after which a resting daemon notices a request to stop."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class DaemonClock:
 
 @dataclass
 class Trouble:
-    """A program that cannot run now is tried again later and later."""
+    """A program that could not run: when it is tried again. Each pause is longer than the last."""
 
     until: datetime
     pause: timedelta = _FIRST
@@ -71,18 +71,18 @@ class Daemon:
     _troubles: dict[str, Trouble] = field(default_factory=dict)
     _spent: dict[str, Spent] = field(default_factory=dict)
     _stopped: set[str] = field(default_factory=set)
-    """Programs whose run a person stopped: nobody starts them again here."""
+    """Programs whose run a person stopped: this daemon does not start them again."""
     _ran: dict[str, datetime] = field(default_factory=dict)
-    """When each of them ended its last run that made an iteration."""
+    """By program, the end of its last run that made an iteration."""
     _told: dict[str, str] = field(default_factory=dict)
-    """By program: what was said last, so that it is said once."""
+    """By program, the last note, so that it is not repeated."""
     _runs: int = 0
 
     def __post_init__(self) -> None:
         self._home = open_project(self.root, Actor(client=DRIVER))
 
     def make(self) -> DaemonEnded:
-        """Runs until a person stops it. Nothing that befalls a program ends it."""
+        """Runs until a person stops it. No failure of a program ends it."""
         while not is_asked_to_stop(self._home.repo, ""):
             try:
                 self._turn()
@@ -94,7 +94,7 @@ class Daemon:
         return ended
 
     def _turn(self) -> None:
-        """One look: the program that is due runs; where none is, it rests until one may be."""
+        """Runs the program that is due; if none is, rests until one may be."""
         found, now = self._look(), self.clock.now()
         ready = {one.found.name: self._ready_at(one.found) for one in found if self._may_run(one.found)}
         due = choose_due([one for one in found if ready.get(one.found.name, _NEVER) <= now], now)
@@ -110,14 +110,14 @@ class Daemon:
             self._run(due.selected.found)
 
     def _look(self) -> tuple[WaitingProgram, ...]:
-        """People's edits are taken in first, wherever they were pushed."""
+        """Reads the programs, after it has taken in people's edits of the state files."""
         settings = load_loop(self.root)
         for one in find_programs(self.root):
             StateKeeper(self._home, one, settings, self._once(one.name)).take_in()
         return gather_candidates(self.root, "", settings.memory)
 
     def _ready_at(self, one: FoundProgram) -> datetime:
-        """Answers by what is known here, also where the state file could not be written."""
+        """When it may run, by what this daemon saw: the state file may not have been written."""
         trouble, ran = self._troubles.get(one.name), self._ran.get(one.name)
         due = _ALWAYS if ran is None else ran + timedelta(hours=one.program.schedule.hours)
         return due if trouble is None else max(due, trouble.until)
@@ -126,14 +126,14 @@ class Daemon:
         if one.name in self._stopped:
             return False
         if one.program.schedule.hours:
-            return True  # its limits hold for each of its times
+            return True  # its limits count for each scheduled time anew
         limit = reached_limit(one.program.limits, self._spent.get(one.name, Spent()), ITERATION)
         if limit:
             self._say(one.name, f"{one.name} is left out: {limit}")
         return not limit
 
     def _run(self, one: FoundProgram) -> None:
-        """An iteration, or as many as the program asks for at each of its times."""
+        """Makes one iteration; at a scheduled time as many as the program's limits allow."""
         limits, began = one.program.limits, self.clock.now()
         most = (limits.rounds or 1) if one.program.schedule.hours else 1
         try:
@@ -162,7 +162,7 @@ class Daemon:
             self._troubles.pop(one.name, None)
 
     def _fall_back(self, name: str, why: str) -> None:
-        """It is tried again, each time after twice as long."""
+        """Tries it again later; each time after twice as long."""
         before = self._troubles.get(name)
         pause = _FIRST if before is None else min(before.pause * 2, _LONGEST)
         self._troubles[name] = Trouble(self.clock.now() + pause, pause)
@@ -181,7 +181,7 @@ class Daemon:
         self._told[name] = text
 
     def _once(self, name: str) -> Watcher:
-        """What a look at the state file notices, said once as long as it stays the same."""
+        """Passes notes about the state file on, without repetitions."""
 
         def watch(happening: Happening) -> None:
             if isinstance(happening, Noted):
@@ -192,7 +192,7 @@ class Daemon:
 
 @contextmanager
 def open_daemon(root: Path, watch: Watcher, minutes: float, *, wait: bool) -> Iterator[Daemon]:
-    """One at a time in a repository; `wait`: until the other has ended."""
+    """One at a time in a repository; `wait`: waits until the other has ended."""
 
     def play(name: str, limits: Limits) -> RunEnded:
         with open_program(root, name, watch) as opened:

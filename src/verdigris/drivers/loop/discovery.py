@@ -1,4 +1,4 @@
-"""Finds the programs of a repository and their strategies, and says what keeps one from running."""
+"""Finds the programs of a repository, lints them, and compiles the paths that a program may write."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 FOLDER = ".autoloop"
 PROGRAMS = f"{FOLDER}/programs"
 _SINGLE = (f"{FOLDER}/program.md", "program.md")
-"""Last resorts, where no folder of programs holds one."""
+"""Where a repository with a single program may have it."""
 _CUSTOMIZE = re.compile(r"<CUSTOMIZE:[^>]*>?")
 _UNCONFIGURED = re.compile(r"<!--\s*AUTOLOOP:UNCONFIGURED\s*-->")
 _PLACEHOLDER = re.compile(r"\b(?:TODO|REPLACE)\b")
 _DOMAIN = re.compile(r"^##\s+Domain knowledge\s*$(.*?)(?=^##\s|\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
 _SYNCED = ("write-test.md", "make-green.md", "refactor.md")
-"""Prompts that tell the same domain knowledge."""
+"""Prompts whose sections "Domain knowledge" have to be equal."""
 _STRATEGIES = Path(__file__).parent / "strategies"
 STRATEGIES = ("test-driven", "ratchet")
 _STAYS = "CUSTOMIZE.md"
@@ -45,7 +45,7 @@ class FoundProgram:
     """From the repository's root."""
     text: str
     strategies: Mapping[str, str]
-    """By path: the texts below the program's `strategy/`; none: the default ratchet loop."""
+    """By path, the texts below the program's `strategy/`. Without any, the program is a ratchet."""
 
     @property
     def name(self) -> str:
@@ -53,9 +53,9 @@ class FoundProgram:
 
     @property
     def brief(self) -> str:
-        """What roles are told: the program, without what it holds back, and its playbook.
+        """The text for all roles: the program without held-out inputs, and its playbook.
 
-        A role's own prompt is part of its task.
+        A role's own prompt is part of its task instead.
         """
         playbooks = [text for path, text in self.strategies.items() if "/prompts/" not in path]
         return "\n\n".join((hide_held_out(self.text), *playbooks))
@@ -125,7 +125,7 @@ def _read_found(root: Path, path: str, name: str) -> FoundProgram:
 
 
 def lint_program(found: FoundProgram, root: Path) -> tuple[ProgramFault, ...]:
-    """Each of these keeps the program from running; it says so, and never falls silent."""
+    """Finds what keeps the program from running."""
     faults = [
         *_find_unfinished(found),
         *_missing_parts(found),
@@ -171,7 +171,7 @@ def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
 
 
 def _unfit_paths(found: FoundProgram, root: Path) -> Iterator[ProgramFault]:
-    """What the program names and is no path, or leads to nothing."""
+    """Finds names that are no valid path, or that match no file."""
     program, rules = found.program, found.program.evaluation_rules
     for named in (*program.targets, *program.protected, *rules.evaluator, *rules.held_out):
         line = _line_of(named, found)
@@ -205,7 +205,7 @@ def _find_unsynced(found: FoundProgram) -> Iterator[ProgramFault]:
 
 
 def new_program(root: Path, name: str, strategy: str) -> tuple[str, ...]:
-    """The files that were written; nothing that is there is touched."""
+    """Writes the files of a new program, and returns their paths. It changes no file that exists."""
     home = f"{PROGRAMS}/{name}"
     if not name or "/" in name or name.startswith("."):
         raise UserError(f"{name!r} is no name of a program.", hint="letters, digits, `-` and `_`")
@@ -233,16 +233,16 @@ def new_program(root: Path, name: str, strategy: str) -> tuple[str, ...]:
 
 
 _OUTPUT = re.compile(r"\d?&?>{1,2}[|&]?\s*[\w./-]+")
-"""What a command writes measures nothing."""
+"""A redirection: the file that a command writes is not part of the evaluator."""
 _WORDS = re.compile(r"[\s;|&()<>\"'`$={}]+")
 _MODULE = re.compile(r"-m\s+([\w.]+)")
 _CHANGES_FOLDER = re.compile(r"\bcd\s+([\w./-]+)")
 
 
 def bounds_of(found: FoundProgram, files: Collection[str]) -> Bounds:
-    """`files`: the paths of the tree that the program starts from, among which its commands name some.
+    """`files`: the paths of the tree that the program starts from.
 
-    A path that the program protects, or by which it is measured, is no target, whatever the list says.
+    A path that the program protects, or that measures it, is no target, even if the list names it.
     """
     program, rules = found.program, found.program.evaluation_rules
     targets = _any(program.targets)
@@ -264,7 +264,7 @@ def bounds_of(found: FoundProgram, files: Collection[str]) -> Bounds:
 
 
 def evaluator_files(found: FoundProgram, files: Collection[str]) -> tuple[str, ...]:
-    """The files that the commands name and that are no targets: a command may run what it measures."""
+    """The files that the commands name, without targets: a command may run the code that it measures."""
     rules = found.program.evaluation_rules
     targets = _compile(_any(found.program.targets))
     named = (*named_files(found.program.evaluation, files), *named_files(rules.held_out_command, files))
@@ -272,7 +272,7 @@ def evaluator_files(found: FoundProgram, files: Collection[str]) -> tuple[str, .
 
 
 def named_files(command: str, files: Collection[str]) -> Iterator[str]:
-    """The files of the tree that stand in a command, also from a folder that it changes to."""
+    """The files of the tree that a command names, also relative to a folder that it changes to."""
     folders = ("", *(found[1] for found in _CHANGES_FOLDER.finditer(command)))
     modules = (found[1].replace(".", "/") for found in _MODULE.finditer(command))
     spelled = (end for module in modules for end in (f"{module}.py", f"{module}/__main__.py"))
@@ -284,13 +284,13 @@ def named_files(command: str, files: Collection[str]) -> Iterator[str]:
 
 
 def bind_project(project: Project, bounds: Bounds) -> Project:
-    """The project, in which nobody writes beyond the bounds, and no run finds what is held back."""
+    """Returns the project with the bounds: writes outside are denied, and no run sees held-out inputs."""
     settings = replace(project.settings, bounds=bounds)
     return replace(project, settings=settings, configured=bound_classes(project.configured, bounds))
 
 
 def find_crossings(project: Project, before: str, after: str) -> tuple[Deny, ...]:
-    """What a tree changes beyond the bounds, whoever wrote it."""
+    """Denials for the changes of a tree that lie outside the bounds, whoever made them."""
     bounds = project.settings.bounds
     if bounds is None or before == after:
         return ()
@@ -300,7 +300,7 @@ def find_crossings(project: Project, before: str, after: str) -> tuple[Deny, ...
 
 
 def withheld_paths(bounds: Bounds, files: Iterable[str]) -> frozenset[str]:
-    """Those of the files that no prompt may show (`Material.withheld`)."""
+    """The files that no prompt may show (`Material.withheld`)."""
     held = _compile(_any(bounds.held_out))
     return frozenset() if held is None else frozenset(path for path in files if held.fullmatch(path))
 

@@ -1,4 +1,4 @@
-"""Runs a program's evaluation in a room: on the candidate's targets, with all else as the base has it."""
+"""Runs a program's evaluation in a room: with the candidate's targets, and all other files of the base."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
 
 _NAME = "evaluation"
 _STARTS = frozenset({"sitecustomize.py", "usercustomize.py"})
-"""What an interpreter loads before any other module, where it finds them."""
+"""Modules that an interpreter loads before any other."""
 _CONFTEST = "conftest.py"
 _REACHES = frozenset({"patches", "exits", "frames", "shadows", "detects-runner", "obscured"})
-"""Concerns about source that reaches for whoever runs it; a ratchet, where the number is all that counts,
+"""Concerns about source that tampers with the process that runs it. A ratchet, where only the number counts,
 refuses all of them."""
 _SECONDS = 60
 
 
 def measure(project: Project, tree: str, base: str, program: Program) -> Measurement | EvaluationFailed:
-    """The metric of a tree; `project` is bound (see `bind_project`), `base` the tree that it started from.
+    """Measures a tree; `project` is bound (see `bind_project`), `base` is the tree that it started from.
 
-    The candidate gives what the program may change. Evaluator, data and all else are the base's.
+    The paths that the program may change are the candidate's. Evaluator, data and all else are the base's.
     """
     bounds = project.settings.bounds or Bounds(program.name)
     if not possible(project).ok:
@@ -76,7 +76,7 @@ def measure(project: Project, tree: str, base: str, program: Program) -> Measure
 
 
 def _without_quotes(held: EvaluationFailed) -> str:
-    """What the held-out evaluation said stays with it: it may quote an input."""
+    """Leaves out the words of a held-out evaluation: they may quote an input."""
     match held.kind:
         case "rejected":
             return "the evaluator rejects it"
@@ -87,7 +87,7 @@ def _without_quotes(held: EvaluationFailed) -> str:
 
 
 def evaluated_tree(project: Project, tree: str, base: str) -> str:
-    """The base, with what the program may change as the candidate has it."""
+    """The base's tree, with the candidate's version of the paths that the program may change."""
     bounds = project.settings.bounds
     if bounds is None:
         return tree
@@ -98,7 +98,7 @@ def evaluated_tree(project: Project, tree: str, base: str) -> str:
 
 
 def hash_oracle(project: Project, base: str, program: Program) -> str:
-    """What decides the metric, by content: the commands, how often they run, the evaluator and its data."""
+    """Hashes everything that decides the metric: the commands, the repeats, the evaluator and its data."""
     bounds = project.settings.bounds or Bounds(program.name)
     rules = program.evaluation_rules
     said = [program.evaluation, rules.held_out_command, rules.metric, rules.repeats]
@@ -108,11 +108,11 @@ def hash_oracle(project: Project, base: str, program: Program) -> str:
     return hashlib.sha256(found.encode()).hexdigest()
 
 
-# -- what a candidate must not bring ----------------------------------------------------------
+# -- tampering ----------------------------------------------------------
 
 
 def _doubt_candidate(project: Project, wanted: str, base: str, bounds: Bounds) -> EvaluationFailed | None:
-    """Why nothing that is measured on it could be trusted, as far as reading tells."""
+    """Why a measurement of the candidate could not be trusted, as far as its source shows."""
     changes = project.workspace.changes(base, wanted)
     starts = _STARTS if bounds.tests else _STARTS | {_CONFTEST}
     for change in changes:
@@ -149,7 +149,7 @@ def _measure_by(
     layer = _layer(project, wanted)
     bounds = project.settings.bounds or Bounds()
     measuring = [entry.path for entry in layer.firm if is_measuring(bounds, entry.path)]
-    # Nobody writes while it measures, least of all the code that is measured.
+    # Nothing writes the evaluator while it measures, least of all the measured code.
     fixed = tuple(path for path in measuring if not path.endswith(".md"))
     for _ in range(program.evaluation_rules.repeats):
         one = _run_once(project, layer, fixed, command, program)
@@ -183,7 +183,7 @@ _FIRM = 200
 
 
 def _layer(project: Project, wanted: str) -> Layer:
-    """Takes what measures from the store: who changes it in the worktree meanwhile reaches nothing."""
+    """Takes the evaluator from the store, so that a change in the worktree meanwhile has no effect."""
     bounds = project.settings.bounds or Bounds()
     entries = project.workspace.files(wanted)
     firm = [entry for entry in entries if is_closed(bounds, entry.path)]

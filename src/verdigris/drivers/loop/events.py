@@ -1,6 +1,6 @@
-"""What the log records of programs: what each iteration pinned, tried, measured and left.
+"""The events of programs: what each iteration pinned, tried, measured and decided.
 
-These events change no state of the kernel, so that nothing but the loop has to know them.
+They change no state of the kernel, so only the loop needs to know them.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ class IterationBegun(Event):
     number: int
     commit: str
     tree: str
-    """Where a rejected iteration goes back to."""
+    """A rejected iteration goes back to it."""
     at: int
     """Milliseconds since the epoch, as in every event here."""
     choice: str = "new"
-    """`new`, `failing` (a red that was left) or `rethink` (three errors in a row)."""
+    """`new`, `failing` (a red that an earlier iteration left) or `rethink` (after three errors in a row)."""
 
 
 @value
@@ -32,18 +32,18 @@ class BehaviourPinned(Event):
     target: str
     behaviour: str
     source: str
-    """The source of truth that it follows."""
+    """The source of truth that states the behaviour."""
     tree: str
     assertions: tuple[str, ...] = ()
     included: tuple[str, ...] = ()
-    """Edge cases that it has."""
+    """Edge cases that the test covers."""
     excluded: tuple[str, ...] = ()
     """Edge cases that it leaves to other tests."""
 
 
 @value
 class AlreadyPassing(Event):
-    """The test that was written passed at once: something else is picked."""
+    """The new test passed at once, so another behaviour is picked."""
 
     program: str
     iteration: int
@@ -52,7 +52,7 @@ class AlreadyPassing(Event):
 
 @value
 class GreenFailed(Event):
-    """An attempt to make the pinned test pass came to nothing."""
+    """An attempt to make the pinned test pass was refused."""
 
     program: str
     iteration: int
@@ -62,7 +62,7 @@ class GreenFailed(Event):
 
 @value
 class TestRethought(Event):
-    """The source of truth was read again: the test was revised, or stands."""
+    """The test writer read the source of truth again, and revised the test or kept it."""
 
     __test__ = False
 
@@ -72,27 +72,27 @@ class TestRethought(Event):
     why: str
     tree: str
     before: str = ""
-    """The test's text; empty where it stands as it was."""
+    """The test's text before the revision; empty if the test was kept."""
     after: str = ""
 
 
 @value
 class BehaviourMade(Event):
-    """Its test passes, with every other one."""
+    """The pinned test passes, and so does every other test."""
 
     program: str
     iteration: int
     tests: tuple[str, ...]
     tree: str
     lines: int
-    """Lines of source that the green edit added and took away."""
+    """Lines of source that the edit added and removed."""
     subject: str = ""
     rationale: str = ""
 
 
 @value
 class BehaviourBlocked(Event):
-    """The attempts are used up: a person has to look. Its test stays, skipped where that can be said."""
+    """The attempts are used up, and a person has to look. The test stays, marked as skipped if it can be."""
 
     program: str
     iteration: int
@@ -103,13 +103,13 @@ class BehaviourBlocked(Event):
 
 @value
 class RefactorChosen(Event):
-    """The improver's choice; of a ratchet, its one change."""
+    """The change of the improver; in a ratchet, of the optimizer."""
 
     program: str
     iteration: int
     tree: str
     improvement: str = ""
-    """Empty: none was needed."""
+    """Empty if no change was needed."""
     why: str = ""
     lesson: str = ""
 
@@ -124,14 +124,14 @@ class Measured(Event):
     failing: int | None = None
     held_out: float | None = None
     said: str = ""
-    """What the evaluator printed besides, where tests fail by it."""
+    """The evaluator's other output, if tests failed."""
     noise: float = 0.0
     base: str = ""
-    """The commit of the base branch below it."""
+    """The commit of the base branch that it builds on."""
     oracle: str = ""
     """A hash of the evaluator, its data and its commands."""
     name: str = ""
-    """What the evaluator calls the number."""
+    """The evaluator's name for the number."""
     samples: tuple[float, ...] = ()
 
 
@@ -156,19 +156,19 @@ class IterationEnded(Event):
     change: str = ""
     target: str = ""
     phase: str = ""
-    """The last one: red, green, refactor or rethink-test."""
+    """The last phase: red, green, refactor or rethink-test."""
     commit: str = ""
     metric: float | None = None
     previous: float | None = None
-    """The best before it."""
+    """The best metric before it."""
     new_tests: int = 0
     notes: tuple[str, ...] = ()
     lessons: tuple[str, ...] = ()
     ci_attempts: int = 0
     run: str = ""
-    """The address of the run that it was part of, where there is one."""
+    """The address of the CI job that it ran in, if there was one."""
     regression: bool = False
-    """An attempt broke a test that had passed, and that was mended."""
+    """An attempt broke a passing test, and a later one mended that."""
 
 
 @value
@@ -180,7 +180,7 @@ class ProgramPaused(Event):
 
 @value
 class ProgramResumed(Event):
-    """Counts begin anew: errors, rejections, attempts at what was blocked."""
+    """Errors and rejections are counted from zero again."""
 
     program: str
     why: str
@@ -205,7 +205,7 @@ class StatusSet(Event):
 
 @value
 class StateFileEdited(Event):
-    """A person changed the state file; what it means for the loop stands in events of its own."""
+    """A person changed the state file; separate events record what that means for the loop."""
 
     program: str
     what: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The state of a program, folded from the log; and what follows: its next phase, and when it stops."""
+"""Folds the log to the state of a program, and decides its next phase and when it stops."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Behaviour:
     blocked: str = ""
     """Why a person has to look."""
     revisions: tuple[str, ...] = ()
-    """Why its test was revised, one for each time."""
+    """The reason of each revision of its test."""
 
     @property
     def name(self) -> str:
@@ -57,17 +57,17 @@ class OpenIteration:
     tree: str
     choice: str
     rest: str
-    """The tree as the last of its steps left it: what a refused attempt goes back to."""
+    """The tree that the last step left; a refused attempt goes back to it."""
     before: tuple[Behaviour, ...] = ()
     """The harness at its start."""
     pinned: Behaviour | None = None
     attempts: int = 0
-    """That failed to make it pass."""
+    """How many attempts failed to make it pass."""
     reasons: tuple[str, ...] = ()
-    """Of the last of them."""
+    """Why the last attempt failed."""
     rethought: bool = False
     picks: int = 0
-    """Tests that passed at once."""
+    """How many new tests passed at once."""
     made: e.BehaviourMade | None = None
     refactor: e.RefactorChosen | None = None
     measured: e.Measured | None = None
@@ -82,9 +82,9 @@ class ProgramState:
     harness: tuple[Behaviour, ...] = ()
     """The oldest first."""
     best: e.Measured | None = None
-    """Of the accepted ones."""
+    """The last accepted measurement."""
     paused: str = ""
-    """Why; empty: it is not."""
+    """Why it is paused; empty if it is not."""
     completed: str = ""
     lessons: tuple[str, ...] = ()
     since: int = 0
@@ -129,7 +129,7 @@ def read_history(records: Iterable[Record], program: str) -> ProgramState:
 
 
 def accepted_metrics(state: ProgramState) -> tuple[float, ...]:
-    """The oldest first."""
+    """The metrics of accepted iterations, the oldest first."""
     measured = (one.metric for one in state.iterations if one.status == ACCEPTED)
     return tuple(metric for metric in measured if metric is not None)
 
@@ -172,7 +172,7 @@ def advance(s: ProgramState, event: Event) -> ProgramState:
 
 
 def _find_left_red(s: ProgramState, known: Behaviour | None) -> Behaviour | None:
-    """The red that an earlier iteration left, which this one takes up."""
+    """The red that an earlier iteration left, and that the new one continues with."""
     return known or (s.failing[0] if s.failing else None)
 
 
@@ -215,7 +215,7 @@ def _advance_open(s: ProgramState, open_: OpenIteration, event: Event) -> Progra
 def _with_entry(
     s: ProgramState, tests: tuple[str, ...], change: Callable[[Behaviour], Behaviour]
 ) -> ProgramState:
-    """The entry that holds one of these tests, or the one that is open where a test was renamed."""
+    """Changes the entry that holds one of these tests, or the open one if its test was renamed."""
     open_ = s.open
     known = [one for one in s.harness if not {one.name, *one.tests}.isdisjoint(tests)]
     found = known[-1] if known else (open_.pinned if open_ else None)
@@ -231,7 +231,7 @@ def _with_entry(
 RETRIES = 3
 """Attempts to make a test pass before the test itself is doubted."""
 ERRORS = 3
-"""Iterations in a row with an error, after which the test is rethought; one more pauses the program."""
+"""After so many iterations in a row with an error the test is rethought; one more pauses the program."""
 PLATEAU = 5
 """Rejections in a row that pause the program."""
 
@@ -249,14 +249,14 @@ class LoopPhase(StrEnum):
 
 
 def choose_iteration(state: ProgramState) -> str:
-    """A red that was left comes before anything new; three errors in a row doubt the test."""
+    """An open red comes before anything new; after three errors in a row its test is doubted."""
     if state.errors >= ERRORS:
         return "rethink"
     return "failing" if state.failing else "new"
 
 
 def next_phase(now: OpenIteration, *, is_test_driven: bool, committed: bool, attempts: int) -> LoopPhase:
-    """`attempts`: the most there may be to make a pinned test pass."""
+    """`attempts`: how many there may be to make a pinned test pass."""
     if is_test_driven and (phase := _pinning_phase(now, attempts)) is not None:
         return phase
     if now.refactor is None:
@@ -278,15 +278,15 @@ def _pinning_phase(now: OpenIteration, attempts: int) -> LoopPhase | None:
 
 
 def attempts_left(now: OpenIteration, attempts: int) -> int:
-    """How often the code may still be tried before the test is doubted or given up."""
+    """How many attempts at the code are left before the test is doubted or blocked."""
     return (attempts if now.rethought else min(RETRIES, attempts)) - now.attempts
 
 
-# -- when it stops ----------------------------------------------------------------------------
+# -- how a run ends ----------------------------------------------------------------------------
 
 
 class LoopOutcome(StrEnum):
-    """How a run ends: one vocabulary for all programs."""
+    """How a run ends."""
 
     COMPLETED = "completed"
     NOTHING_DUE = "nothing-due"
@@ -333,7 +333,7 @@ def pause_reason(state: ProgramState) -> str:
 
 
 def end_of_pause(name: str, reason: str) -> LoopEnd:
-    """Ends a run by a pause, whoever made it."""
+    """The end of a run whose program is paused."""
     following = f"look at `tdd loop status {name}`, then `tdd loop resume {name}`"
     if reason.startswith("td-stuck"):
         return LoopEnd(LoopOutcome.BLOCKED, reason, following)

@@ -1,4 +1,4 @@
-"""Reads what an evaluation printed, and judges whether the number that it gave may be kept."""
+"""Reads the output of an evaluation, and judges whether its number is accepted."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.program import Direction, Program
 
 Trouble = Literal["rejected", "failed", "timeout", "unreadable", "tampered", "infrastructure"]
-"""The evaluator refuses the candidate; it ended badly; took too long; gave no number; was interfered with;
-could not be run at all, which says nothing of the candidate."""
+"""The evaluator refuses the candidate; it failed; took too long; printed no number; was interfered with;
+could not be run, which says nothing about the candidate."""
 
 _METRIC_LINE = re.compile(r"\s*METRIC\s+([\w.-]+)\s*=\s*(\S+)\s*")
 _KEYS = ("metric", "fitness")
 _MUCH = 0.1
-"""A gain of this share or more must be seen on held-back inputs too."""
+"""A gain of this share or more has to show on held-out inputs too."""
 _KEPT = 0.25
-"""So much of such a gain has to be seen there: other inputs gain more or less."""
+"""The part of such a gain that has to show there: other inputs gain more or less."""
 _TOLD = 5
 _FEW = 3
-"""From so many samples on their spread tells how noisy the number is."""
+"""With fewer samples than this, their spread says nothing about noise."""
 
 
 @value
 class Measurement:
     metric: float
     name: str = ""
-    """What the evaluator calls the number."""
+    """The evaluator's name for the number."""
     passing: int | None = None
     failing: int | None = None
     samples: tuple[float, ...] = ()
-    """Of each run; the metric is their median."""
+    """The number of each run; the metric is their median."""
     held_out: float | None = None
-    """The same number on inputs that were held back; None where there are none."""
+    """The number on held-out inputs; None if there are none."""
     said: str = ""
-    """What the evaluator printed besides, where tests fail by it; never of held-back inputs."""
+    """The evaluator's other output, if tests failed; never that of a held-out evaluation."""
 
     @property
     def noise(self) -> float:
-        """How far the samples lie from their median, most of them."""
+        """The median distance of the samples from the metric."""
         if len(self.samples) < _FEW:
             return 0.0
         return median(abs(sample - self.metric) for sample in self.samples)
@@ -56,12 +56,12 @@ class Measurement:
 
 @value
 class EvaluationFailed:
-    """There is no number."""
+    """Why an evaluation gave no number."""
 
     kind: Trouble
     why: str
     output: str = ""
-    """The end of what the command printed; never of a held-out evaluation."""
+    """The end of the command's output; empty for a held-out evaluation."""
 
 
 # -- reading ----------------------------------------------------------------------------------
@@ -70,9 +70,8 @@ class EvaluationFailed:
 def read_measurement(output: str, exit_code: int | None, name: str = "") -> Measurement | EvaluationFailed:
     """Reads the JSON on the last line, or lines `METRIC name=number`.
 
-    `name` is what the program calls its metric; it counts as a key of the JSON, and chooses among the lines.
-    What stands below the last measurement and is none is a tool's chatter. Two measurements that differ are
-    none: one of them may be what the code under test printed.
+    `name` is the program's name for its metric: a key of the JSON, and the line that is chosen. Other lines
+    are ignored. Two measurements that differ count as none: the code under test may have printed one of them.
     """
     document, line = _read_json(output, name), _read_lines(output, name)
     found = document or line
@@ -152,7 +151,7 @@ def _read_lines(output: str, name: str) -> Measurement | EvaluationFailed | None
 
 
 def _as_number(said: object) -> float | None:
-    """True is no number, nor is what counts to infinity."""
+    """Only a finite number counts; a bool does not."""
     if isinstance(said, bool) or not isinstance(said, int | float):
         return None
     try:
@@ -209,7 +208,7 @@ def _tail(output: str) -> str:
 
 
 def combine_samples(found: Sequence[Measurement]) -> Measurement:
-    """The median of several runs; the most tests that failed in one of them."""
+    """The median of several runs, with the most tests that failed in one of them."""
     samples = tuple(one.metric for one in found)
     passing = [one.passing for one in found if one.passing is not None]
     failing = [one.failing for one in found if one.failing is not None]
@@ -235,7 +234,7 @@ class MetricJudgement:
 
 
 def must_measure_again(best: Measured, base: str, oracle: str) -> str:
-    """Why a best that is remembered cannot be compared with any more; empty: it still holds."""
+    """Why the best has to be measured again; empty if it still holds."""
     if best.oracle != oracle:
         return "the evaluator, its data or its command changed since the best was measured"
     if best.base != base:
@@ -246,8 +245,9 @@ def must_measure_again(best: Measured, base: str, oracle: str) -> str:
 def judge_metric(
     new: Measured, best: Measured | None, program: Program, *, must_improve: bool
 ) -> MetricJudgement:
-    """`must_improve`: only what is strictly better is kept, as the ratchet wants it; otherwise what is not
-    worse. No test may fail; an improvement has to be seen on held-back inputs, too.
+    """`must_improve`: the metric has to be strictly better, as in a ratchet; otherwise not worse.
+
+    No test may fail, and an improvement has to show on held-out inputs too.
     """
     rules = program.evaluation_rules
     if new.failing:
@@ -285,9 +285,9 @@ def _gain(new: float, old: float, direction: Direction) -> float:
 
 
 def _doubt_gain(new: Measured, best: Measured, program: Program, *, must_improve: bool) -> str:
-    """Why a gain on the inputs that everybody knows proves nothing; empty where it holds on the others.
+    """Why a gain on the known inputs is not believed; empty if it is.
 
-    A new behaviour need not show on held-back inputs. What only makes a number better has to.
+    A new behaviour need not show on held-out inputs. A change that only improves a number has to.
     """
     if best.held_out is None:
         return ""

@@ -1,4 +1,4 @@
-"""Opens a program, alone in its repository: where it works, who plays, what it must not touch."""
+"""Opens a program as the only one at work in its repository: its worktree, its roles, its bounds."""
 
 from __future__ import annotations
 
@@ -59,24 +59,24 @@ _BUSY = {
 }
 _LET_IT_END = "let it end, or stop it with `tdd loop stop`"
 _MOMENT = 0.5
-"""Seconds: whoever asks whether the lock is held has it for less."""
+"""Seconds. Who only asks whether the lock is held holds it for a shorter time."""
 
 
 @value
 class Occupant:
     pid: int
     program: str = ""
-    """Empty: a daemon."""
+    """Empty for a daemon."""
 
 
 @contextmanager
 def occupy(repo: Repository, post: Post, program: str = "", *, patient: bool = False) -> Iterator[None]:
-    """Alone, or a UserError that names who is at work; `patient`: waits for them to end."""
+    """Holds the post alone, or raises a UserError that names the holder; `patient`: waits instead."""
     with hold_alone(_lock(repo, post), _BUSY[post], _LET_IT_END, wait=None if patient else _MOMENT):
         note = json.dumps({"pid": os.getpid(), "program": program})
         write_whole(_folder(repo) / f"{post}.json", note.encode())
         if post == DAEMON or find_occupant(repo, DAEMON) != Occupant(os.getpid()):
-            _mark(repo, os.getpid()).unlink(missing_ok=True)  # of a process that had the same number
+            _mark(repo, os.getpid()).unlink(missing_ok=True)  # for an earlier process of that id
         try:
             yield
         finally:
@@ -91,16 +91,16 @@ def find_occupant(repo: Repository, post: Post) -> Occupant | None:
         said = json.loads((_folder(repo) / f"{post}.json").read_bytes())
         return Occupant(int(said["pid"]), str(said["program"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return Occupant(0)  # it has begun just now
+        return Occupant(0)  # it has the lock and has not written its note yet
 
 
 def ask_to_stop(repo: Repository, pid: int, program: str) -> None:
-    """An empty `program`: all that the process does."""
+    """Asks the process to stop its work on `program`; empty: all of its work."""
     write_whole(_mark(repo, pid), program.encode())
 
 
 def is_asked_to_stop(repo: Repository, program: str) -> bool:
-    """Whether this process is, in what it does for `program`; empty: as a daemon."""
+    """Whether this process was asked to stop its work on `program`; empty: its work as a daemon."""
     return _mark_text(repo, os.getpid()) in {"", program}
 
 
@@ -128,13 +128,13 @@ class OpenProgram(RoleRun):
     home: Project
     """The user's checkout."""
     project: Project
-    """The private worktree on the program's branch, bound to what the program may change."""
+    """The private worktree on the program's branch, bound to the paths that the program may change."""
     found: FoundProgram
     settings: LoopSettings
     base: str = ""
-    """The commit of the base branch that the program's branch has taken in."""
+    """The commit of the base branch that the program's branch contains."""
     hooks: str | None = None
-    """Where git has to be told where the hooks are."""
+    """The user's folder of hooks, if git would not find it in the private worktree."""
 
     @property
     def remote(self) -> GitRemote | None:
@@ -151,7 +151,7 @@ class OpenProgram(RoleRun):
         self.project.record(*events, sync=True)
 
     def project_for(self, role: Role) -> Project:
-        """Each role in a context of its own. One strike: what is refused is set aside at once."""
+        """The project as the role acts in it. One strike: a refused edit is set aside at once."""
         actor = Actor("agent", f"{DRIVER}:{role}:{self.name}", DRIVER)
         return replace(
             self.project, actor=actor, settings=replace(self.project.settings, strikes=1, uncovered="block")
@@ -166,7 +166,7 @@ class OpenProgram(RoleRun):
 
 
 def require_ready(found: FoundProgram, root: Path) -> None:
-    """A program with findings does not run, and says why."""
+    """Raises a UserError if the program has findings."""
     faults = lint_program(found, root)
     if faults:
         raise UserError(
@@ -179,7 +179,7 @@ def require_ready(found: FoundProgram, root: Path) -> None:
 def open_program(
     start: Path, name: str, watch: Watcher, *, record: Path | None = None
 ) -> Iterator[OpenProgram]:
-    """One at a time in a repository; the lock goes with whoever holds it."""
+    """One at a time in a repository; the lock ends with the process that holds it."""
     home = open_project(start, Actor(client=DRIVER))
     found = find_program(home.root, name)
     require_ready(found, home.root)
@@ -193,7 +193,7 @@ def open_program(
         work, base = _prepare(home, found, settings, run.watch)
         project = adapt_stacks(home, open_private(home, work.root, DRIVER, settings.share))
         with operation(project):
-            pass  # what a kill left half done is finished first
+            pass  # finishes first what a killed process left half done
         yield OpenProgram(
             *(run.role_models, run.keeper, run.meter, run.watch),
             home,
@@ -215,7 +215,7 @@ def remote_of(root: Path, settings: LoopSettings) -> GitRemote | None:
 
 
 def follow_base(open_: OpenProgram) -> OpenProgram:
-    """Before an iteration: what people did to the branch and to its base is taken in."""
+    """Before an iteration: takes in what people did to the branch and to its base."""
     _, base = _prepare(open_.home, open_.found, open_.settings, open_.watch)
     return replace(open_, base=base)
 

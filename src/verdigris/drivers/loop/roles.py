@@ -1,4 +1,4 @@
-"""The loop's roles (test writer, code writer, improver, a ratchet's optimizer), and what each is told."""
+"""The loop's roles (test writer, code writer, improver, a ratchet's optimizer), and the task of each."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ done, with a `reason` that a person can act on."""
 _ALWAYS = frozenset({Say.PROGRAM_IS_WRONG})
 _SECTIONS = ("current priorities", "foreclosed avenues", "future directions")
 _TOKENS = 1_500
-"""Of one section of the state file, or of a prompt of the strategy."""
+"""The most of one section of the state file, or of a prompt of the strategy."""
 _LESSONS, _REJECTED, _PINNED = 20, 8, 40
 
 
 def _deny_source(edit: RoleEdit, _: Tree) -> str | None:
-    """Whether an upsert is only a stub is for the kernel to say."""
+    """The kernel judges whether an upsert is only a stub."""
     return (
         None if edit.action == "upsert" else f"it is source, and the test writer does not {edit.action} any"
     )
@@ -159,7 +159,7 @@ OPTIMIZER = Role(
 TEAM = Team(DRIVER, _GAME, _ANY, (TEST_WRITER, CODE_WRITER, IMPROVER, OPTIMIZER), brief="program")
 TEST_DRIVEN = (TEST_WRITER.name, CODE_WRITER.name, IMPROVER.name)
 RATCHET = (OPTIMIZER.name,)
-"""The roles that somebody has to play, by the strategy of the program."""
+"""The roles that need a player, by the strategy of the program."""
 _PROMPTS = {
     TEST_WRITER.name: "write-test.md",
     CODE_WRITER.name: "make-green.md",
@@ -170,7 +170,7 @@ _PROMPTS = {
 def task_of(
     role: Role, number: int, found: FoundProgram, state: ProgramState, text: str, reds: tuple[Red, ...] = ()
 ) -> Task:
-    """`text`: the state file, of which people may have written parts."""
+    """`text`: the state file, with what people wrote there."""
     now = state.open
     notes = [*_own_prompt(role, found), *_notes(state, text)]
     returned = role is TEST_WRITER and now is not None and now.pinned is not None

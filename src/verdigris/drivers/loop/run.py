@@ -1,4 +1,4 @@
-"""`tdd loop run`: iteration after iteration, to the program's end, a limit, or a pause with its reason."""
+"""`tdd loop run`: makes iterations until the program is completed or paused, or a limit is reached."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.open_program import OpenProgram
 
 ITERATION = "iteration"
-"""The rounds that a run's limits count."""
+"""What the limits of a run count."""
 STOPPED = "stopped by a person"
-"""The run, not the program: the next run goes on."""
+"""Ends the run, not the program: the next run goes on."""
 
 
 class LoopRun:
     def __init__(self, open_: OpenProgram, limits: Limits, clock: float | None = None) -> None:
         self._open, self._limits = open_, limits
         self._program = open_.found.program
-        """As it is written: a person may have set another target in the state file."""
+        """As program.md has it: a person may have set another target in the state file."""
         self._began = time.monotonic() if clock is None else clock
         self._keeper = StateKeeper(open_.home, open_.found, open_.settings, open_.watch)
         self._made = 0
@@ -68,7 +68,7 @@ class LoopRun:
         return f"`tdd loop run {self._open.name}` goes on from here"
 
     def _check(self) -> LoopEnd | None:
-        """What ends the run, if anything does: the program's state, then its limits."""
+        """What ends the run, if anything: the program's state, a request to stop, or a limit."""
         self._keeper.read()
         wanted = replace(self._program, target_metric=read_target(self._keeper.text, self._program))
         self._open = replace(self._open, found=replace(self._open.found, program=wanted))
@@ -105,7 +105,7 @@ class LoopRun:
         self._keeper.write()
 
     def _measure_base(self) -> None:
-        """The best that is compared with is of the base as it stands; a ratchet has one from the start."""
+        """Measures the base if it or its evaluator changed, and for a new ratchet."""
         open_, state = self._open, self._open.state()
         program, project = open_.found.program, open_.project
         tree, best = project.workspace.snapshot(), state.best
@@ -134,7 +134,7 @@ class LoopRun:
             branch = f"{BRANCHES}{self._open.name}"
             self._open.watch(Noted(f"{branch} is not pushed: {pushed.why}; the next run tries again"))
 
-    # -- what is told -------------------------------------------------------------------------
+    # -- happenings -------------------------------------------------------------------------
 
     def _tell_beginning(self) -> None:
         open_ = self._open

@@ -22,19 +22,19 @@ class LoopSettings(DriverSettings):
     memory: str = "memory/autoloop"
     """The branch of the state files."""
     remote: str = "origin"
-    """Where branches are pushed to, if it is there; empty: nowhere."""
+    """The remote that branches are pushed to, if it exists; empty: none."""
     base: str = ""
-    """The branch that programs build on; empty: the one that the remote calls its own, or HEAD's."""
+    """The branch that programs build on; empty: the remote's default branch, else the current one."""
     ci: str = ""
-    """The command that accepts a pushed commit; `gh`: the remote's own checks; empty: nobody is asked."""
+    """The command that accepts a commit; `gh`: the checks of the remote; empty: none."""
     ci_minutes: int = 60
     attempts: int = 5
-    """To make a pinned test pass, the rethought ones included."""
+    """Attempts to make a pinned test pass, those after a rethink included."""
     picks: int = 4
-    """Tests of one iteration that may pass at once before it ends."""
+    """How many new tests may pass at once before the iteration ends."""
     prompt_tokens: int = 24_000
     share: tuple[str, ...] = ()
-    """Ignored paths that the private worktree needs too, besides the usual environments."""
+    """Ignored paths that are linked into the private worktree, besides the usual environments."""
     refactor_files: int = 8
     refactor_lines: int = 400
     coverage_guard: bool = True

@@ -1,4 +1,4 @@
-"""Keeps a program's log and state file together: what people edit is recorded, what is recorded is told."""
+"""Keeps the state file of a program in step with the log: records people's edits, and writes the state."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StateKeeper:
         self._lock = home.repo.control / LOCKS / "loop-state"
         self._resumed = False
         self.text = ""
-        """The file as it stood when it was read or written last."""
+        """The file as it was last read or written."""
 
     @property
     def name(self) -> str:
@@ -44,25 +44,25 @@ class StateKeeper:
         return read_history(self._home.log.records(), self.name)
 
     def read(self) -> None:
-        """What people wrote there meanwhile is put on record, and holds."""
+        """Records what people edited meanwhile."""
         with hold_lock(self._lock):
             self._read()
 
     def take_in(self) -> None:
-        """Takes in people's edits for whoever only looks: what people resumed counts at once."""
+        """Records people's edits, and writes the file only if they resumed the program."""
         with hold_lock(self._lock):
             self._read()
             if self._resumed:
                 self._write()
 
     def write(self) -> None:
-        """Read first: another process may have taken in what people wrote."""
+        """Reads it first: another process may have recorded edits since."""
         with hold_lock(self._lock):
             self._read()
             self._write()
 
     def record(self, *events: Event) -> None:
-        """Records a person's verb, in the log and in the file."""
+        """Records a person's command in the log and in the file."""
         with hold_lock(self._lock):
             self._read()
             self._append(*events)

@@ -1,4 +1,4 @@
-"""Programs seen from outside: which is due, how each stands; and to pause, resume or stop one."""
+"""Tells which program is due and how each stands; pauses, resumes and stops programs."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 class WaitingProgram:
     found: FoundProgram
     state: Mapping[str, str]
-    """The rows of its state file."""
+    """The table at the top of its state file."""
     size: int = 0
     """Of that file, in bytes."""
     faults: int = 0
-    """What `tdd loop lint` says against it."""
+    """How many findings `tdd loop lint` has."""
 
 
 @value
@@ -62,11 +62,11 @@ class Due:
     selected: WaitingProgram | None
     skipped: tuple[SkippedProgram, ...] = ()
     deferred: tuple[str, ...] = ()
-    """Due as well, and younger."""
+    """Programs that are due as well, and ran more recently."""
 
 
 def choose_due(candidates: Sequence[WaitingProgram], now: datetime, *, forced: str = "") -> Due:
-    """A name that is asked for goes before every other rule but the lint."""
+    """`forced`: a program that is chosen unless it has findings."""
     skipped: list[SkippedProgram] = []
     due: list[WaitingProgram] = []
     for one in candidates:
@@ -119,7 +119,7 @@ def _last_run(one: WaitingProgram) -> datetime | None:
 
 
 def due_document(due: Due) -> dict[str, Any]:
-    """The fields that the scheduler of `.autoloop` prints."""
+    """The same fields as the scheduler of `.autoloop` prints."""
     one = due.selected
     program = one.found.program if one else None
     return {
@@ -158,7 +158,7 @@ class OpenWork:
     choice: str
     phase: str
     attempt: int
-    """The one that is next or under way; 0: the phase does not count them."""
+    """The attempt that is next or under way; 0 if the phase does not count attempts."""
     target: str
 
 
@@ -173,7 +173,7 @@ class ProgramSurvey:
     next_due: str
     """When it is `waiting`."""
     pid: int
-    """Of the run that is at work; 0: none."""
+    """The process of its run; 0 if it is not running."""
     iterations: int
     open: OpenWork | None
     harness: tuple[str, ...]
@@ -232,7 +232,7 @@ def _survey(home: Project, settings: LoopSettings, one: WaitingProgram, state: P
 
 
 def _condition(one: WaitingProgram, state: ProgramState, *, running: bool) -> tuple[str, str, str]:
-    """The log first; what it does not know, the state file may."""
+    """Asks the log first, then the state file, which may know more after the log was lost."""
     if running:
         return RUNNING, "", ""
     if one.faults:
@@ -277,11 +277,11 @@ def _number(said: str) -> float | None:
 class Intervention:
     changed: bool
     lines: tuple[str, ...]
-    """What came of it, and what was noticed."""
+    """The result, and notes."""
 
 
 def pause_program(home: Project, name: str, why: str) -> Intervention:
-    """A run that is at work sees it before its next step."""
+    """A run of the program ends before its next step."""
     keeper, notes = _open_keeper(home, name)
     keeper.read()
     state = keeper.state()
@@ -298,7 +298,7 @@ def pause_program(home: Project, name: str, why: str) -> Intervention:
 
 
 def resume_program(home: Project, name: str, why: str) -> Intervention:
-    """After a pause, whoever made it, a plateau, or its completion."""
+    """Lets it go on after a pause, a plateau or its completion."""
     keeper, notes = _open_keeper(home, name)
     keeper.read()
     state = keeper.state()
@@ -310,7 +310,7 @@ def resume_program(home: Project, name: str, why: str) -> Intervention:
 
 
 def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
-    """Who was asked to stop before their next step; none where nobody is at work."""
+    """Asks what is at work to stop before its next step, and returns whom it asked."""
     run, daemon = find_occupant(repo, RUN), find_occupant(repo, DAEMON)
     if name:
         if run is None or run.program != name:

@@ -1,7 +1,7 @@
 """The branch that holds the programs' state files: read, merged, written and pushed without a checkout.
 
-The log is the truth; the branch is what people and other machines see and edit. Nothing here takes a commit
-of theirs away, and nothing here stops a loop: what cannot be written or pushed now is tried the next time.
+The log is the truth; people and other machines see and edit the branch. No commit of theirs is ever removed.
+A write or a push that fails does not stop a loop: it is tried again the next time.
 """
 
 from __future__ import annotations
@@ -39,53 +39,53 @@ if TYPE_CHECKING:
 BRANCH = "memory/autoloop"
 AUTHOR = CommitIdentity("TDD Loop", "tdd-loop@localhost")
 _MARK = "Loop-State"
-"""The trailer of a commit in which the loop itself wrote a file: its name, and the file's blob."""
+"""The trailer of a commit that the loop made: the name and the blob of the file that it wrote."""
 _LAST = "refs/tdd/memory"
-"""Below it, by program: the blob that the loop wrote last; git keeps it, though people rewrite history."""
+"""Below it, by program, the blob that the loop wrote last: git keeps it even if people rewrite history."""
 _MOST = 20
-"""Writers at once that one of them gives way to."""
+"""How often a write is tried again because another writer was quicker."""
 
 
 @value
 class MemoryPlace:
     branch: str = BRANCH
     remote: GitRemote | None = None
-    """Where it is pushed to, and people's edits come from."""
+    """The remote that it is pushed to, and that people's edits come from."""
 
 
 @value
 class StateSeen:
     base: str
-    """What the loop wrote last; what stands there where it never wrote."""
+    """The text that the loop wrote last, or the present one if it never wrote."""
     text: str
-    """What stands there now; empty where there is none."""
+    """The present text; empty if there is no file."""
     notes: tuple[str, ...] = ()
 
 
 @value
 class StateWritten:
     text: str
-    """What stands there now: the loop's text and what people wrote."""
+    """The present text: the loop's, merged with people's edits."""
     notes: tuple[str, ...]
-    """What was brought together, and where a person's words stand instead of the loop's."""
+    """Merges, and conflicts in which a person's line was kept."""
     push: Pushed | PushRefused | Unreachable | None
     """None: there is no remote."""
 
 
 @value
 class StateDeferred:
-    """Nothing was written; the next time writes all of it."""
+    """Nothing was written; the next write includes it."""
 
     why: str
 
 
 def read_state(root: Path, name: str, branch: str = BRANCH) -> str:
-    """The state file of a program; empty where there is none yet."""
+    """The state file of a program; empty if there is none yet."""
     return _read_file(root, f"refs/heads/{branch}", name)
 
 
 def see_state(root: Path, name: str, place: MemoryPlace | None = None) -> StateSeen:
-    """Reads the state, with what people pushed meanwhile."""
+    """Reads the state file, after fetching what people pushed."""
     place = place or MemoryPlace()
     notes = tuple(_take_in(root, place))
     text = read_state(root, name, place.branch)
@@ -95,7 +95,7 @@ def see_state(root: Path, name: str, place: MemoryPlace | None = None) -> StateS
 def write_state(
     root: Path, name: str, text: str, why: str, place: MemoryPlace | None = None
 ) -> StateWritten | StateDeferred:
-    """Brings the loop's text together with what stands on the branch, commits it there, and pushes it."""
+    """Merges the loop's text with the one on the branch, commits it there, and pushes it."""
     place = place or MemoryPlace()
     notes = [*_take_in(root, place)]
     for _ in range(_MOST):
@@ -123,7 +123,7 @@ def write_state(
 
 
 def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
-    """The commit and its trailer come at once, so a kill cannot part them; people may rewrite both."""
+    """The text that the loop wrote last: a trailer names it, or a ref if people rewrote the commit."""
     repo = find_repository(root)
     written = _find_mark(repo, name, branch)
     for blob in (written, resolve(repo, f"{_LAST}/{name}")):
@@ -134,7 +134,7 @@ def _base(root: Path, name: str, branch: str, otherwise: str) -> str:
 
 
 def _find_mark(repo: Repository, name: str, branch: str) -> str:
-    """The blob that the newest marked commit names; that is mostly the tip."""
+    """The blob that the newest marked commit names. That commit is usually the tip."""
     mark = re.compile(rf"^{_MARK}: {re.escape(name)} ([0-9a-f]+)$", re.MULTILINE)
     tip = resolve(repo, f"refs/heads/{branch}")
     message = read_message(users_git(repo), tip) if tip else ""
@@ -157,7 +157,7 @@ def _was_gone(name: str, place: MemoryPlace, base: str) -> tuple[str, ...]:
 
 
 def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
-    """The remote's commits, on top of ours or merged with them; yields what is worth saying."""
+    """Takes in the remote's commits, by fast-forward or merge; yields notes."""
     if place.remote is None:
         return
     for _ in range(_MOST):
@@ -183,7 +183,7 @@ def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
 
 
 def _merge_commits(root: Path, branch: str, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
-    """File by file: where both changed one, a person's lines win, and they are on the remote."""
+    """Merges file by file. In a state file that both changed, the remote's lines win: they are a person's."""
     common = git(root, "merge-base", ours, theirs).out.strip()
     trees = [_files(root, commit) if commit else {} for commit in (common, theirs, ours)]
     notes: list[str] = []
@@ -218,7 +218,7 @@ def _merge_blobs(
 
 
 def _files(root: Path, commit: str) -> dict[str, str]:
-    """Lists mode and blob by path."""
+    """Maps each path to its mode and blob."""
     found = {}
     for line in git(root, "ls-tree", "-r", "-z", commit).out.split("\0"):
         if line:
@@ -256,7 +256,7 @@ def _commit_tree(root: Path, tree: str, parents: tuple[str, ...], message: str) 
 
 
 def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
-    """Moves the branch only from where it was read; False: somebody else was quicker."""
+    """Moves the branch if it is still at `old`; False: another writer was quicker."""
     if place := _find_checkout(root, branch):
         said = git(Path(place), "merge", "--quiet", "--ff-only", new)
         if said.ok or _tip(root, branch) != old:

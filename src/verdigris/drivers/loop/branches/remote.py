@@ -1,6 +1,6 @@
-"""A remote of the repository: what stands on its branches, and pushing there, never over people's commits.
+"""Fetches branches from a remote of the repository, and pushes there without removing people's commits.
 
-That a remote cannot be reached is a value: the loop goes on, and tries again the next time.
+A remote that cannot be reached is a value, `Unreachable`: the loop goes on, and tries again the next time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 120.0
 """Seconds that one conversation with a remote may take."""
 BACK_OFF = (1.0, 5.0)
-"""Seconds between two pushes; after the last the remote counts as out of reach, until the next iteration."""
+"""Seconds between two tries. After the last the remote counts as unreachable until the next iteration."""
 _NO_BRANCH = 2
 """Exit code of `git ls-remote --exit-code`."""
 _MOVED = re.compile(r"^!\t.*\[rejected\]", re.MULTILINE)
@@ -41,19 +41,19 @@ class GitRemote:
 
 @value
 class Tip:
-    """The commit that a branch of the remote stands at; its objects are here."""
+    """The commit of a branch on the remote; its objects have been fetched."""
 
     commit: str
 
 
 @value
 class NoBranch:
-    """The remote answers, and has no such branch."""
+    """The remote has no such branch."""
 
 
 @value
 class Unreachable:
-    """Infrastructure: never a strike, and tried again the next time."""
+    """A failure of infrastructure: it never counts against a program, and is tried again the next time."""
 
     why: str
 
@@ -65,20 +65,20 @@ class Pushed:
 
 @value
 class RemoteMoved:
-    """Somebody pushed meanwhile: fetch, bring both together, push again."""
+    """Somebody pushed meanwhile: fetch, merge, push again."""
 
     why: str = "the remote moved meanwhile"
 
 
 @value
 class PushRefused:
-    """The remote answers, and does not take it: a protected branch, a hook, a missing right."""
+    """The remote refused the push: a protected branch, a hook, or a missing right."""
 
     why: str
 
 
 def fetch_tip(root: Path, remote: GitRemote, branch: str) -> Tip | NoBranch | Unreachable:
-    """Tried once more at most: it is asked again before the next iteration anyway."""
+    """Tries twice at most: it is called again before the next iteration."""
     ref = f"refs/heads/{branch}"
     why = ""
     for delay in (*remote.back_off[:1], None):
@@ -100,9 +100,9 @@ def fetch_tip(root: Path, remote: GitRemote, branch: str) -> Tip | NoBranch | Un
 def push_commit(
     root: Path, remote: GitRemote, commit: str, branch: str, lease: str = ""
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
-    """Pushes only forward: git refuses what would take commits away.
+    """Pushes only forward: git refuses a push that would remove commits.
 
-    `lease` is a head that the remote may give up, and only while it is exactly that.
+    `lease` is the one head of the remote that may be replaced, if it has not moved.
     """
     why = ""
     ref = f"refs/heads/{branch}"
@@ -122,7 +122,7 @@ def push_commit(
 
 
 def _converse(root: Path, remote: GitRemote, *words: str) -> tuple[int, str]:
-    """Runs git with the user's own configuration and keys; it asks nobody, and is ended in time."""
+    """Runs git with the user's configuration and keys, without prompts, and with a time limit."""
     kept = {name: said for name, said in os.environ.items() if name not in REDIRECTING}
     env = {
         **kept,
@@ -139,7 +139,7 @@ def _converse(root: Path, remote: GitRemote, *words: str) -> tuple[int, str]:
 
 
 def _gist(said: str) -> str:
-    """The first line in which git or the remote tells what is wrong."""
+    """The first line in which git or the remote says what went wrong."""
     found = _TOLD.search(said)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     return found[1].strip() if found else lines[-1] if lines else "git does not say why"

@@ -1,7 +1,7 @@
-"""The branch that a program works on: found or begun, and brought together with the branch that it builds on.
+"""The branch that a program works on: finds or creates it, and merges its base branch into it.
 
-It lies in a private worktree, and moves there by the kernel's own `sync`. People may push to it, rebase it,
-merge it or delete it meanwhile: their history wins, and what it displaces is kept below `refs/tdd/loop`.
+It is checked out in a private worktree, and moves there by the kernel's own `sync`. People may push to it,
+rebase, merge or delete it meanwhile. Their history wins, and `refs/tdd/loop` keeps the commits it displaces.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ BRANCHES = "autoloop/"
 DRIVER = "loop"
 _NOTES = "refs/tdd/loop"
 """Below it, by program: `head` and `pushed`, where the loop left the branch here and on the remote; `own`,
-what it pushed itself; `ignored`, a head of the remote that is not taken in again; `lease`, one that may be
-given up; `left/ID`, displaced ones.
+the commit that it pushed itself; `ignored`, a head of the remote that is not merged again; `lease`, a head of
+the remote that may be replaced; `left/ID`, displaced commits.
 """
 _CONFLICT = 1
 """Exit code of `git merge-tree`."""
@@ -70,22 +70,22 @@ class WorkBranch:
     branch: str
     commit: str
     notes: tuple[str, ...] = ()
-    """What was done to bring it here, and what people did meanwhile."""
+    """What was done to prepare it, and what people did to it meanwhile."""
 
 
 @value
 class BranchBlocked:
-    """A person has to look; nothing is half done."""
+    """A person has to look; no operation is left half done."""
 
     why: str
 
 
 def find_base(root: Path, wanted: str, remote: GitRemote | None) -> BaseBranch | BranchBlocked:
-    """The branch that programs build on, where it stands farthest on; `wanted` may be empty."""
+    """The branch that programs build on, here or on the remote, whichever is ahead; `wanted` may be empty."""
     name = wanted or _default(root, remote) or current_branch(root)
     if not name or name.startswith(BRANCHES):
         raise UserError(
-            "there is no telling which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
+            "it is unclear which branch programs build on.", hint="`loop: {base: main}` in tdd.yaml"
         )
     local = _commit(root, ref(name))
     tip = fetch_tip(root, remote, name) if remote else NoBranch()
@@ -123,7 +123,7 @@ def prepare_branch(
 def push_branch(
     home: Project, program: str, remote: GitRemote
 ) -> Pushed | RemoteMoved | PushRefused | Unreachable:
-    """What stands on the branch now. `RemoteMoved`: `prepare_branch` takes it in; then push again."""
+    """Pushes the branch. After `RemoteMoved`, call `prepare_branch` and push again."""
     root, branch, names = home.root, f"{BRANCHES}{program}", f"{_NOTES}/{program}"
     commit = _commit(root, ref(branch))
     lease = _commit(root, f"{names}/lease")
@@ -163,7 +163,7 @@ class _Work:
     # -- the worktree ---------------------------------------------------------------------
 
     def find(self) -> BranchBlocked | None:
-        """Makes branch and worktree where one is missing."""
+        """Creates the branch and the worktree if they are missing."""
         if self.remote:
             self.tip = fetch_tip(self.home.root, self.remote, self.branch)
             if isinstance(self.tip, Unreachable):
@@ -190,7 +190,7 @@ class _Work:
             where = "the remote's" if isinstance(self.tip, Tip) else self.base.name
             self.notes.append(f"{self.branch} was deleted here: it begins anew from {where}")
             self._forget("head")
-        if is_made(self.root) and head:  # its files are those of the old head, and move from there
+        if is_made(self.root) and head:  # its files are those of the old head
             git(self.home.root, "update-ref", ref(self.branch), head)
             self._move("reset", "--quiet", "--hard", start)
         else:
@@ -266,12 +266,12 @@ class _Work:
         return self._move("merge", "--quiet", "--no-edit", "-m", f"Merge {what} into {self.branch}", commit)
 
     def _give_up(self, tip: str) -> None:
-        """A head of the remote with nothing of a person's that is not kept elsewhere."""
+        """Lets the next push replace this head of the remote: every commit of a person in it is kept."""
         for name in ("lease", "ignored"):
             _note(self.home.root, f"{_NOTES}/{self.program}/{name}", tip)
 
     def _restart(self, commit: str) -> BranchBlocked | None:
-        """The branch goes elsewhere; where it stood is kept."""
+        """Resets the branch to `commit`, and keeps its old head."""
         if not ancestor(self.root, self.now, commit):
             self._keep(self.now)
         return self._move("reset", "--quiet", "--hard", commit)
@@ -306,7 +306,7 @@ class _Work:
 
 
 def is_merged(root: Path, base: str, branch: str) -> bool:
-    """Whether the base has all of the branch, though perhaps in other commits: squashed, or rebased."""
+    """Whether the base has all changes of the branch, perhaps squashed or rebased."""
     tried = git(root, "merge-tree", "--write-tree", base, branch)
     if tried.code == 0 and tried.out.split("\n")[0] == _tree(root, base):
         return True
@@ -336,7 +336,7 @@ def _note(root: Path, name: str, commit: str) -> None:
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
-    """Private worktrees of programs; their branches are people's to keep."""
+    """Lists the private worktrees of programs; their branches stay."""
     said = git(root, "for-each-ref", "--format=%(refname:short)%00%(worktreepath)", ref(BRANCHES)).out
     found = (line.split("\0") for line in said.splitlines())
     return tuple(

@@ -1,6 +1,6 @@
-"""Asks a CI whether a commit is accepted, and decides what follows from its answer.
+"""Asks a CI whether it accepts a commit, and decides the next move from its answer.
 
-A CI that cannot be reached is infrastructure: it is asked again later, and never counts against a program.
+A CI that cannot be reached is asked again later, and never counts against a program.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 GH = "gh"
-"""What stands for the remote's own checks in `loop: {ci: …}`."""
+"""The value of `loop: {ci: …}` for the checks of the remote."""
 MOST_FIXES = 5
 BACK_OFF = (30.0, 120.0, 600.0)
-"""Seconds before a CI is asked again that could not be reached."""
+"""Seconds before an unreachable CI is asked again."""
 PASSED, FAILED, UNREACHABLE, TIMEOUT = "passed", "failed", "unreachable", "timeout"
 _MINUTE = 60.0
 _POLL = (10.0, 20.0, 40.0, 60.0)
-"""Seconds between two looks; the last one stays."""
+"""Seconds between two queries; the last value repeats."""
 _APPEARS = 5 * _MINUTE
-"""Until the remote has begun a check for a commit, where it begins any."""
+"""The longest wait for the remote to begin a check."""
 _CALL = 60.0
 _TAIL = 8000
 _GOOD = frozenset({"success", "neutral", "skipped", "pass", "skipping"})
@@ -46,7 +46,7 @@ _PENDING = frozenset({"pending", ""})
 
 @value
 class CiPassed:
-    """Everything that was asked passed."""
+    """Every check passed."""
 
 
 @value
@@ -62,7 +62,7 @@ class CiTimedOut:
 
 @value
 class CiAbsent:
-    """Nobody can be asked; said once, and the kernel's own verdict stands."""
+    """There is no CI to ask: the kernel's own verdict counts."""
 
     why: str
 
@@ -74,7 +74,7 @@ CiAnswer: TypeAlias = CiPassed | CiFailed | CiTimedOut | CiAbsent | Unreachable
 
 
 def ask_command(project: Project, command: str, minutes: float) -> CiAnswer:
-    """Runs it in a room on the worktree, which is as it was committed."""
+    """Runs the command in a room on the worktree, which equals the commit."""
     with command_room(project) as made:
         made.env["CI"] = "true"
         done = run_shell_in(made, project, (command, "ci"), project.root, minutes * _MINUTE)
@@ -98,14 +98,14 @@ def describe_failure(output: str, code: int | None = None, checks: Sequence[str]
 class RemoteCheck:
     name: str
     state: str
-    """As the remote says how it ended; `pending` while it runs."""
+    """The remote's word for its result; `pending` while it runs."""
     run: str = ""
-    """By which its log is asked for."""
+    """The id of its run, to ask for its log."""
 
 
 @dataclass(frozen=True)
 class GithubChecks:
-    """The checks of one repository through `gh`, which has the person's or the job's right to ask."""
+    """Asks for the checks of a repository through `gh`, with the rights of the person or the job."""
 
     root: Path
     minutes: float = 60.0
@@ -133,7 +133,7 @@ class GithubChecks:
         return CiTimedOut()
 
     def _judge_late(self, checks: Sequence[RemoteCheck]) -> CiAnswer:
-        """What failed has failed, though others still run."""
+        """Judges the checks that failed, although others still run."""
         failed = [one for one in checks if one.state not in _GOOD | _PENDING | _CUT]
         return self._judge(failed) if failed else CiTimedOut()
 
@@ -154,7 +154,7 @@ class GithubChecks:
         return (*_read_runs(runs), *self._list_others(commit, branch))
 
     def _list_others(self, commit: str, branch: str) -> Iterator[RemoteCheck]:
-        """Checks of other services, which only a pull request of exactly this commit lists."""
+        """Checks of other services: only a pull request of exactly this commit lists them."""
         seen = self._call("pr", "view", branch, "--json", "headRefOid")
         if not isinstance(seen, dict) or seen.get("headRefOid") != commit:
             return
@@ -170,7 +170,7 @@ class GithubChecks:
         return said if code == 0 else ""
 
     def _call(self, *words: str) -> Any:
-        """What it prints as JSON; a `gh` that cannot answer is a value."""
+        """The JSON that `gh` prints, or `Unreachable`."""
         code, said = self._run(*words)
         try:
             return json.loads(said)  # `gh pr checks` ends with 1 or 8 where checks failed or run
@@ -192,7 +192,7 @@ def _read_runs(runs: Any) -> Iterator[RemoteCheck]:
         yield RemoteCheck(str(one.get("name")), state, str(one.get("databaseId") or ""))
 
 
-# -- what follows -----------------------------------------------------------------------------
+# -- the next move -----------------------------------------------------------------------------
 
 
 @value
@@ -214,14 +214,14 @@ class Pause:
 
 @value
 class AskAgain:
-    """After so many seconds."""
+    """Ask again after so many seconds."""
 
     seconds: float
 
 
 @value
 class AskLater:
-    """The next run asks again; the iteration stays open, and nothing counts against it."""
+    """The next run asks again; the iteration stays open."""
 
     why: str
 
@@ -229,7 +229,7 @@ class AskLater:
 def follow_answer(
     answer: CiAnswer, before: Sequence[CheckedByCi]
 ) -> Accept | Fix | Pause | AskAgain | AskLater:
-    """`before`: what the log has of this iteration's earlier answers, the last one last."""
+    """`before`: the earlier answers in this iteration, the oldest first."""
     match answer:
         case CiPassed():
             return Accept()
@@ -254,7 +254,7 @@ def follow_answer(
 
 
 def outcome_of(answer: CiAnswer) -> str:
-    """Names an answer as the log does."""
+    """The log's word for an answer."""
     match answer:
         case CiPassed() | CiAbsent():
             return PASSED

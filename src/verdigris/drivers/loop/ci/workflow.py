@@ -1,4 +1,4 @@
-"""Renders the workflow that runs a program on GitHub Actions: when, with which rights, and one at a time."""
+"""Renders the workflow that runs a program on GitHub Actions."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ FOLDER = ".github/workflows"
 TOKEN = "AUTOLOOP_TOKEN"  # noqa: S105 - the name of a secret
 _DAY, _HOUR = 24, 60
 _LEAST = 5
-"""Minutes between two runs that the service keeps to."""
+"""The shortest schedule of the service, in minutes."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _MINUTES = 350
-"""A job is killed after 360; so long the loop has to end by itself."""
+"""The service kills a job after 360 minutes."""
 
 
 @value
 class Cron:
     line: str
     note: str = ""
-    """Where it differs from what the program says."""
+    """How it differs from the program's schedule, if it does."""
 
 
 def cron_of(schedule: Schedule, name: str) -> Cron:
-    """Avoids full hours, when everybody's jobs begin: the name chooses the minute."""
+    """Avoids full hours, at which most jobs begin: the name decides the minute."""
     spread = zlib.crc32(name.encode())
     minute, hour = 5 + spread % 50, spread // 50 % _DAY
     minutes = round(schedule.hours * _HOUR)
@@ -67,7 +67,7 @@ def cron_of(schedule: Schedule, name: str) -> Cron:
 @value
 class WorkflowNeeds:
     keys: tuple[str, ...] = ()
-    """Variables with the keys of models, each a secret of the repository."""
+    """The variables of the models' keys; each has to be a secret of the repository."""
     memory: str = BRANCH
     """The branch of the state files."""
 
@@ -150,7 +150,7 @@ jobs:
 
 
 def find_needs(root: Path) -> WorkflowNeeds:
-    """What the players of the loop's roles need; nothing where nobody is configured."""
+    """The keys that the loop's models need; none if no model is configured."""
     try:
         settings = load_loop(root)
     except VerdigrisError:
@@ -166,7 +166,7 @@ def find_needs(root: Path) -> WorkflowNeeds:
 
 
 def write_workflow(root: Path, name: str, text: str, *, force: bool) -> str:
-    """The path; what a person changed there stays, unless they say otherwise."""
+    """Writes the file and returns its path; `force`: also if a person changed it."""
     if not _SAFE.fullmatch(name):
         raise UserError(f"{name!r} is no name for a workflow.", hint="letters, digits, `.`, `-` and `_`")
     path = f"{FOLDER}/autoloop-{name}.yml"

@@ -1,4 +1,4 @@
-"""The commit that an iteration made: measured, asked of CI, and kept or taken back."""
+"""The commit of an iteration: makes it, measures it, and keeps it or takes it back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ITERATION = "Autoloop-Iteration"
 
 
 class OutOfReach(Exception):
-    """Nothing in the program is at fault: the run ends, and the next goes on from here."""
+    """A failure of infrastructure, not of the program: the run ends, and the next one goes on from here."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,11 @@ class CandidateCommit:
 
     @property
     def is_committed(self) -> bool:
-        """Whether HEAD is the iteration's own commit: git knows it also after a kill."""
+        """Whether the iteration made its commit. Git is asked, so that the answer survives a kill."""
         return has_commit(self.open.project.root, self.now)
 
     def commit(self, subject: str = "") -> Event | None:
-        """None: it is made. A refusal pauses the program: no role can mend what a hook says."""
+        """None: the commit is made. A refusal pauses the program: no role can mend a hook."""
         project = self.open.project
         tree = project.workspace.snapshot()
         changed = (change.path for change in project.workspace.changes(committed_tree(project), tree))
@@ -119,7 +119,7 @@ class CandidateCommit:
         return as_measured(self.open, found, self.now.number, self.now.tree)
 
     def judge(self) -> Event | None:
-        """None where the metric speaks for it; else it is taken back."""
+        """None if the metric accepts it; else takes the commit back."""
         judged = self._judgement()
         if judged.accepted:
             return None
@@ -141,11 +141,11 @@ class CandidateCommit:
         return self._end_event(ACCEPTED, tuple(filter(None, (judged.why, note, *self._reconcile()))))
 
     def end(self, status: str, *notes: str) -> Event:
-        """The commit stays where it is: a person looks at it."""
+        """Ends the iteration and leaves the commit for a person to look at."""
         return self._end_event(status, notes)
 
     def _reconcile(self) -> tuple[str, ...]:
-        """The harness as the suite proves it; where they disagree, it is said."""
+        """Corrects the harness by the suite, and returns a note for each difference."""
         suite = accepted_suite(self.open.project)
         entries, notes = reconcile(self.state.harness, suite, self.now.number)
         for before, after in zip(self.state.harness, entries, strict=True):
@@ -156,7 +156,7 @@ class CandidateCommit:
     # -- its end ------------------------------------------------------------------------------
 
     def _take_back(self, status: str, why: str) -> Event:
-        """The branch stands where the iteration began; a red that was there before it is there again."""
+        """Resets the branch to where the iteration began, and puts back a red that was open then."""
         project = self.open.project
         moved = sync(project, ("reset", "--quiet", "--hard", self.now.commit), quiet=True)
         if isinstance(moved, Deny) or moved.exit_code:
@@ -202,7 +202,7 @@ class CandidateCommit:
 
 
 def has_commit(root: Path, now: OpenIteration, tip: str = "HEAD") -> bool:
-    """Whether the iteration made its commit, on the branch that ends with `tip`."""
+    """Whether the iteration made its commit, on the branch whose head is `tip`."""
     repo = find_repository(root)
     if now.commit == (head(repo).commit if tip == "HEAD" else resolve(repo, tip)):
         return False
@@ -212,7 +212,7 @@ def has_commit(root: Path, now: OpenIteration, tip: str = "HEAD") -> bool:
 
 
 def run_address() -> str:
-    """The address of the job that this is part of, where a CI tells it."""
+    """The address of the CI job that this process runs in; empty if there is none."""
     server, repo, run = (
         os.environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
     )

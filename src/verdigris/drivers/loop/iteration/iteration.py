@@ -1,7 +1,7 @@
 """One iteration of a program: pick, red, green, refactor, commit, evaluate, accept or reject.
 
-Each phase ends in an event, and the next phase follows from the events alone. So an iteration that was
-killed goes on where it was, and does nothing twice.
+Each phase ends in an event, and the events alone decide the next phase. So an iteration that was killed
+goes on where it was, and does nothing twice.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 _ATTEMPTS = 3
 _OUTPUT = 1_500
-"""Tokens of what CI printed, that a role is shown."""
+"""Tokens of CI's output that a role is shown."""
 
 
 class CiCheck(PhaseWork):
     def conclude(self, candidate: CandidateCommit) -> Event | None:
-        """None: something was done, and the iteration goes on."""
+        """Judges the commit by metric and CI; None: the iteration goes on."""
         if (rejected := candidate.judge()) is not None:
             return rejected
         if not self.open.settings.ci:
@@ -110,7 +110,7 @@ class CiCheck(PhaseWork):
         )
 
     def _mend(self, candidate: CandidateCommit, attempt: int, failed: CiFailed) -> Event | None:
-        """Mends as a refactor: tests that pass keep passing. What needs another behaviour needs a red."""
+        """Lets the improver mend it as a refactor: a change of behaviour would need a red."""
         project = self.open.project_for(IMPROVER)
 
         def judge(plan: EditPlan, seen: Seen) -> Event | Bad:
@@ -137,10 +137,10 @@ class CiCheck(PhaseWork):
 class Iteration:
     open: OpenProgram
     text: str
-    """The state file as it stands, of which people may have written parts."""
+    """The state file, with what people wrote there."""
 
     def make(self) -> e.IterationEnded | e.ProgramPaused | None:
-        """Goes from where it is to its end, or to a pause; None: a person paused or stopped it meanwhile."""
+        """Works until the iteration has ended or is paused; None: a person paused or stopped it meanwhile."""
         state = self.open.state()
         if state.open is None:
             self._begin(state)

@@ -1,4 +1,4 @@
-"""What the phases of an iteration share: the conversation of one role, what a stop comes to, how it ends."""
+"""What the phases of an iteration share: a role's step, its answers without edits, and the phase's events."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 Done = TypeVar("Done")
 EXHAUSTED, STOPPED = "not-accepted", "stopped"
-"""How a step ended that no attempt of was accepted, and one whose role stopped instead."""
+"""The outcome of a step without an accepted attempt, and of one whose role stopped instead of editing."""
 _STEPS = 20
-"""Numbers of steps that one iteration has for itself."""
+"""The numbers of steps that belong to one iteration."""
 _NUMBER = {
     LoopPhase.RED: 1,
     LoopPhase.GREEN: 2,
@@ -57,7 +57,7 @@ _GREEN_AGAIN = 4
 
 @value
 class LoopProposal:
-    """What a role says of its edits."""
+    """A role's words about its edits."""
 
     subject: str = ""
     rationale: str = ""
@@ -67,29 +67,29 @@ class LoopProposal:
 
 @dataclass(frozen=True)
 class RoleStep(Generic[Done]):
-    """`number` is the same in a run that goes on after a kill, so that a recording answers the same."""
+    """One conversation with a role. `number` stays the same after a kill, so that a recording still fits."""
 
     open: OpenProgram
     project: Project
-    """As the role acts in it."""
+    """The project as the role acts in it."""
     role: Role
     number: int
     rest: str
-    """The tree that it begins with, and that a refused attempt goes back to."""
+    """The tree at its start; a refused attempt goes back to it."""
     most: int
-    """Attempts."""
+    """How many attempts it has."""
     judge: Callable[[EditPlan, Seen], Done | Bad]
     heed: Callable[[RoleStop], Done | Bad]
-    """What a stop comes to."""
+    """Answers a role that stops instead of editing."""
     refused: Callable[[int, Bad], None] = lambda _, __: None
     phase: str = ""
     earlier: int = 0
-    """Attempts of an earlier step at the same, from which those who watch count on."""
+    """Attempts of an earlier step at the same task; watchers count on from them."""
     asked: list[Metered] = field(default_factory=list)
-    """The calls of its model, once it was asked."""
+    """Its model, once it was asked, for the tokens it used."""
 
     def take(self, task: Task, *, taken: Callable[[], Done]) -> Done | Exhausted:
-        """`taken`: what it comes to where the kernel accepted its edits before a kill."""
+        """`taken`: makes the result if the kernel had accepted the edits before a kill."""
         step = self._begin()
         if step.verdict == ACCEPTED:
             return taken()
@@ -100,7 +100,7 @@ class RoleStep(Generic[Done]):
         return got
 
     def _begin(self) -> OpenStep:
-        """On the tree that the last step left; what a kill left on it is set aside."""
+        """Begins on the tree that the last step left, and sets aside what a killed attempt wrote."""
         open_ = self.project.state().machine.step
         if open_ is None or (open_.driver, open_.step, open_.role) != (DRIVER, self.number, self.role.name):
             commit = head(self.project.repo).commit or ""
@@ -137,7 +137,7 @@ class RoleStep(Generic[Done]):
         self.open.watch(happening)
 
     def _propose(self, plan: EditPlan, attempt: int) -> None:
-        """On record before anything of it is written, without any key that a model may have repeated."""
+        """Records the proposal before any edit is written, without keys that a model may have repeated."""
         said = LoopProposal(plan.subject, plan.rationale, plan.improvement, plan.lesson)
         document = self.open.role_models.scrub.document(to_json(said))
         blob = self.project.workspace.blob(json.dumps(document, sort_keys=True).encode())
@@ -147,13 +147,13 @@ class RoleStep(Generic[Done]):
         lay_back(self.project, self.rest, f"step {self.number}, {self.role}: {why}")
 
     def proposal(self) -> LoopProposal:
-        """What was said of the edits that are accepted or judged now."""
+        """The role's words about the edits that are judged or accepted now."""
         step = self.project.state().machine.step
         data = self.project.workspace.blob_bytes(step.proposal) if step and step.proposal else None
         return from_json(LoopProposal, json.loads(data)) if data else LoopProposal()
 
     def tell_end(self, outcome: str, why: str = "") -> None:
-        """What it came to; the event of the phase puts that on record."""
+        """Tells watchers the outcome; the event of the phase records it."""
         used = sum((metered.usage for metered in self.asked), Usage())
         self.open.watch(
             StepEnded(
@@ -172,7 +172,7 @@ class RoleStep(Generic[Done]):
 class PhaseWork:
     open: OpenProgram
     text: str
-    """The state file as it stands, of which people may have written parts."""
+    """The state file, with what people wrote there."""
     state: ProgramState
     now: OpenIteration
 
@@ -195,7 +195,7 @@ class PhaseWork:
         number = self.now.number * _STEPS + (_GREEN_AGAIN if rethought else _NUMBER[phase])
 
         def once(plan: EditPlan, seen: Seen) -> Event | Bad:
-            """A report in the place of a lesson is sent back once; after that it is left out."""
+            """Sends a report in place of a lesson back once; after that the lesson is left out."""
             sent_back.append(is_report(plan.lesson))
             return _no_lesson() if sent_back == [True] else judge(plan, seen)
 
@@ -310,7 +310,7 @@ _REPORTED = ("this iteration", "in iteration", "the test passes", "all tests pas
 
 
 def is_report(lesson: str) -> bool:
-    """Whether a lesson tells what was done instead of what holds."""
+    """Whether a lesson reports what was done, instead of stating a rule."""
     words = lesson.casefold().split()
     return bool(words) and (
         not _REPORTING.isdisjoint(words[:3])

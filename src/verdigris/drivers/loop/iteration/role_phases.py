@@ -1,4 +1,4 @@
-"""The phases of an iteration that roles play: pin a behaviour, make it green, think again, improve."""
+"""The phases of an iteration that roles play: pin a behaviour, make it green, rethink its test, improve."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class Pinning(PhaseWork):
         return got
 
     def _without_red(self, pinned: Behaviour) -> Event | None:
-        """None: somebody else made it pass. A test that ends otherwise is no task for a code writer."""
+        """None: the test passes already. Else it is not red for the right reason, which no code can mend."""
         project = self.open.project
         ran = run_tests(project, pinned.tests, cwd=project.root).tests
         if ran and all(one.status is Status.PASS for one in ran):
@@ -129,7 +129,7 @@ class Pinning(PhaseWork):
     # -- a test in doubt ----------------------------------------------------------------------
 
     def rethink(self) -> Event:
-        """The test may be revised because it is reported as wrong; a right one stands, and is tried again."""
+        """Reports the test as wrong, so that the test writer may revise it or keep it."""
         pinned, project = self.pinned, self.open.project_for(TEST_WRITER)
         if not project.state().test_bugs:
             last = "; ".join(self.now.reasons) or "three iterations ended with an error"
@@ -176,7 +176,7 @@ class Pinning(PhaseWork):
         )
 
     def _text(self, tests: tuple[str, ...], tree: str) -> str:
-        """The tests as they are written in a tree."""
+        """The text of the tests in a tree."""
         found = []
         for test in tests:
             named = split_id(test)
@@ -185,7 +185,7 @@ class Pinning(PhaseWork):
         return "\n\n".join(filter(None, found))
 
     def block(self, candidate: CandidateCommit) -> Event | None:
-        """A person has to look. The test stays, skipped by the kernel: nobody else may skip one."""
+        """Lets the kernel mark the test as skipped, and ends the iteration: a person has to look."""
         pinned, project = self.pinned, self.open.project
         why = f"{self.now.attempts} attempts failed: {'; '.join(self.now.reasons)}"
         if not candidate.is_committed:

@@ -1,6 +1,4 @@
-"""The harness of a program: the pinned behaviours as the state file lists them, as the log knows them, and as
-the suite proves them.
-"""
+"""The harness of a program, its list of pinned behaviours: in the state file, the log and the suite."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.loop.history import Behaviour
 
 MOST = 100
-"""Whole entries that the file shows."""
+"""How many entries the file shows in full."""
 RANGE = "range"
 _TITLE = re.compile(r"###[ \t]+(?P<name>.+?)[ \t]+·[ \t]+gen[ \t]+(?P<gen>\d+)[ \t]*(?:\n|\Z)")
 _RANGE = re.compile(r"### Tests (\d+)–(\d+) — ✅ passing \((\d+) batch additions\): ([^\n]*)\n+\Z")
@@ -39,10 +37,10 @@ _MANAGED = "> Kept by `tdd loop`: one entry for each pinned behaviour, the newes
 
 @value
 class HarnessEntry:
-    """One pinned behaviour, or a line that stands for several."""
+    """A pinned behaviour, or a line that lists several."""
 
     text: str
-    """As it stands in the file, from its heading to the next."""
+    """Its text in the file, from its heading to the next."""
     name: str = ""
     gen: int = 0
     status: str = RANGE
@@ -85,7 +83,7 @@ def with_harness(text: str, entries: Sequence[HarnessEntry]) -> str:
 
 
 def collapse_harness(entries: Sequence[HarnessEntry], most: int) -> tuple[HarnessEntry, ...]:
-    """Keeps at most so many whole entries: the oldest that pass become one line, which names them."""
+    """Keeps at most so many entries in full: the oldest passing ones become one line with their names."""
     whole = [one for one in entries if one.status != RANGE]
     surplus = max(0, len(whole) - most)
     oldest = [one for one in reversed(whole) if one.status == PASSING][:surplus]
@@ -108,7 +106,7 @@ def _range(gens: Sequence[int], count: int, names: str) -> str:
 
 
 def _grow_range(text: str, gens: Sequence[int], names: Sequence[str]) -> str:
-    """The newest line of several, with more; empty where it is long, or somebody else's."""
+    """Adds names to a line that lists several; empty if it would be too long, or is not ours."""
     found = _RANGE.match(text)
     if not found or len(text) + sum(map(len, names)) > LONGEST_RANGE:
         return ""
@@ -120,10 +118,10 @@ def _grow_range(text: str, gens: Sequence[int], names: Sequence[str]) -> str:
 
 
 def update_harness(text: str, harness: Sequence[Behaviour], known: int) -> str:
-    """The file with the log's entries: known ones changed in place, new ones first.
+    """Writes the log's entries into the file: known ones in place, new ones first.
 
-    `known` is the last iteration that the file tells of: an older entry that passes and is not there was
-    taken out by a person or collapsed, and stays out.
+    `known` is the last iteration in the file. An older passing entry that is not there was removed by a
+    person or collapsed, and stays out.
     """
     is_new = HARNESS not in read_sections(text)
     entries = list(read_harness(text))
@@ -137,7 +135,7 @@ def update_harness(text: str, harness: Sequence[Behaviour], known: int) -> str:
 
 
 def _find(entries: Sequence[HarnessEntry], one: Behaviour) -> int | None:
-    """Finds it by the name of a test, or, where the test was renamed, by iteration and target."""
+    """Finds it by the name of a test; if the test was renamed, by iteration and target."""
     names = {one.name, *one.tests}
     for at, entry in enumerate(entries):
         if entry.name in names:
@@ -180,7 +178,7 @@ def _fields(one: Behaviour) -> dict[str, str]:
 def reconcile(
     harness: Sequence[Behaviour], suite: Mapping[str, Status], iteration: int
 ) -> tuple[tuple[Behaviour, ...], tuple[str, ...]]:
-    """The entries as the suite proves them, and a sentence for each that said something else."""
+    """The entries with the status that the suite shows, and a note for each that differed."""
     entries, notes = [], []
     for one in harness:
         after, note = _reconcile_entry(one, suite, iteration)
@@ -212,7 +210,7 @@ _ENDS = {None: "is not in the suite", Status.SKIP: "is skipped", Status.ERROR: "
 
 
 def _end(test: str, suite: Mapping[str, Status]) -> Status | None:
-    """The end of all its cases where it has several: it passes only if each of them does."""
+    """The status of a test; one with several cases passes only if each of them does."""
     found = [end for name, end in suite.items() if name == test or name.startswith(f"{test}[")]
     if not found:
         return None

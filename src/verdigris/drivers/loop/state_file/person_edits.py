@@ -1,7 +1,7 @@
-"""Reads what a person changed in a state file, and merges it with what the loop says: a person's line wins.
+"""Finds what a person changed in a state file, and merges it with the loop's text: a person's line wins.
 
-Lines are compared by what they are about (the row of a table, the field of an entry), not by where they
-stand: git would call two neighbouring rows a conflict.
+Lines are matched by subject (the row of a table, the field of an entry), not by position: git would report
+two changed neighbouring rows as a conflict.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROW = re.compile(r"\|[ \t]*([^|]+?)[ \t]*\|")
 _FIELD = re.compile(r"- \*\*([^*]+)\*\*:")
 _LONGEST = 100
 MANUAL = "manual"
-"""Why it is paused, where a person gave no other reason."""
+"""The reason of a pause for which a person gave none."""
 _OLDER = "it was there before the log: what it says holds"
 
 
@@ -62,11 +62,11 @@ class _StateLine(NamedTuple):
 class MergedState:
     text: str
     notes: tuple[str, ...] = ()
-    """Where both changed the same: one line each."""
+    """One for each line that both changed."""
 
 
 def merge_state(base: str, theirs: str, ours: str) -> MergedState:
-    """`base` is what the loop wrote last, `theirs` what stands there now, `ours` what the loop says now."""
+    """`base`: the text that the loop wrote last; `theirs`: the present one; `ours`: the loop's new one."""
     if theirs in (base, ours):
         return MergedState(ours)
     if ours == base:
@@ -94,14 +94,14 @@ def _read_lines(text: str) -> list[_StateLine]:
 
 
 class _Side:
-    """What one of the two did to the lines of the base."""
+    """The changes that one side made to the lines of the base."""
 
     def __init__(self, base: Sequence[_StateLine], now: Sequence[_StateLine]) -> None:
         self.kept: dict[int, _StateLine] = {}
         self.added: dict[int, list[_StateLine]] = {}
-        """Before the line of the base with that number."""
+        """Lines added before the line of the base with that number."""
         self.replaced: dict[int, range] = {}
-        """By the number before which something was added: the lines that it stands for."""
+        """By the same number, the lines of the base that the added ones replace."""
         self.headings = {one.subject for one in now if one.subject.name in {"##", "###"}}
         subjects = [one.subject for one in base], [one.subject for one in now]
         for kind, i1, i2, j1, j2 in SequenceMatcher(None, *subjects, autojunk=False).get_opcodes():
@@ -113,7 +113,7 @@ class _Side:
         self.new = {one.subject: one for lines in self.added.values() for one in lines if one.words}
 
     def has_left(self, subject: _Subject) -> bool:
-        """Whether it deleted the section or the entry, with its heading."""
+        """Whether this side removed the section or the entry, with its heading."""
         section = subject._replace(entry="", name="##")
         entry = subject._replace(name="###")
         return section not in self.headings or bool(subject.entry and entry not in self.headings)
@@ -136,7 +136,7 @@ class _Merge:
         return MergedState("".join([*ended, *lines[-1:]]), tuple(self.notes))
 
     def _find_revived(self) -> set[tuple[str, str]]:
-        """Entries that the loop takes out as a whole, and in which a person wrote meanwhile."""
+        """Entries that the loop collapsed although a person changed them meanwhile."""
         touched = {one.subject.place for lines in self.theirs.added.values() for one in lines}
         for number, line in enumerate(self.base):
             if number not in self.theirs.kept or self.theirs.kept[number].words != line.words:
@@ -187,7 +187,7 @@ class _Merge:
         return bool(range(max(theirs.start, ours.start), min(theirs.stop, ours.stop)))
 
     def _admit_lines(self, ours: Sequence[_StateLine]) -> list[_StateLine]:
-        """Leaves out what a person wrote too, and what belongs to something that a person took out."""
+        """Leaves out lines that a person wrote too, and lines of what a person removed."""
         found = []
         for one in ours:
             twin = self.theirs.new.get(one.subject)
@@ -226,23 +226,23 @@ def _lines_elsewhere(lines: Iterable[_StateLine], place: tuple[str, str]) -> lis
 
 @value
 class PersonEdits:
-    """What one reading found; whatever is empty was not changed."""
+    """The edits that one reading found; an empty field was not changed."""
 
     paused: str = ""
     """The reason of a new pause."""
     resumed: bool = False
     completed: str = ""
-    """The reason."""
+    """The reason, if it was completed."""
     reopened: bool = False
-    """It was completed and is not any more."""
+    """It was completed and is open again."""
     statuses: tuple[tuple[str, str], ...] = ()
-    """Entries of the harness by name that are `failing` or `blocked` now."""
+    """Entries of the harness that a person set to `failing` or `blocked`."""
     what: tuple[str, ...] = ()
-    """All of it in sentences, and which other rows and sections changed."""
+    """A sentence for each edit, other rows and sections included."""
 
 
 def read_edits(base: str, theirs: str) -> PersonEdits:
-    """`base` is what the loop wrote last; empty: all that stands there is news, as in a file found there."""
+    """`base`: the text that the loop wrote last; empty if the file is older than the log."""
     if not theirs or base == theirs:
         return PersonEdits()
     before, now = read_machine_state(base), read_machine_state(theirs)
@@ -257,7 +257,7 @@ def read_edits(base: str, theirs: str) -> PersonEdits:
 
 
 def _reason_to_begin(before: Mapping[str, str], now: Mapping[str, str], row: str, reason: str) -> str:
-    """Why, where the row says yes and did not, or says yes for another reason."""
+    """The reason, if the row is newly set or its reason changed; else empty."""
     if not is_yes(now.get(row, "")):
         return ""
     said = now.get(reason, "").strip()
@@ -268,7 +268,7 @@ def _reason_to_begin(before: Mapping[str, str], now: Mapping[str, str], row: str
 
 
 def _is_ended(before: Mapping[str, str], now: Mapping[str, str], row: str) -> bool:
-    """A row that is missing says nothing: only another word ends it."""
+    """Whether the row was unset; a row that was removed does not count."""
     return is_yes(before.get(row, "")) and bool(now.get(row)) and not is_yes(now[row])
 
 

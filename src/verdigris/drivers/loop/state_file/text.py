@@ -1,7 +1,6 @@
-"""The state file of a program: a view of the log that people may edit.
+"""Reads and changes the text of a state file: its sections, entries, fields and the table of its state.
 
-It is read and changed as text. Whatever is not ours to change (rows, statuses, sections, words) stays byte
-for byte where it is.
+Everything that is not changed stays as it is, byte for byte.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ HEADINGS = {
 """In the order of a new file."""
 EMPTY = "—"
 MOST_BYTES = 30_720
-"""Of the whole file."""
+"""The size that a state file is kept below."""
 _TABLE = "| Field | Value |\n|-------|-------|\n"
 _ROW = re.compile(
     r"^\|[ \t]*(?P<field>[^|\n]+?)[ \t]*\|[ \t]*(?P<value>[^|\n]*?)[ \t]*\|[ \t]*$", re.MULTILINE
@@ -42,7 +41,7 @@ LONGEST_RANGE = 600
 
 
 def read_sections(text: str) -> Mapping[str, str]:
-    """Maps each title, in small letters without its sign, to the text below that heading of level two."""
+    """Maps the title of each heading of level two, in small letters without its sign, to its text."""
     found: dict[str, str] = {}
     for title, start, end in _sections(text):
         found.setdefault(title, text[start:end])
@@ -57,12 +56,12 @@ def _sections(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def section_title(heading: str) -> str:
-    """Takes off the sign, with or without its variation selector, and writes small letters."""
+    """The title in small letters, without its sign and that sign's variation selector."""
     return re.sub(r"^[^\w]+", "", heading).strip().casefold()
 
 
 def with_section(text: str, title: str, body: str) -> str:
-    """The same with another text below a heading; a heading that is missing is added at the end."""
+    """Replaces the text below a heading; a missing heading is added at the end."""
     for found, start, end in _sections(text):
         if found == title:
             if text[start:end] == body:
@@ -73,13 +72,13 @@ def with_section(text: str, title: str, body: str) -> str:
 
 
 def _gap(text: str, lines: int) -> str:
-    """What it needs at its end for something to follow: so many ends of lines, unless it is empty."""
+    """The line ends that a text lacks to end with so many; none if it is empty."""
     there = len(text) - len(text.rstrip("\n"))
     return "\n" * max(0, lines - there) if text else ""
 
 
 def split_entries(body: str) -> tuple[str, tuple[str, ...]]:
-    """What stands before the first entry of a section, and the entries, each from its heading to the next."""
+    """The text before the first entry of a section, and the entries, each from its heading to the next."""
     starts = [found.start() for found in _ENTRY.finditer(body)]
     ends = [*starts[1:], len(body)]
     head = body[: starts[0]] if starts else body
@@ -105,7 +104,7 @@ def with_field(entry: str, key: str, said: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Makes one line of a text, for a field or a heading."""
+    """Joins the lines of a text, for a field or a heading."""
     return " ".join(text.split())
 
 
@@ -113,7 +112,7 @@ def one_line(text: str) -> str:
 
 
 def read_machine_state(text: str) -> Mapping[str, str]:
-    """Reads fields as they are written; a dash stands for nothing."""
+    """The rows of the table; a dash is read as empty."""
     rows = {found["field"]: found["value"] for found in _rows(read_sections(text).get(MACHINE, ""))}
     return {name: "" if said == EMPTY else said for name, said in rows.items()}
 
@@ -129,7 +128,7 @@ def _rows(body: str) -> Iterator[re.Match[str]]:
 
 
 def with_machine_state(text: str, changes: Mapping[str, str]) -> str:
-    """Known rows change in place, new ones come last, all others stay."""
+    """Changes known rows in place, and adds new ones at the end."""
     if not changes:
         return text
     body = read_sections(text).get(MACHINE, "\n")

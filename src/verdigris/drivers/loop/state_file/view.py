@@ -1,7 +1,7 @@
-"""Renders the state of a program into its state file, and changes there only what is the loop's.
+"""Renders the state of a program into its state file, and changes there only the loop's own lines.
 
-What a row, an entry or a section says that nobody here knows stays byte for byte. What the file tells already
-is not told again: the row Iteration Count says how far it goes.
+Rows, entries and sections that the loop does not know stay as they are. The row Iteration Count says which
+iterations the file contains already.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _STATUSES = 10
 _FULL, _FULL_WHEN_LARGE = 10, 5
 _LARGE = 0.8
 _TIGHTER = ((5, 2), (3, 4), (1, 10))
-"""Where the file is over its cap: entries of the history in full, and by what the harness is divided."""
+"""If the file is too large: entries of the history in full, and the divisor of the harness's entries."""
 _ITERATION = re.compile(r"###[ \t]+Iteration[ \t]+(\d+)\b")
 _ITERATIONS = re.compile(r"###[ \t]+Iters?[ \t]+(\d+)(?:[ \t]*[–-][ \t]*(\d+))?")
 _RANGE = re.compile(r"### Iters (\d+)–(\d+) — (.*?) \(metrics (\S+)→(\S+)\): ([^\n]*)\n+\Z")
@@ -66,20 +66,20 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 @value
 class ProgramFacts:
-    """What the file tells of a program and its log does not."""
+    """What the file shows of a program that is not in its log."""
 
     program: Program
     branch: str
     resumed: bool = False
-    """Since the file was written last: older rejections do not count any more."""
+    """It was resumed since the file was written: older rejections no longer count."""
 
 
 def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str:
-    """`previous` is the text that stands there, or the one that the loop wrote last."""
+    """`previous`: the present text of the file; empty if there is none."""
     if previous and not facts.resumed and state == ProgramState(state.name):
-        return previous  # the log has nothing to say, and the file may know more
+        return previous  # the log is empty, and the file may know more
     text = previous or _new_file(facts)
-    text = text if text.endswith("\n") else f"{text}\n"  # so that what follows begins a line of its own
+    text = text if text.endswith("\n") else f"{text}\n"  # so that the next text begins a new line
     known = read_count(text)
     new = [one for one in state.iterations if one.number > known]
     text = _with_rows(text, state, facts, new)
@@ -89,13 +89,13 @@ def render_state(previous: str, state: ProgramState, facts: ProgramFacts) -> str
 
 
 def read_count(text: str) -> int:
-    """The last iteration that the file tells of; the next one's number is greater."""
+    """The number of the last iteration in the file."""
     found = _NUMBER.match(read_machine_state(text).get("Iteration Count", ""))
     return int(float(found[0])) if found else 0
 
 
 def read_target(text: str, program: Program) -> float | None:
-    """The metric at which it is done: a person may change the row; what `program.md` says newly wins."""
+    """The metric that completes it: the row, which a person may edit, unless `program.md` changed since."""
     rows = read_machine_state(text)
     row = _number(rows.get(_TARGET, ""))
     if row is None or rows.get(_PROGRAMS_TARGET, "") != _show_number(program.target_metric):
@@ -163,7 +163,7 @@ def _info(program: Program) -> str:
 
 
 def _with_lessons(text: str, added: Iterable[str]) -> str:
-    """Each once, at the end of the section's list."""
+    """Adds each new lesson once, at the end of the list."""
     body = read_sections(text).get(LESSONS, "")
     there = " ".join(body.split())
     new = [one for one in dict.fromkeys(map(one_line, added)) if one and one not in there]
@@ -214,7 +214,7 @@ def _metric(one: IterationEnded) -> str:
 
 
 def _span(entry: str) -> tuple[int, int]:
-    """The first and the last iteration that an entry tells of."""
+    """The first and the last iteration of an entry."""
     if found := _ITERATION.match(entry):
         return int(found[1]), int(found[1])
     if found := _ITERATIONS.match(entry):
@@ -223,7 +223,7 @@ def _span(entry: str) -> tuple[int, int]:
 
 
 def _collapse_history(text: str, full: int) -> str:
-    """Keeps so many whole entries; what is older becomes a line that tells how it went."""
+    """Keeps so many entries in full; older ones become one line with their outcome."""
     head, entries = split_entries(read_sections(text).get(HISTORY, ""))
     whole = sorted((one for one in entries if _ITERATION.match(one)), key=_span, reverse=True)
     surplus = whole[full:]
@@ -241,7 +241,7 @@ def _collapse_history(text: str, full: int) -> str:
 
 
 def _runs(entries: Sequence[str]) -> list[list[str]]:
-    """Neighbours by number, the oldest first, no more in one than a line can hold."""
+    """Groups entries with consecutive numbers, the oldest first, as many as fit on a line."""
     ordered = sorted(entries, key=_span)
     runs = [[ordered[0]]]
     for before, one in pairwise(ordered):
@@ -261,7 +261,7 @@ def _range(run: Sequence[str]) -> str:
 
 
 def _grow_range(text: str, run: Sequence[str]) -> str:
-    """The newest line of several, with more; empty where it is long, or tells of other things."""
+    """Adds entries to a line of several; empty if it would be too long, or its outcome differs."""
     found = _RANGE.match(text)
     more = _RANGE.match(_range(run))
     if not found or not more or int(found[2]) + 1 != int(more[1]) or found[3] != more[3]:
