@@ -48,8 +48,8 @@ def test_a_server_that_seems_to_cut_long_prompts_is_told_of_once() -> None:
 @pytest.mark.parametrize(
     ("limits", "spent", "says"),
     [
-        (Limits(rounds=3), Spent(rounds=3), "3 turns are made"),
-        (Limits(rounds=1), Spent(rounds=1), "1 turn is made"),
+        (Limits(rounds=3), Spent(rounds=3), "the limit of 3 turns is reached"),
+        (Limits(rounds=1), Spent(rounds=1), "the limit of 1 turn is reached"),
         (
             Limits(seconds=8 * 3600),
             Spent(seconds=8.1 * 3600),

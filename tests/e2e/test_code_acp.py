@@ -205,7 +205,7 @@ def test_a_question_that_nobody_answers_can_be_cancelled(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "script", "reason", "said"),
     [
-        (("--max-turns", "1"), HONEST, "max_turn_requests", "1 turn is made"),
+        (("--max-turns", "1"), HONEST, "max_turn_requests", "the limit of 1 turn is reached"),
         (("--max-tokens", "1"), HONEST, "max_tokens", "and the limit is 1"),
         (("--timeout", "1"), (Stall(),), "max_turn_requests", "The time is over."),
         ((), (Answer("I cannot help with that.", finish="content_filter"),), "refusal", "I cannot help"),

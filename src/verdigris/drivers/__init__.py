@@ -1,3 +1,3 @@
-"""What moves turns on: the machine, the cycle of a spec, and the demo."""
+"""What moves turns on: machine, cycle, loop, session, audit, corpus, fleet and demo."""
 
 from __future__ import annotations

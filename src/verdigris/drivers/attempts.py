@@ -1,4 +1,4 @@
-"""A run with roles: who plays them and what they use; and the attempts of a role, until one is accepted."""
+"""A run with roles: its models and its meter; and the attempts of a role, until one is accepted."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _REASONS, _LONG = 5, 300
 
 @value
 class Exhausted:
-    """The attempts are used up; the tree is as it was."""
+    """The attempts are used up; the tree is as it was before the step."""
 
     why: str
     """The last reason."""
     reasons: tuple[str, ...] = ()
-    """Of every attempt."""
+    """Those of every attempt."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,11 @@ class Attempts:
         carry_out: Callable[[EditPlan | RoleStop, int, Seen], Done | Bad],
         set_back: Callable[[str], Done | None],
     ) -> Done | Exhausted:
-        """`carry_out`: does what an answer says, given the attempt's number, or says why it cannot be, and
-        lists the runs that this rests on. `set_back`: makes the tree for the next attempt, or says what ends
-        the step instead.
+        """Asks until an answer is accepted.
+
+        `carry_out`: carries out an answer, given the attempt's number, or returns why it is refused; it adds
+        the test runs of its judgement to a list. `set_back`: restores the tree for the next attempt, or
+        returns a result that ends the step instead.
         """
         talk = conversation.begin(material, task)
         last: tuple[str, ...] = ()
@@ -102,7 +104,7 @@ class Attempts:
         return Exhausted(join_reasons(self.shorten(last)), tuple(tried))
 
     def _ask(self, talk: Talk) -> tuple[Talk, EditPlan | RoleStop | RefusedAnswer]:
-        """Asks again with less of the project where the model's context is too small for it."""
+        """Asks; if the model's context is too small, asks again with less of the project."""
         while True:
             try:
                 return conversation.edit(self.model, talk)
@@ -113,14 +115,14 @@ class Attempts:
                 talk = replace(shorter, exchanges=talk.exchanges, plan=talk.plan, looks=talk.looks)
 
     def shorten(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
-        """Shortens reasons so that they may be written down."""
+        """Shortens reasons for the log, and takes keys out of them."""
         some = (why if len(why) <= _LONG else f"{why[: _LONG - 1]}…" for why in reasons[:_REASONS])
         return tuple(map(self.scrub, some))
 
 
 @contextmanager
 def undo_when_interrupted(set_back: Callable[[], object]) -> Iterator[None]:
-    """Whatever ends a step early, Ctrl-C too: what is not accepted is set aside, and it can be retaken."""
+    """Sets aside what is not accepted if something ends the step early, such as Ctrl-C."""
     try:
         yield
     except BaseException:
@@ -131,13 +133,13 @@ def undo_when_interrupted(set_back: Callable[[], object]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class RoleRun:
-    """What a run with roles works with, whichever driver makes it."""
+    """What every driver's run with roles has."""
 
     role_models: RoleModels
     keeper: StepRecords
     meter: Meter
     watch: Watcher
-    """Hears of no key."""
+    """Keys are taken out of what it is told."""
 
     def attempts(self, project: Project, role: Role, step: int, most: int) -> Attempts:
         metered = self.meter.meter_model(self.role_models.model(role.name, step), step, role)
@@ -172,7 +174,7 @@ def open_roles(
     record: Path | None,
     optional: Collection[str] = (),
 ) -> Iterator[RoleRun]:
-    """`optional`: roles that nobody has to play."""
+    """`optional`: roles that need no player."""
     role_models = assign_models(
         team, settings, root=root, record=record, notice=lambda why: watch(Delayed(why)), optional=optional
     )

@@ -1,4 +1,4 @@
-"""Counts what a run uses and costs against its limits, and the share of each prompt that was sent before."""
+"""Counts the tokens and the cost of a run against its limits, and how much of each prompt was sent before."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from verdigris.models.roles import Role
 
 _LONG = 4_000
-"""Tokens, from which on a default context may be too small."""
+"""A prompt of so many tokens may be too long for a server's default context."""
 _MILLION = 1_000_000
 _HOUR = 3600.0
 
 
 @value
 class Limits:
-    """Where a run ends, whatever is open; 0: no limit."""
+    """The limits at which a run ends; 0: no limit."""
 
     rounds: int = 0
     """Turns of a session, iterations of a program."""
@@ -36,7 +36,7 @@ class Limits:
 
 @value
 class Spent:
-    """What a run has used up so far."""
+    """What a run has used so far."""
 
     rounds: int = 0
     tokens: int = 0
@@ -46,10 +46,10 @@ class Spent:
 
 
 def reached_limit(limits: Limits, spent: Spent, round_name: str) -> str:
-    """Which limit ends a run, in words; empty: none does."""
+    """The limit that is reached, in words; empty if none is."""
     if limits.rounds and spent.rounds >= limits.rounds:
-        made = f"1 {round_name} is" if spent.rounds == 1 else f"{spent.rounds} {round_name}s are"
-        return f"{made} made, as many as were asked for"
+        made = f"1 {round_name}" if limits.rounds == 1 else f"{limits.rounds} {round_name}s"
+        return f"the limit of {made} is reached"
     if limits.seconds and spent.seconds >= limits.seconds:
         return f"{_duration(spent.seconds)} have passed, and the limit is {_duration(limits.seconds)}"
     if limits.tokens and spent.tokens >= limits.tokens:
@@ -64,7 +64,7 @@ def _duration(seconds: float) -> str:
 
 
 def cost_of(usage: Usage, prices: Prices) -> float:
-    """Where a server does not say what was cached, all counts as read anew: rather too much."""
+    """If a server does not say how much was cached, everything counts as uncached."""
     cached = usage.cached if usage.cache_known else 0
     rate = prices.input if prices.cached is None else prices.cached
     fresh = (usage.prompt - cached) * prices.input
@@ -79,24 +79,24 @@ class MeteredCall:
 
 
 class BudgetUsedUp(Exception):
-    """Before a call that the budget does not cover any more; a resumed run tries the step again."""
+    """The budget does not cover another call; a resumed run tries the step again."""
 
 
 class Meter:
-    """What one run uses: tokens, and money where each role that is asked has a price."""
+    """What one run uses: tokens, and money if each role that is asked has a price."""
 
     def __init__(self, limit: int, watch: Watcher, prices: Mapping[str, Prices] | None = None) -> None:
         """`limit`: of tokens; `prices`: by role."""
         self.usage = Usage()
         self.cost: float | None = 0.0 if prices else None
-        """None: unknown, since a role that was asked has no price."""
+        """None: unknown, because a role that was asked has no price."""
         self._prices = prices or {}
         self.shares: list[Share] = []
         self._limit = limit
         self._watch = watch
         self._doubted = False
         self._before: dict[str, Ask] = {}
-        """By model: a cache is a provider's, and several roles may have the same."""
+        """By model, its last prompt: roles with the same model share a provider's cache."""
 
     @property
     def tokens(self) -> int:
@@ -140,7 +140,7 @@ class Meter:
         self.cost = None if self.cost is None or prices is None else self.cost + cost_of(used, prices)
 
     def _doubt(self, used: Usage, share: Share) -> None:
-        """Some servers cut a long prompt without a word; said once."""
+        """Notes once that the server seems to cut long prompts."""
         if self._doubted or used.estimated or share.prompt < _LONG or used.prompt > share.prompt / 2:
             return
         self._doubted = True
@@ -149,7 +149,7 @@ class Meter:
 
 
 class Metered:
-    """A model whose every call of one step is counted."""
+    """A model whose calls in one step are counted."""
 
     def __init__(self, meter: Meter, model: Model, step: int, role: str) -> None:
         self.calls: list[MeteredCall] = []

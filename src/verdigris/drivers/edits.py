@@ -1,4 +1,4 @@
-"""What roles are shown of a project, how their edits go through the kernel, and how the suite stands."""
+"""Shows roles a project, takes their edits through the kernel, and tells them how the suite stands."""
 
 from __future__ import annotations
 
@@ -46,28 +46,30 @@ _MANY_FILES = 2_000
 
 @value
 class Bad:
+    """Why an edit is refused."""
+
     said: str
-    """To the model."""
+    """For the model."""
     reasons: tuple[str, ...]
     """For people."""
     output: str = ""
-    """What a tool printed."""
+    """The output of a tool that failed."""
     passing: tuple[str, ...] = ()
-    """New tests that pass already, where that is the reason."""
+    """New tests that pass already, if that is the reason."""
 
 
 Seen: TypeAlias = "list[TestReport]"
-"""The runs that a judgement rests on, for the step's log."""
+"""The test runs of a judgement, for the step's log."""
 
 
 def write_changes(project: Project, changes: Mapping[str, bytes | None]) -> Bad | None:
-    """Through the kernel, which decides by path, phase and content."""
+    """Writes through the kernel, which decides by path, phase and content."""
     decision = write(project, changes, cwd=project.root)
     return refuse(decision) if isinstance(decision, Deny) else None
 
 
 def format_changes(project: Project, start: str) -> Bad | None:
-    """Tests and source that differ from `start`, as the configured formatters write them."""
+    """Runs the configured formatters on tests and source that differ from `start`."""
     with operation(project):
         tree = project.workspace.snapshot()
         changed = [c.path for c in project.workspace.changes(start, tree) if not c.deleted]
@@ -78,7 +80,7 @@ def format_changes(project: Project, start: str) -> Bad | None:
 
 
 def run_linters(project: Project) -> Bad | None:
-    """The stacks' linters; a settlement runs them too, a tester's step has none."""
+    """Runs the stacks' linters: a tester's step has no settlement that would."""
     for stack in project.settings.stacks:
         if stack.check:
             tool = run_tool(project, stack, "check", stack.check)
@@ -93,14 +95,14 @@ def _tool_failure(name: str, command: str, output: str) -> Bad:
 
 
 def gist_of(output: str) -> str:
-    """The first line of a tool's output that names a place or an error, to be said after its name."""
+    """The first line of a tool's output that names a place or an error."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.search(line)]
     return f": {shorten((telling or lines)[0], _GIST, placeholder=' …')}" if lines else ""
 
 
 def make_quote(project: Project, tree: str | None = None) -> feedback.Quote:
-    """Lines as they stand in a tree, or in the files."""
+    """Quotes lines of a tree, or of the files on disk."""
 
     def quote(path: str, line: int) -> str:
         text = texts_at(project, tree, [path]).get(path) if tree else text_of(project, path)
@@ -111,7 +113,7 @@ def make_quote(project: Project, tree: str | None = None) -> feedback.Quote:
 
 
 def join_reasons(reasons: Iterable[str]) -> str:
-    """On one line."""
+    """Joins reasons on one line."""
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
@@ -120,7 +122,7 @@ def forbid(reason: str) -> Bad:
 
 
 def refuse(denial: Deny) -> Bad:
-    """The kernel's denial, as a role is told it."""
+    """A denial of the kernel, in words for a role."""
     return Bad(feedback.describe_denial(denial), (f"denied [{denial.rule}]: {denial.reason}",))
 
 
@@ -150,12 +152,12 @@ def refuse_judged(project: Project, judged: Settlement | Deny, seen: Seen) -> Ba
 
 
 def describe_reds(reds: tuple[Red, ...]) -> tuple[str, ...]:
-    """Describes reds as the role is told them; the same from the log as right after the run."""
+    """Describes reds for a role; the text is the same from the log as right after the run."""
     return tuple(f"{red.test_id}{f' at {red.place}' if red.place else ''}: {red.failure}" for red in reds)
 
 
 def quote_reds(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
-    """Quotes reds for those who watch: of each its id, the line that fails, and what it says, a line each."""
+    """Describes reds for watchers, each as three lines: its id, the failing line and its message."""
     quote = make_quote(project)
     found = []
     for red in reds:
@@ -166,7 +168,7 @@ def quote_reds(project: Project, reds: Iterable[Red]) -> tuple[str, ...]:
 
 
 def describe_tools(project: Project) -> Iterator[str]:
-    """The commands that format and check what a role writes, as it is told them."""
+    """Tells a role which commands format and check what it writes."""
     for stack in project.settings.stacks:
         if stack.format:
             yield f"What you write is formatted by `{stack.format}`."
@@ -175,7 +177,7 @@ def describe_tools(project: Project) -> Iterator[str]:
 
 
 def gather_material(project: Project, files: Tree, brief: str, brief_path: str, budget: int) -> Material:
-    """`files`: what the role begins with. `brief`: what says what is to be built, as text."""
+    """`files`: the project at the start of the step. `brief`: the text that says what is to be built."""
     stack = project.settings.stacks[0]
     return Material(
         kata=brief,
@@ -215,7 +217,7 @@ Judged: TypeAlias = Verified | Bad
 
 
 class StepRules(Protocol):
-    """What a driver asks of its roles' edits beyond the law; its settings have these values."""
+    """A driver's own rules for the edits of its roles; its settings have these values."""
 
     @property
     def refactor_files(self) -> int: ...
@@ -234,7 +236,7 @@ class StepRules(Protocol):
 
 
 def with_changes(project: Project, tree: str, changes: Mapping[str, bytes | None]) -> str:
-    """The tree as it would be with these edits; nothing is written."""
+    """The tree with these edits; no file is written."""
     modes = {entry.path: entry.mode for entry in project.workspace.files(tree)}
     return project.workspace.compose(
         tree,
@@ -247,7 +249,7 @@ def with_changes(project: Project, tree: str, changes: Mapping[str, bytes | None
 
 
 def oracle_of(project: Project, tree: str) -> str:
-    """One digest of all that decides: tests, specification and switches, by content."""
+    """A digest of the oracle: tests, specifications and switches, by content."""
     digest = hashlib.sha256()
     for entry in sorted(project.workspace.files(tree), key=lambda entry: entry.path):
         if project.classify(entry.path) in ORACLE:
@@ -263,7 +265,7 @@ _BAD = frozenset({Status.FAIL, Status.ERROR})
 class SuiteStanding:
     passed: int
     failing: tuple[str, ...]
-    """Ids; of files that do not load, their paths."""
+    """Ids of tests, and paths of files that do not load."""
 
     @property
     def green(self) -> bool:
@@ -276,7 +278,7 @@ class SuiteStanding:
 
     @property
     def words(self) -> str:
-        """The words in which a role is told it."""
+        """The words for a role."""
         if self.failing:
             return f"These tests fail now: {self.named}. {self.passed} pass."
         if self.passed > 1:

@@ -1,4 +1,4 @@
-"""What a run tells its watchers, as values; the live view, plain lines and JSON are made of them."""
+"""What a run tells its watchers, as values; views render them as a live view, lines or JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @value
 class Happening:
-    """Anything that is told."""
+    """The base of all happenings."""
 
 
 @value
@@ -22,7 +22,7 @@ class RunBegan(Happening):
     last: int
     resumed: bool
     worktree: str
-    """Where the machine works."""
+    """The folder that the machine works in."""
     branch: str
     models: tuple[tuple[str, str], ...]
     """Role and who plays it."""
@@ -50,7 +50,7 @@ class ProgramBegan(Happening):
     branch: str
     worktree: str
     resumed: bool
-    """An iteration is taken up where a run before left it."""
+    """It continues an iteration that an earlier run left open."""
     models: tuple[tuple[str, str], ...]
     """Role and who plays it."""
     replay: bool = False
@@ -66,13 +66,13 @@ class IterationBegan(Happening):
     program: str
     number: int
     choice: str
-    """`new`, `failing` (a red that was left) or `rethink`."""
+    """`new`, `failing` (a red that an earlier iteration left) or `rethink`."""
     target: str = ""
 
 
 @value
 class PhaseBegan(Happening):
-    """A part of an iteration, also one that no role plays: `commit`, `evaluate`, `accept`."""
+    """A phase of an iteration, also one without a role: `commit`, `evaluate`, `accept`."""
 
     program: str
     iteration: int
@@ -99,7 +99,7 @@ class IterationDone(Happening):
 @value
 class DaemonRests(Happening):
     until: str
-    """As ISO 8601, or earlier where a person stops it."""
+    """In ISO 8601. A person may stop it earlier."""
     why: str
 
 
@@ -107,7 +107,7 @@ class DaemonRests(Happening):
 class DaemonEnded(Happening):
     why: str
     runs: int
-    """That it made."""
+    """How many runs it made."""
 
 
 @value
@@ -116,9 +116,9 @@ class StepBegan(Happening):
     role: str
     player: str
     attempts: int
-    """The most there may be."""
+    """The most that it has."""
     phase: str = ""
-    """Of a program's iteration."""
+    """The phase of a program's iteration."""
 
 
 @value
@@ -138,7 +138,7 @@ class Asked(Happening):
     cached: int
     completion: int
     prefix: float
-    """Share of the prompt that is a prefix of the call before."""
+    """The share of the prompt that begins as the prompt before it."""
     total: int
     """Tokens of the run so far."""
     cache_known: bool = True
@@ -149,7 +149,7 @@ class Asked(Happening):
 
 @value
 class Delayed(Happening):
-    """A server has to be waited for: over its limit, silent, or gone."""
+    """A server keeps us waiting: it is over its limit, silent, or gone."""
 
     why: str
 
@@ -174,12 +174,12 @@ class StepEnded(Happening):
     verdict: str = ""
     concerns: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
-    """Of whoever wrote tests: each new red, a line each for its id, the line that fails, and what it says."""
+    """The new reds of a step that wrote tests, each as three lines: its id, the failing line, its message."""
     diff: str = ""
     prompt: int = 0
     cached: int = 0
     completion: int = 0
-    """Tokens of the step, of all its calls."""
+    """With `prompt` and `cached`: the tokens of all calls in the step."""
 
 
 @value
@@ -189,7 +189,7 @@ class Noted(Happening):
 
 @value
 class Told(Happening):
-    """What a verb of the kernel said."""
+    """The output of a verb of the kernel."""
 
     lines: tuple[str, ...]
 
@@ -212,23 +212,23 @@ class RunEnded(Happening):
     tokens: int = 0
     cached: int = 0
     uncached: int = 0
-    """Of the prompts, what no cache had."""
+    """Tokens of the prompts that no cache had."""
     prefix: float = 0.0
     following: str = ""
     """The next move."""
     points: tuple[str, ...] = ()
-    """Of the kata, that no test shows by what the testers said."""
+    """Points of the kata for which, by the testers' words, there is no test."""
     lines: tuple[str, ...] = ()
-    """Of the source, that no test runs; looked for when the kata is done."""
+    """Source lines that no test runs; measured when the kata is done."""
     cost: float | None = None
     """None: no prices are configured."""
     program: str = ""
-    """Of which it was a run; its `steps` are iterations."""
+    """The program, if it was a run of one; then `steps` counts iterations."""
 
 
 @value
 class SessionBegan(Happening):
-    """A session of `tdd code`; the first event of its stream."""
+    """A session of `tdd code` began; the first event of its stream."""
 
     session: str
     model: str
@@ -240,7 +240,7 @@ class SessionBegan(Happening):
 
 @value
 class ModelSpoke(Happening):
-    """What a model says beside its calls."""
+    """The text of a model's reply, without its calls."""
 
     turn: int
     text: str
@@ -248,18 +248,18 @@ class ModelSpoke(Happening):
 
 @value
 class ModelWrote(Happening):
-    """Lines of what a model says, as they come; after a `Delayed` anew. `ModelSpoke` has all of it."""
+    """Lines of a model's reply as they arrive, anew after a `Delayed`. `ModelSpoke` has the whole text."""
 
     text: str
 
 
 @value
 class CallMade(Happening):
-    """A model wants a tool to be called; those of one reply are told before the first is carried out."""
+    """A model calls a tool. All calls of a reply are told before the first is carried out."""
 
     turn: int
     call: str
-    """Its name in the session."""
+    """Its id, unique in the session."""
     tool: str
     arguments: str
     """JSON."""
@@ -267,7 +267,7 @@ class CallMade(Happening):
 
 @value
 class CallBegan(Happening):
-    """Nothing is in the call's way any more: its arguments can be read, and who has to say yes has."""
+    """The call is carried out now: its arguments are valid, and it is permitted."""
 
     turn: int
     call: str
@@ -282,7 +282,7 @@ class ToolCalled(Happening):
     outcome: str
     """`ok`, `denied`, `failed` or `suppressed`."""
     told: str
-    """What the model is answered."""
+    """The answer to the model."""
     call: str = ""
     """As in `CallMade`."""
 
@@ -299,7 +299,7 @@ class TurnJudged(Happening):
     footer: str
     accepted: tuple[str, ...] = ()
     aside: str = ""
-    """Where a repair begins: what was set aside."""
+    """The id of the edits that were set aside, if a repair begins."""
 
 
 @value
@@ -307,12 +307,12 @@ class SessionEnded(Happening):
     session: str
     outcome: str
     text: str
-    """The result, for a person."""
+    """The result, in words for a person."""
     why: str = ""
     turns: int = 0
     tokens: int = 0
     cached: int | None = None
-    """None: the server does not say."""
+    """None if the server does not say."""
     uncached: int | None = None
     completion: int = 0
     prefix: float = 0.0
@@ -327,7 +327,7 @@ class Watcher(Protocol):
 
 
 def scrub_events(watch: Watcher, scrub: Callable[[str], str]) -> Watcher:
-    """No key reaches a screen or a pipe, whoever repeats it."""
+    """Takes keys out of all texts, so that none reaches a screen or a pipe."""
 
     def tell(happening: Happening) -> None:
         texts: dict[str, Any] = {}

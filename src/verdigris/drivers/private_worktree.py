@@ -1,4 +1,4 @@
-"""A worktree that a driver works in apart from the user's: its place, how it is made, what it borrows."""
+"""A worktree of a driver's own, apart from the user's: where it lies, how it is made, what it borrows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def place(home: Repository, driver: str, name: str) -> Path:
-    """Lies in the user's cache: tools would find its files twice in the tree, and git's folder is git's."""
+    """In the user's cache: below the tree, tools would find its files twice, and `.git` belongs to git."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     common = str(home.common_dir)
     folder = home.common_dir.parent.name if home.common_dir.name == ".git" else home.common_dir.name
@@ -48,7 +48,7 @@ def place(home: Repository, driver: str, name: str) -> Path:
 
 
 def _find_elsewhere(home: Repository, inside: Path) -> Path | None:
-    """Where a worktree was made by somebody whose cache lies elsewhere, such as a scheduled job."""
+    """A worktree that a process with another cache folder made, such as a scheduled job."""
     known = linked_worktrees(home)
     return next((one for one in known if one.parts[-4:] == inside.parts and is_made(one)), None)
 
@@ -62,7 +62,7 @@ def is_made(root: Path) -> bool:
 
 
 def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> None:
-    """`branch` is begun at `start` where it does not exist."""
+    """Creates `branch` at `start` if it does not exist."""
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -84,12 +84,12 @@ def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> 
 
 
 def current_branch(root: Path) -> str:
-    """Empty where HEAD is detached."""
+    """Empty if HEAD is detached."""
     return head(find_repository(root)).branch or ""
 
 
 def ref(branch: str) -> str:
-    """A tag or a file may have the same short name."""
+    """The full name: a tag or a file may have the same short one."""
     return f"refs/heads/{branch}"
 
 
@@ -101,11 +101,11 @@ def ancestor(root: Path, old: str, new: str) -> bool:
 
 
 def open_private(home: Project, root: Path, client: str, share: Iterable[str]) -> Project:
-    """Opens it with the user's environments and held-out tests. `share`: ignored paths that it needs too."""
+    """Opens it with the user's environments and held-out tests. `share`: other ignored paths it needs."""
     project = open_project(root, Actor(client=client))
     link_shared(home.root, root, project.settings.stacks, share)
     with operation(project) as state:
-        # Held-out tests are a matter of the project, not of the tree that they were taken from.
+        # Held-out tests belong to the project, not to the worktree that they were taken from.
         missing = {p: f for p, f in home.state().held_out.items() if p not in state.held_out}
         if missing:
             project.record(HeldOut(files=missing))
@@ -113,14 +113,14 @@ def open_private(home: Project, root: Path, client: str, share: Iterable[str]) -
 
 
 def adapt_stacks(home: Project, project: Project) -> Project:
-    """Its tests run with the user's interpreters, and import this tree."""
+    """Makes its tests run with the user's interpreters, and import this tree."""
     stacks = tuple(_at_home(stack, home) for stack in project.settings.stacks)
     env = (*_importable(project), *project.settings.room_env)
     return replace(project, settings=replace(project.settings, stacks=stacks, room_env=env))
 
 
 def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterable[str]) -> tuple[str, ...]:
-    """Links to what git does not know and the tests need; the paths that were linked."""
+    """Links paths that git does not know and the tests need; returns those that it linked."""
     linked = []
     for path in dict.fromkeys((*_environments(home, stacks), *more)):
         there, here = home / path, private / path
@@ -138,7 +138,7 @@ def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterab
 
 
 def hooks(home: Path) -> str | None:
-    """The user's folder of hooks where it is named from the tree: in another tree git would find none."""
+    """The user's folder of hooks if it is configured as a relative path: another tree does not have it."""
     path = git(home, "config", "--get", "core.hooksPath").out.strip()
     return None if not path or path.startswith(("/", "~")) else os.path.normpath(home / path)
 
@@ -153,7 +153,7 @@ def _environments(home: Path, stacks: Iterable[Stack]) -> Iterator[str]:
 
 
 def _at_home(stack: Stack, home: Project) -> Stack:
-    """The user's environment stays where it is: its scripts and its `.pth` files name that place."""
+    """Uses the user's environment in its own place: its scripts and `.pth` files name that place."""
     if not language_named(stack.language).has_interpreter:
         return stack
     root = home.root / stack.root
@@ -168,7 +168,7 @@ def _at_home(stack: Stack, home: Project) -> Stack:
 
 
 def _importable(project: Project) -> tuple[str, ...]:
-    """An editable install of the user's checkout must not answer for the private one."""
+    """Puts this tree first on the path, before an editable install of the user's checkout."""
     if not any(language_named(stack.language).has_interpreter for stack in project.settings.stacks):
         return ()
     found = source_roots(project, project.workspace.snapshot())
@@ -177,22 +177,22 @@ def _importable(project: Project) -> tuple[str, ...]:
     return (f"PYTHONPATH={os.pathsep.join([*folders, *filter(None, [usual])])}",)
 
 
-# -- what is left of it -----------------------------------------------------------------------
+# -- removal -----------------------------------------------------------------------
 
 
 @value
 class Leftover:
     what: str
-    """As a person is told it."""
+    """Its description for a person."""
     kept: str = ""
-    """Why it stays, and how to take it away; empty where it can go."""
+    """Why it stays, and how to remove it; empty if it can be removed."""
     worktree: str = ""
     branch: str = ""
     folder: str = ""
 
 
 def describe_changes(place: str) -> str:
-    """Why the worktree cannot go; the links to environments that a driver made are no changes."""
+    """Why the worktree cannot be removed; links that a driver made do not count as changes."""
     folder = Path(place)
     said = git(folder, "status", "--porcelain", "--untracked-files=all").out if folder.is_dir() else ""
     dirty = [line[3:] for line in said.splitlines() if not (folder / line[3:]).is_symlink()]
@@ -200,7 +200,7 @@ def describe_changes(place: str) -> str:
 
 
 def remove(root: Path, found: tuple[Leftover, ...]) -> None:
-    """Removes those that can go."""
+    """Removes those that can be removed."""
     for one in found:
         if one.kept:
             continue

@@ -1,4 +1,4 @@
-"""What a step leaves behind: its commit message, and its record for people (`.tdd/plan`) and programs."""
+"""The records of a step: its commit message, its plan for people and its log for programs (`.tdd`)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _run_document(report: TestReport) -> dict[str, Any]:
 
 
 class StepLog:
-    """Written anew after each attempt, so that a kill leaves what was known by then."""
+    """The log of a step; rewritten after each attempt, so that a kill loses only the open one."""
 
     def __init__(self, keeper: StepRecords, step: int, role: Role, model: Metered) -> None:
         self._keeper, self._step, self._role, self._model = keeper, step, role, model
@@ -67,7 +67,7 @@ class StepLog:
         output: str = "",
         runs: Sequence[TestReport] = (),
     ) -> None:
-        """One without reasons went through; `output` is a tool's, the runs are the test tool's."""
+        """An attempt without reasons was accepted. `output`: of a tool; `runs`: of the test tool."""
         told = {"paths": list(paths), "reasons": list(reasons), "output": output}
         self._attempts.append({"attempt": number, **told, "runs": [_run_document(report) for report in runs]})
         self.write()
@@ -129,24 +129,24 @@ class StepRecords:
 
 @value
 class Proposal:
-    """What a role says of its edits: kept in the log before they are written."""
+    """A role's words about its edits; recorded before the edits are written."""
 
     type: str
     subject: str
     rationale: str
     intents: Mapping[str, str] = field(default_factory=dict)
-    """Path → what the change is for."""
+    """Path → the purpose of the change."""
     reds: Mapping[str, str] = field(default_factory=dict)
-    """Of the implementor: test id → the failure that it had."""
+    """Of the implementor: test id → its failure."""
     because: str = ""
-    """Of a tester whose test came back: what the implementor found."""
+    """Of a tester whose test was sent back: the implementor's reason."""
     points: tuple[int, ...] = ()
-    """Of the tester: the points of the kata that the test shows."""
+    """Of the tester: the points of the kata that the test covers."""
 
 
 @value
 class Verified:
-    """What the kernel found."""
+    """The kernel's findings about a step."""
 
     verdict: str
     suite: str = ""
@@ -158,7 +158,7 @@ class Verified:
 
 
 def message(role: Role, step: int, proposal: Proposal, verified: Verified) -> str:
-    """Why, then what differs file by file where the role said it; all else is in the trailers."""
+    """The rationale, then the purpose of each file's change if the role gave one, then trailers."""
     intents = [f"{path}: {flat(what)}" for path, what in proposal.intents.items() if _tells(what, proposal)]
     parts = (
         _headline(proposal),
@@ -180,7 +180,7 @@ def _headline(proposal: Proposal) -> str:
 
 
 def style_subject(subject: str) -> str:
-    """Writes a subject as conventional commits do: no capital that is only a sentence's, and no full stop."""
+    """A subject as in conventional commits: without a sentence's capital and full stop."""
     line = flat(subject)
     line = line[:-1] if line.endswith(".") and not line.endswith("..") else line
     first = line.partition(" ")[0]
@@ -203,21 +203,21 @@ def _trailers(role: Role, step: int, proposal: Proposal, verified: Verified) -> 
 
 
 def told_red(red: Red) -> tuple[str, str]:
-    """Its id, and kind and place of its failure: a message may hold addresses and times."""
+    """Its id, with kind and place of its failure; not the message, which may hold addresses and times."""
     kind = red.failure.partition(":")[0] or red.status
     place = f" at {red.place}" if red.place and not red.place.startswith("/") else ""
     return red.test_id, f"{kind}{place}"
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    """Each paragraph, and each item of a list, is a line of its own."""
+    """Joins each paragraph, and each item of a list, to one line."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+[.)])\s)", text.strip()):
         if line := flat(re.sub(r"^\s*(?:[-*]|\d+[.)])\s+", "", block)):
             yield line
 
 
 def _fill_paragraph(lines: Iterable[str]) -> str:
-    """One paragraph as a paragraph, several as a list."""
+    """Fills one line as a paragraph, and several as a list."""
     told = list(lines)
     if len(told) != 1:
         return _bullets(told)
@@ -239,6 +239,6 @@ def _bullets(lines: Iterable[str]) -> str:
 
 
 def flat(text: str) -> str:
-    """On one line, and of characters that can be read: ids may hold any bytes."""
+    """On one line, with printable characters only: ids may hold any bytes."""
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in line)

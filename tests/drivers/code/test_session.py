@@ -416,7 +416,7 @@ def test_limits_end_a_session_and_it_goes_on_from_there(tmp_path: Path) -> None:
     with playing(tmp_path, HONEST) as played:
         done = work(played, limits=Limits(rounds=2))
         assert done.ended.outcome == End.LIMIT
-        assert "2 turns are made" in done.ended.why
+        assert "the limit of 2 turns is reached" in done.ended.why
         assert done.ended.session in done.ended.following
         again = work(played, "", resume=done.ended.session[:4])
         assert again.ended.outcome == End.DONE

@@ -118,7 +118,7 @@ def test_a_program_without_a_schedule_goes_on_until_its_limits_for_the_whole_nig
     world = make_loop(tmp_path / "project", program=UNSCHEDULED)
     night = Night(world.root, 9).make()
     assert [name for name, _, _ in night.played] == [NAME, NAME]
-    assert night.notes() == [f"{NAME} is left out: 2 iterations are made, as many as were asked for"]
+    assert night.notes() == [f"{NAME} is left out: the limit of 2 iterations is reached"]
 
 
 def test_what_cannot_be_reached_is_tried_again_later_and_later_and_said_once(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The cycle's roles (planner, test author, validator, coder), and what each of them is shown."""
+"""The cycle's roles (planner, test author, validator, coder), and the prompt of each."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _WRONG = frozenset({Say.SPEC_IS_WRONG})
 
 
 def _deny_source(edit: RoleEdit, _: Tree) -> str | None:
-    """Whether an upsert is only a stub is for the kernel to say."""
+    """The kernel judges whether an upsert is only a stub."""
     return (
         None if edit.action == "upsert" else f"it is source, and the test author does not {edit.action} any"
     )
@@ -177,7 +177,7 @@ ROLE_OF = {
 
 
 def material_of(project: Project, cycle: Cycle, tree: str, budget: int) -> Material:
-    """`tree`: what the role begins with. Nothing is in it of what another role thought."""
+    """`tree`: the files at the role's start. It holds nothing of another role's reasoning."""
     spec = (project.root / cycle.spec_path).read_text("utf-8", "replace")
     found = gather_material(project, read_files(project, tree), spec, cycle.spec_path, budget)
     return replace(found, own=frozenset({cycle.plan})) if cycle.stage is Stage.PLAN else found
@@ -207,7 +207,7 @@ def _notes(project: Project, cycle: Cycle) -> Iterator[str]:
 
 
 def why_again(project: Project, cycle: Cycle) -> str:
-    """Why the tests are open once more; empty the first time."""
+    """Why the tests were sent back; empty the first time."""
     first = next(iter(project.log.records(start=cycle.since)), None)
     return str(first.data.get("why", "")) if first is not None and first.seq == cycle.since else ""
 
@@ -218,7 +218,7 @@ def _frozen_reds(project: Project, cycle: Cycle) -> tuple[Red, ...]:
 
 
 def step_of(project: Project, cycle: Cycle) -> int:
-    """How many stages the cycle has had, the open one included: a stage that comes again counts again."""
+    """How many stages the cycle has had, with the open one; a repeated stage counts again."""
     moves = {"cycle_started", "cycle_advanced", "cycle_frozen"}
     here = project.repo.worktree
     records = project.log.records(start=cycle.first)

@@ -1,4 +1,4 @@
-"""The scenes of the demo as values: what the agent wants, writes and runs, and the answers."""
+"""The scenes of the demo as values: the agent's wishes, edits and commands, and the kernel's answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Act:
 
 @value
 class Wish:
-    """What the agent has in mind, in a sentence."""
+    """The agent's intention, in a sentence."""
 
     text: str
 
@@ -32,7 +32,7 @@ class Wish:
 class EditScene:
     path: str
     lines: tuple[str, ...]
-    """What is new and what is gone, with a `+` or a `-` before it."""
+    """Added and removed lines, with `+` or `-` before them."""
 
 
 @value
@@ -54,7 +54,7 @@ class DeniedScene:
 
 @value
 class RedScene:
-    """A test that fails. `wrong`: why that proves nothing; empty where the reason is the right one."""
+    """A test that fails. `wrong`: why that proves nothing; empty if it fails for the right reason."""
 
     failure: str
     wrong: str = ""
@@ -68,7 +68,7 @@ class Passing:
 
 @value
 class PlainRun:
-    """What the test tool says by itself, with nobody to look behind it."""
+    """The test tool's own output, without Verdigris."""
 
     tool: str
     output: tuple[str, ...]
@@ -86,7 +86,7 @@ class JudgedScene:
 
 @value
 class Moral:
-    """What is to be learnt from it."""
+    """The lesson of a scene."""
 
     text: str
 
@@ -113,7 +113,7 @@ class DemoStage(Protocol):
 
 
 def edit(path: str, before: str, after: str) -> EditScene:
-    """The lines that differ; blank ones tell nothing."""
+    """The lines that differ, without blank ones."""
     old, new = (text.expandtabs(_TAB).splitlines() for text in (before, after))
     shown: list[str] = []
     for a, b, c, d in _differences(old, new):
@@ -123,7 +123,7 @@ def edit(path: str, before: str, after: str) -> EditScene:
 
 
 def _differences(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """A new block that begins with the end of the one before it (`}`) is taken to end with its own."""
+    """Shifts an inserted block down past an equal line (`}`), so that it ends with its own."""
     for tag, a, b, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         c, d = start, end
         while tag == "insert" and d < len(new) and new[c] == new[d] and new[c].strip():

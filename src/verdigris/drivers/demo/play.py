@@ -1,6 +1,6 @@
 """Plays the demo: a scripted agent tries to break each law, and each turn ends in an acceptance.
 
-The agent knows no rules. It tries, and shows what the kernel answers.
+The agent has no rules. It acts, and the kernel's answers are shown.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Agent:
         self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene(freed))
 
     def settles(self) -> Kind | None:
-        """The verdict; None where there was none."""
+        """Settles; returns the verdict, or None if it was denied."""
         self.stage.show(s.CommandScene("tdd settle"))
         found = settle(self.project)
         if isinstance(found, Deny):
@@ -97,7 +97,7 @@ class Agent:
         return lines[int(place[2]) - 1].strip()
 
     def tests_plainly(self, tool: PlainTool) -> None:
-        """Runs the tool as one would without Verdigris: in the folder, and what it prints is believed."""
+        """Runs the test tool in the folder, as without Verdigris."""
         self.stage.show(s.CommandScene(tool.shown))
         ran = subprocess.run(
             tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
@@ -122,7 +122,7 @@ _HOLLOW = "Verdigris made the test wrong, and it still passed: it proves nothing
 
 
 def script_of(language: str) -> Script:
-    """Where its tool is missing or does not start, a ToolMissing says what to do."""
+    """The demo's script in a language; raises ToolMissing if its tool is missing or does not start."""
     starter = language_named(language).starter()
     if starter is None:
         raise HarnessError(f"there is no play in {language}")
@@ -141,7 +141,7 @@ def prepare(script: Script, folder: Path | None = None) -> Project:
 
 
 def play(script: Script, project: Project, stage: DemoStage) -> None:
-    """The repository it leaves is whole and can be looked at."""
+    """Plays the script; the repository stays for a person to look at."""
     agent = Agent(project, stage)
     stage.show(Act("An agent meets the law", "calc.py can add. The agent is asked for subtraction."))
     _meet_the_law(script, agent)
@@ -223,11 +223,11 @@ def require(needed: RequiredTool) -> None:
 
 
 IN_PLACE = "machine: {sandbox: false}\n"
-"""Of a tdd.yaml: the machine works in the folder itself."""
+"""A section of tdd.yaml: the machine works in the folder itself."""
 KATA = Path(__file__).with_name("leap_year.md")
 KATA_TALK = Path(__file__).with_name("leap_year.jsonl")
 KATA_STEPS = 6
-"""Of the recorded run: tester, implementor and refactorer for each rule."""
+"""Steps of the recorded run: tester, implementor and refactorer for each rule."""
 
 
 def build_kata(root: Path, actor: Actor, watch: Watcher) -> RunEnded:

@@ -1,3 +1,3 @@
-"""Judges what roles edited: a red test, an implementation, a refactor. Every driver with roles uses it."""
+"""Judges the edits of roles: a red test, an implementation, a refactor. Drivers with roles share it."""
 
 from __future__ import annotations

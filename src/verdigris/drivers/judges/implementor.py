@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def open_reds(project: Project, left: Collection[str]) -> tuple[Red, ...]:
-    """The reds that the tester left and the kernel still sees on the tree as it stands.
+    """The tester's reds (`left`) that are still red on the present tree.
 
-    Where the log does not know, the suite is run. What failed before is nobody's task here.
+    If the log has no run on that tree, runs the suite. Tests that failed before are not included.
     """
     tree = project.workspace.snapshot()
     if not _current(project, tree):
@@ -44,7 +44,7 @@ def _current(project: Project, tree: str) -> tuple[Red, ...]:
 def judge_implementation(
     project: Project, rules: StepRules, brief: str, plan: EditPlan, left: Collection[str], seen: Seen
 ) -> Bad | None:
-    """None: accepted. One strike, so that what is not accepted has been set aside already."""
+    """None: accepted. With one strike, refused edits have been set aside already."""
     reds = open_reds(project, left)
     if not reds:
         return forbid("no test is red any more, so nothing may be implemented")
@@ -60,7 +60,7 @@ def judge_implementation(
 
 
 def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen) -> Bad | None:
-    """The tree as it stands in the green phase."""
+    """Judges the present tree in the green phase."""
     turn = project.state().turn
     start = turn.tree if turn is not None else project.workspace.snapshot()
     return (
@@ -71,7 +71,7 @@ def judge_implemented(project: Project, rules: StepRules, brief: str, seen: Seen
 
 
 def _forbid_left_stub(project: Project, start: str) -> Bad | None:
-    """The stub of a test that was given up stays with it; one of those that stood there has to go."""
+    """The stub of a blocked test may stay; at least one of the others has to go."""
     tree = project.workspace.snapshot()
     paths = [c.path for c in difference(project, start, tree).source if not c.deleted]
     before, after = (_marked_lines(project, at, paths) for at in (start, tree))
@@ -99,10 +99,10 @@ def _looks_answers_up(project: Project, rules: StepRules, brief: str, start: str
 
 
 def find_answer_lookup(project: Project, brief: str, start: str) -> str:
-    """Where source looks up what the tests expect; empty where it does not.
+    """A sentence about source that looks up the tests' expected values; empty if there is none.
 
-    That is a table of the tests' answers; not a constant on its own, nor a word that chooses a way to work
-    with the other inputs, nor words that the brief itself names.
+    A table of the tests' answers counts. A constant on its own does not, nor does a word that selects how to
+    handle the other inputs, nor words that the brief itself names.
     """
     tree = project.workspace.snapshot()
     edits = difference(project, start, tree)

@@ -1,4 +1,4 @@
-"""Judges the refactorer's edits: small, no less covered, the same behaviour by the same tests."""
+"""Judges the refactorer's edits: they are small, and keep coverage, tests and behaviour."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 class Extent:
     files: int
     lines: int
-    """Added and taken away; a file that only moves counts as a file."""
+    """Added and removed; a file that only moves counts as a file, without lines."""
 
 
 def extent(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Extent:
-    """Measures a change, path by path; None where there is no such file."""
+    """Measures a change by path; None stands for a file that does not exist."""
     gone = {path: text for path, text in before.items() if text is not None and after.get(path) is None}
     come = {path: text for path, text in after.items() if text is not None and before.get(path) is None}
     moved = {path: next((p for p, t in gone.items() if t == text), None) for path, text in come.items()}
@@ -80,7 +80,7 @@ def judge_refactoring(
     *,
     optimizes: bool = False,
 ) -> Bad | None:
-    """None: accepted. `optimizes`: a metric judges it too, so a test need only run what is new."""
+    """None: accepted. `optimizes`: a metric judges it too, so tests need only run the new lines."""
     start = project.workspace.snapshot()
     if large := too_large(project, rules, start, changes):
         return large
@@ -91,7 +91,7 @@ def judge_refactoring(
 
 
 def judge_restructured(project: Project, rules: StepRules, start: str, seen: Seen) -> Bad | None:
-    """The tree as it stands in the refactor phase, against the step's start."""
+    """Judges the present tree in the refactor phase against the step's start."""
     return (
         format_changes(project, start)
         or _refuse_unchanged(project, start)
@@ -108,7 +108,7 @@ def _refuse_unchanged(project: Project, start: str) -> Bad | None:
 
 
 def _other_tests(project: Project, start: str) -> Bad | None:
-    """A refactor has the tests that it found, under the names that it found."""
+    """Refuses a refactor that adds, renames or removes tests."""
     changed = [change.path for change in project.workspace.changes(start, project.workspace.snapshot())]
     refactor_ = project.state().refactor
     touched = [p for p in changed if project.classify(p) is PathClass.TEST or has_tests_in_source(p)]
@@ -117,7 +117,7 @@ def _other_tests(project: Project, start: str) -> Bad | None:
     before = frozenset(json.loads(project.workspace.blob_bytes(refactor_.record) or b"{}"))
     after = collect(project)
     if not after or any(stack.suite for stack in project.settings.stacks):
-        return None  # what keeps them from being found is told by the run itself
+        return None  # the run itself says why tests are not found
     if new := sorted(after - before):
         return forbid(f"{new[0]} is a new test: a refactor adds none and renames none")
     if gone := [test for test in sorted(before - after) if not _is_written(project, test)]:
@@ -126,7 +126,7 @@ def _other_tests(project: Project, start: str) -> Bad | None:
 
 
 def _is_written(project: Project, test: str) -> bool:
-    """Its file may not load; then the run says why."""
+    """Whether the file still has the test's name: if it does not load, the run says why."""
     named = split_id(test)
     return re.split(r"::| › ", named.function)[-1] in (text_of(project, named.path) or "")
 
@@ -143,7 +143,7 @@ def _end_refactor(project: Project, seen: Seen) -> Bad | None:
 def rebase_changes(
     project: Project, base: str, changes: Mapping[str, bytes | None]
 ) -> dict[str, bytes | None]:
-    """Edits meant for `base`, as edits of the tree as it stands, which has others of them already."""
+    """Converts edits of `base` to edits of the present tree, which may contain some of them already."""
     now = project.workspace.snapshot()
     target = with_changes(project, base, changes)
     differing = project.workspace.changes(now, target)
@@ -153,12 +153,12 @@ def rebase_changes(
 @value
 class LineCoverage:
     idle: int
-    """Statements that no test runs."""
+    """How many statements no test runs."""
     all: int
     places: tuple[str, ...] = ()
     """Where they are."""
     fails: bool = False
-    """A test did not pass while it was measured."""
+    """A test failed during the measurement."""
 
     @property
     def share(self) -> float:
@@ -166,7 +166,7 @@ class LineCoverage:
 
 
 def why_unmeasured(project: Project) -> str | None:
-    """Why the guard says nothing here."""
+    """Why the coverage guard cannot measure here; None if it can."""
     others = sorted({s.language for s in project.settings.stacks if not language_named(s.language).traces})
     if others:
         what = f"which lines the tests run is not measured for {', '.join(others)}"
@@ -177,16 +177,16 @@ def why_unmeasured(project: Project) -> str | None:
 
 
 def why_lowered(project: Project, start: str) -> str | None:
-    """Why the tree as it stands is less covered than `start`.
+    """Why the present tree is less covered than `start`; None if it is not.
 
-    Both have to hold: more statements idle, and a smaller share run. To delete what was run lowers the
-    share as well, and is what a refactor is for.
+    Both have to hold: more statements are not run, and a smaller share is run. To delete covered code lowers
+    the share too, and is what a refactor is for.
     """
     if not possible(project).ok:
         return None
     now = project.workspace.snapshot()
     after = _measure_coverage(project, now, now)
-    # Where tests fail, the refactor is refused for that, and their failures say more than a share.
+    # If tests fail, the refactor is refused for that, and their failures say more than a share.
     if after is None or after.idle == 0 or after.fails:
         return None
     before = _measure_coverage(project, start, now)
@@ -202,7 +202,7 @@ def why_lowered(project: Project, start: str) -> str | None:
 
 
 def unshown(project: Project) -> tuple[str, ...]:
-    """Source lines that no test runs, as `src/x.py:12-14`; nothing where they cannot be measured."""
+    """Source lines that no test runs, as `src/x.py:12-14`; empty if they cannot be measured."""
     now = project.workspace.snapshot()
     found = _measure_coverage(project, now, now)
     return () if found is None else found.places

@@ -1,4 +1,4 @@
-"""Judges the tester's edits: one new test, red for the right reason, and nothing lost."""
+"""Judges the tester's edits: one new test that is red for the right reason, and no test lost."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 _NAMED = 4
-"""Tests that a reason names."""
+"""How many tests a reason names."""
 
 
 def judge_tests(project: Project, rules: StepRules, plan: EditPlan, start: str, seen: Seen) -> Judged:
-    """Said before it is written: a red that happens to be open must not make it look claimed."""
+    """Checks for stubs before it writes: an open red would make more source look claimed."""
     return (
         _only_stubs(project, start, with_changes(project, start, plan.changes))
         or write_changes(project, plan.changes)
@@ -60,7 +60,7 @@ def judge_tests(project: Project, rules: StepRules, plan: EditPlan, start: str, 
 
 
 def judge_written_tests(project: Project, rules: StepRules, start: str, seen: Seen) -> Judged:
-    """The tree as it stands, against the step's start."""
+    """Judges the present tree against the step's start."""
     return (
         _only_stubs(project, start, project.workspace.snapshot())
         or format_changes(project, start)
@@ -81,7 +81,7 @@ def _only_stubs(project: Project, start: str, tree: str) -> Bad | None:
 
 
 def _check_nothing_lost(project: Project) -> Bad | None:
-    """Against the last acceptance: a test-bug frees the tester's last test only, which came after it."""
+    """Compares with the last acceptance: a test-bug lets the tester change only the test written since."""
     state = replace(project.state(), test_bugs={})
     losses = find_losses(project, state, project.workspace.snapshot()).blocking
     return forbid(f"the suite lost something: {losses[0]}") if losses else None
@@ -140,7 +140,7 @@ def _too_many(
 
 
 def _run_suite(project: Project, changed: set[str]) -> Tested:
-    """The suite; and the files that changed, where a configuration may leave them out of it."""
+    """Runs the suite, and changed test files too if the configured suite may leave them out."""
     whole = run_tests(project, (), cwd=project.root)
     files = [path for path in sorted(changed) if (project.root / path).is_file()]
     own = [path for path in files if project.classify(path) is PathClass.TEST]
@@ -152,7 +152,7 @@ def _run_suite(project: Project, changed: set[str]) -> Tested:
 
 
 def _spoilt(run: TestRun, reds: list[TestRun], passing: frozenset[str], changed: set[str]) -> bool:
-    """What passed before, or is new, and neither passes nor is one of the reds."""
+    """Whether a test that passed before, or is new, neither passes nor is one of the reds."""
     if run.status in {Status.PASS, Status.SKIP} or run in reds:
         return run.status is Status.SKIP and run.native_id in passing
     return run.native_id in passing or split_id(run.native_id).path in changed
@@ -206,16 +206,16 @@ _GRAMMAR = frozenset(
         """,
     )
 ) | frozenset((*keyword.kwlist, *BUILT_IN))
-"""Words that say nothing about whose code is meant."""
+"""Words that do not show that the project's source is used."""
 
 
-# -- how many ---------------------------------------------------------------------------------
+# -- new tests ---------------------------------------------------------------------------------
 
 
 def new_functions(report: TestReport, changed: Collection[str], texts: Iterable[str]) -> tuple[str, ...]:
-    """Tests of the changed files whose name stands in none of the texts from before.
+    """Tests of the changed files whose names occur in none of the earlier texts.
 
-    The cases of one function count as one, and so do the titles that one line of a table makes.
+    The cases of one function count as one, and so do the titles that one line of a table generates.
     """
     before = "\n".join(texts)
     found: dict[tuple[str, str | int], str] = {}
@@ -231,11 +231,11 @@ def test_texts_at(project: Project, tree: str) -> dict[str, str]:
     return _texts(project, tree, PathClass.TEST)
 
 
-# -- whether it asks anything of the source -----------------------------------------------------
+# -- use of the source -----------------------------------------------------
 
 
 def asks_source(project: Project, start: str, tree: str, red: str) -> bool:
-    """Whether a red names something of the source, or is seen to run some of it."""
+    """Whether a red names something of the source, or runs some of it."""
     path = split_id(red).path
     sources = _texts(project, tree, PathClass.SOURCE)
     before, after = texts_at(project, start, [path]), texts_at(project, tree, [path])
@@ -245,7 +245,7 @@ def asks_source(project: Project, start: str, tree: str, red: str) -> bool:
 
 
 def names_source(path: str, before: str, after: str, sources: Mapping[str, str]) -> bool:
-    """Reads the words of the new lines: names of the source, its modules, or a helper beside the test."""
+    """Whether the new lines name something of the source, one of its modules, or a helper beside the test."""
     new = "\n".join(_new_lines(path, before, after))
     words = {word for word in _WORD.findall(new) if not word.lower().startswith("test")} - _GRAMMAR
     stems = {part for name in sources for part in re.split(r"[/.]", name)} - {
@@ -259,7 +259,7 @@ def names_source(path: str, before: str, after: str, sources: Mapping[str, str])
 
 
 def _new_lines(path: str, before: str, after: str) -> list[str]:
-    """What they say, without comments and imports where those can be told."""
+    """The new lines, without comments and imports if the language is read."""
     language = language_for(path) or UNREAD
     return language.new_words(after, _added_lines(before.splitlines(), after.splitlines()))
 
@@ -271,7 +271,7 @@ def _added_lines(before: list[str], after: list[str]) -> list[int]:
 
 
 def _runs_source(project: Project, red: str, sources: Mapping[str, str]) -> bool:
-    """Lines of functions: those of a module's top run when it is imported."""
+    """Whether a line inside a function runs: lines at a module's top run on import."""
     paths = [path for path in sources if is_traced(path)]
     for stack, names in by_stack(project.settings.stacks, [red]).items() if paths else ():
         report = run_request(project, stack, TestRequest(names, trace=tuple(paths)))

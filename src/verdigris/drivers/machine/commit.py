@@ -1,4 +1,4 @@
-"""Commits a step; squashes red, green and refactor into one commit, and forwards the user's branch."""
+"""Commits a step, squashes a cycle's steps to one commit, and fast-forwards the user's branch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StepCommit:
     concerns: tuple[str, ...] = ()
     before: str = ""
     after: str = ""
-    """The trees around the step, for those who watch."""
+    """The trees before and after the step, for watchers."""
 
 
 def open_step(project: Project) -> OpenStep:
@@ -56,7 +56,7 @@ def open_step(project: Project) -> OpenStep:
 
 
 def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal) -> None:
-    """On record before anything of it is written; without any key that a model may have repeated."""
+    """Records the proposal before any edit is written, without keys that a model may have repeated."""
     said = machine.role_models.scrub.document(to_json(proposal))
     blob = project.workspace.blob(json.dumps(said, sort_keys=True).encode())
     step = open_step(project).step
@@ -64,7 +64,7 @@ def propose(machine: Machine, project: Project, attempt: int, proposal: Proposal
 
 
 def commit_step(machine: Machine, project: Project, found: Verified | None) -> StepCommit | CommitRefused:
-    """`found`: of a tester's step; of the others the log knows it, so that a resumed run says the same."""
+    """`found`: of a tester's step. For the others the log has it, so that a resumed run says the same."""
     step = open_step(project)
     tree = project.workspace.snapshot()
     paths = tuple(
@@ -117,7 +117,7 @@ def _gather_verified(project: Project, step: OpenStep, proposal: Proposal) -> Ve
 
 
 def _counts(project: Project) -> str:
-    """Counts the results of the acceptance's own run."""
+    """Counts the results of the acceptance's run."""
     statuses = list(accepted_suite(project).values())
     passed, skipped = statuses.count(Status.PASS), statuses.count(Status.SKIP)
     failed = len(statuses) - passed - skipped
@@ -132,12 +132,12 @@ _TRAILER = re.compile(r"TDD-\w+: ")
 
 
 def in_a_cycle(machine: Machine) -> bool:
-    """Whether HEAD holds steps of a cycle that is not one commit yet."""
+    """Whether HEAD has steps of a cycle that are not squashed yet."""
     return bool(_steps(machine))
 
 
 def squash_cycle(machine: Machine, now: Position) -> str | None:
-    """Where the next step begins a cycle: makes one commit of the last one. Why it was not made, if so."""
+    """If the next step begins a cycle, makes one commit of the last one; returns why it could not."""
     steps = _steps(machine)
     if now.role is not TESTER or now.finding or len(steps) < 2:  # noqa: PLR2004 - red and green
         return None
@@ -164,12 +164,12 @@ def squash_cycle(machine: Machine, now: Position) -> str | None:
         root, "update-ref", "-m", "tdd: one commit of a cycle", "HEAD", made.out.strip(), steps[0].commit
     )
     with operation(machine.project):
-        pass  # takes in where HEAD is now
+        pass  # records that HEAD moved
     return None
 
 
 def _steps(machine: Machine) -> list[MachineCommit]:
-    """The newest first; nothing that the user's branch has, and nothing of a cycle before."""
+    """The steps of the last cycle, the newest first, without those that the user's branch has."""
     root = machine.project.root
     found: list[MachineCommit] = []
     for told in history.commits(root):
@@ -187,7 +187,7 @@ def _is_users(machine: Machine, root: Path, commit: str) -> bool:
 
 
 def cycle_message(messages: Sequence[str], last: int) -> str:
-    """Headed as the implementor's; each step's own words below it, then all the trailers in their order."""
+    """The implementor's headline, the text of each step, then all trailers in order."""
     parts = [_split_trailers(message) for message in messages]
     head = next((lines[0] for lines, _ in parts if lines[0].startswith(("feat", "fix"))), parts[-1][0][0])
     said = "\n\n".join(_join_body(lines, head) for lines, _ in parts)
@@ -200,7 +200,7 @@ def cycle_message(messages: Sequence[str], last: int) -> str:
 
 
 def _join_body(lines: Sequence[str], head: str) -> str:
-    """Leaves out the headline that is the commit's own."""
+    """The text of a step, with its headline unless that is the commit's."""
     body = "\n".join(lines[1:]).strip()
     return "\n\n".join(filter(None, ("" if lines[0] == head else f"{lines[0]}:", body)))
 
@@ -212,7 +212,7 @@ def _split_trailers(message: str) -> tuple[list[str], list[str]]:
 
 
 def _trailers(lines: Sequence[str]) -> Iterator[str]:
-    """The last block, where it is one."""
+    """The last block of lines, if it consists of trailers."""
     first = next((n for n in range(len(lines), 0, -1) if not lines[n - 1].strip()), len(lines))
     block = lines[first:]
     return iter(block if block and _TRAILER.match(block[0]) else ())
@@ -222,7 +222,7 @@ _TOLD = 160
 
 
 def forward(home: Project, branch: str, to: str) -> str | None:
-    """Why the user's checkout stays where it is; None when it stands where the machine does."""
+    """Fast-forwards the user's checkout to the machine's commit; returns why it could not."""
     now = head(home.repo)
     target = git(home.root, "rev-parse", "--verify", "--quiet", to).out.strip()
     if now.branch == branch and now.commit == target:
@@ -231,7 +231,7 @@ def forward(home: Project, branch: str, to: str) -> str | None:
 
 
 def hindrance(home: Project, branch: str, to: str) -> str | None:
-    """Why it could not be moved now, if it had to be."""
+    """Why the user's checkout could not be moved now; None if it could."""
     if head(home.repo).branch != branch:
         return f"{branch} is not checked out here any more"
     if unfinished := in_progress(home.repo):

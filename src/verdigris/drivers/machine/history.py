@@ -1,4 +1,4 @@
-"""Reads the machine's history from commit trailers and the log, and reports how the machine stands."""
+"""Reads the machine's history from commit trailers and the log, and derives the next step from it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 LOOKED_AT = 400
-"""Commits, the newest first: what is older is told by the tree alone."""
+"""How many commits are read, the newest first."""
 _TRAILERS = ("TDD-Step", "TDD-Role", "TDD-Test", "TDD-Point", "TDD-Concern")
 _FORMAT = "%x1e%H%x1f" + "".join(f"%(trailers:key={key},valueonly,unfold)%x1f" for key in _TRAILERS) + "%s"
 
 
 @value
 class CommitText:
-    """A commit as git tells it."""
+    """A commit as git shows it."""
 
     commit: str
     subject: str
     made: MachineCommit | None
-    """Where it is the machine's."""
+    """Its facts, if the machine made it."""
 
 
 def commits(root: Path) -> tuple[CommitText, ...]:
@@ -51,7 +51,7 @@ def commits(root: Path) -> tuple[CommitText, ...]:
 
 
 def machine_commits(root: Path) -> tuple[MachineCommit, ...]:
-    """The machine's own, the last step first; a merge may have brought them from either side."""
+    """The machine's commits, the last step first; a merge may have brought them from either side."""
     found = (told.made for told in _read_log(root, "--topo-order") if told.made is not None)
     return tuple(sorted(found, key=lambda commit: -commit.step))
 
@@ -62,7 +62,7 @@ def _read_log(root: Path, which: str) -> tuple[CommitText, ...]:
 
 @lru_cache(maxsize=8)
 def _read_log_of(root: Path, commit: str, which: str) -> tuple[CommitText, ...]:
-    """Asked many times in a step; what a commit stands on never changes."""
+    """Cached: it is called many times in a step, and the history of a commit never changes."""
     text = ask_users_git(root, "log", which, f"--max-count={LOOKED_AT}", f"--format={_FORMAT}", commit)
     return tuple(_parse_commit(part) for part in text.split("\x1e")[1:])
 
@@ -90,7 +90,7 @@ def _parse_commit(part: str) -> CommitText:
 
 @value
 class ProjectRecord:
-    """The project as HEAD has it, and what happened since the machine's first commit."""
+    """The files of HEAD, and the history since the machine's first commit."""
 
     files: Tree
     ages: Mapping[str, int]
@@ -130,9 +130,9 @@ def _files(repo: Repository, commit: str, classify: Callable[[str], PathClass]) 
 
 
 SENT_BACK = "sent-back"
-"""The implementor could not, or said that the test is wrong: the tester looks at it again."""
+"""The implementor failed, or said that the test is wrong: the tester looks at it again."""
 UPHELD = "test-is-right"
-"""The tester looked at it again and keeps it: the implementor tries once more."""
+"""The tester keeps its test: the implementor tries once more."""
 NOTHING_TO_DO = "nothing-to-do"
 NOTHING_RED = "nothing-red"
 
@@ -145,13 +145,13 @@ class MachineCommit:
     step: int
     role: Role
     tests: tuple[str, ...] = ()
-    """The ids in its trailers."""
+    """The ids of tests in its trailers."""
     subject: str = ""
     points: tuple[int, ...] = ()
-    """Of the kata, that its test shows."""
+    """The points of the kata that its test covers."""
     concerns: tuple[str, ...] = ()
     squashed: bool = False
-    """It holds more than one step."""
+    """It consists of more than one step."""
 
 
 @value
@@ -161,19 +161,19 @@ class Position:
     after: str = ""
     """The machine's last commit."""
     finding: str = ""
-    """Why the step came back to the tester; or that the tester thinks the test right, after all."""
+    """Why the test was sent back to the tester, or why the tester kept it."""
     tests: tuple[str, ...] = ()
-    """Of the machine's last commit: what the tester left red."""
+    """The tests of the machine's last commit, which the tester left red."""
     returned: bool = False
     """The test of this round was sent back once already."""
     concerns: tuple[str, ...] = ()
-    """About the machine's last commit."""
+    """Concerns about the machine's last commit."""
     points: tuple[int, ...] = ()
-    """Of the kata, that tests show so far, by what the testers said."""
+    """The points of the kata that tests cover so far, by the testers' words."""
 
 
 def position(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> Position:
-    """`made`: the newest first. Steps without a commit count where they followed the last commit."""
+    """`made`: commits, the newest first. `passed`: steps without a commit; those after the last one count."""
     step, role, after = (made[0].step, made[0].role, made[0].commit) if made else (0, REFACTORER, "")
     following, finding = TEAM.after(role), ""
     for done in passed:
@@ -197,7 +197,7 @@ def position(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> Pos
 
 
 def _came_back(made: Sequence[MachineCommit], passed: Sequence[PassedStep]) -> bool:
-    """Within the round that no implementor has ended yet."""
+    """Whether the test of the open round was sent back."""
     round_ = {""} if not made else set()
     for each in made:
         if each.role is not TESTER:
@@ -211,7 +211,7 @@ class MachineSurvey:
     step: int
     role: str
     last: int
-    """The last step of a run that has not ended; 0: none."""
+    """The last step of the open run; 0 if there is none."""
     running: bool
     root: str
     """Where the machine works."""
@@ -222,7 +222,7 @@ class MachineSurvey:
 
 
 def survey_machine(home: Project) -> MachineSurvey | None:
-    """None where nothing can be told of it."""
+    """None if its history cannot be read."""
     try:
         root, here = _working_place(home)
         made = machine_commits(root)
@@ -244,14 +244,14 @@ def survey_machine(home: Project) -> MachineSurvey | None:
 
 
 def _reds_left(now: Position, here: WorktreeState) -> tuple[Red, ...]:
-    """What the tester left red for whoever is next; other failures of old runs are no news."""
+    """The reds that the tester left for the next role; other failures are not listed."""
     if now.role is REFACTORER or (now.role is TESTER and not now.finding):
         return ()
     return tuple(red for red in here.reds.values() if flat(red.test_id) in now.tests)
 
 
 def _working_place(home: Project) -> tuple[Path, WorktreeState]:
-    """The private worktree of the user's branch where that is used, else the user's own."""
+    """The private worktree of the user's branch if it is used, else the user's own."""
     own = home.state()
     branch = head(home.repo).branch
     private = None if branch is None else place(home.repo, branch)

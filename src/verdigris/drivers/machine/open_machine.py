@@ -54,11 +54,11 @@ CLIENT = "machine"
 _BUSY = "a machine is at work in this worktree already"
 _LET_IT_END = "let it end, or stop it with Ctrl-C there; `tdd status` shows how far it is"
 _BUILDING = 180
-"""Seconds for a compiler that begins with nothing."""
+"""Seconds for a compiler without a cache."""
 
 
 def prepare_private(home: Repository, branch: str) -> Path:
-    """The private worktree of the user's branch: made or found, and moved along with that branch."""
+    """Makes or finds the private worktree of the user's branch, and checks that it can follow that branch."""
     root, ours = place(home, branch), f"{BRANCHES}{branch}"
     if not is_made(root):
         make(home, DRIVER, root, ours, ref(branch))
@@ -71,7 +71,7 @@ def place(home: Repository, branch: str) -> Path:
 
 
 def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
-    """Moves only forward: what diverged is for a person to bring together."""
+    """Raises a UserError if the branches diverged: a person has to merge them."""
     if current_branch(root) != ours:
         raise UserError(
             f"the machine's worktree {root} is not on its branch {ours}",
@@ -95,19 +95,19 @@ def _way_to_give_up(root: Path, ours: str, branch: str) -> str:
 
 
 def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
-    """Whether the user's branch had commits of ours once, and has them no more: a person took them away."""
+    """Whether a person removed commits of ours from the user's branch."""
     ahead = ask_users_git(root, "rev-list", f"{theirs}..{ours}").split()
     had = git(root, "reflog", "show", "--format=%H", theirs).out.split() if ahead else []
     return not frozenset(had).isdisjoint(ahead)
 
 
 def is_behind(root: Path, branch: str) -> bool:
-    """Whether the user's branch has commits that the worktree has not."""
+    """Whether the user's branch has commits that the worktree lacks."""
     return not ancestor(root, ref(branch), "HEAD")
 
 
 def leftovers(root: Path) -> tuple[Leftover, ...]:
-    """Lists what is there, and what of it exists nowhere else; changes nothing."""
+    """Lists what the machine left, and why some of it must stay; changes nothing."""
     return (*_branches(root), *_folder(root))
 
 
@@ -129,7 +129,7 @@ def _why_unsafe(root: Path, branch: str, theirs: str, place: str) -> str:
 
 
 def _folder(root: Path) -> Iterator[Leftover]:
-    """Names the folder only where nobody put anything else into it."""
+    """The folder of plans and logs; it stays if it has other files too."""
     folder = root / durable_files.TDD_FOLDER
     if not durable_files.is_made_here(root):
         return
@@ -143,25 +143,25 @@ class Machine(RoleRun):
     home: Project
     """The user's checkout."""
     project: Project
-    """Where the machine works: its private worktree, or the user's checkout."""
+    """The project that the machine works in: its private worktree, or the user's checkout."""
     branch: str
-    """The user's."""
+    """The user's branch."""
     settings: MachineSettings
     hooks: str | None = None
-    """Where git has to be told where the hooks are."""
+    """The user's folder of hooks, if git would not find it in the private worktree."""
 
     @property
     def is_sandboxed(self) -> bool:
         return self.project.root != self.home.root
 
     def project_for(self, role: Role) -> Project:
-        """Each role in a context of its own; a person who plays one is a person."""
+        """The project as the role acts in it, with a context of its own."""
         who = "person" if self.settings.player(role.name).human else "agent"
         limited = replace(self.project.settings, timeout=self._seconds())
         return replace(self.project, actor=Actor(who, f"{CLIENT}:{role}", CLIENT), settings=limited)
 
     def _seconds(self) -> int:
-        """Time for a run of the tests: what the suite took before, and what one more test may take."""
+        """The time limit of a test run: three times that of the suite before, and time for one more test."""
         baseline = self.project.state().baseline
         took = 3 * baseline.duration_ms // 1000 if baseline is not None else 0
         languages = [language_named(stack.language) for stack in self.project.settings.stacks]
@@ -169,7 +169,7 @@ class Machine(RoleRun):
         return min(self.project.settings.timeout, took + building + self.settings.test_seconds)
 
     def kata(self) -> str:
-        """The kata as committed; where it is not, as it lies in the user's checkout."""
+        """The kata as committed, else the file in the user's checkout."""
         for root in (self.project.root, self.home.root):
             try:
                 text = as_text((root / self.settings.kata).read_bytes())
@@ -189,7 +189,7 @@ class Machine(RoleRun):
 
 @contextmanager
 def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> Iterator[Machine]:
-    """One per worktree; a second one says so."""
+    """One per worktree; a second one is refused."""
     home = open_project(start, Actor(client=CLIENT))
     settings = load_machine(home.root)
     branch = _branch(home)
@@ -222,7 +222,7 @@ def _branch(home: Project) -> str:
     return now.branch
 
 
-# -- where it works ---------------------------------------------------------------------------
+# -- its worktree ---------------------------------------------------------------------------
 
 
 def _in_place(home: Project, settings: MachineSettings) -> Project:
@@ -235,7 +235,7 @@ def _in_place(home: Project, settings: MachineSettings) -> Project:
 
 
 def list_dirty(root: Path) -> list[str]:
-    """Files that differ from HEAD, of those that git knows or would add; nothing of ours."""
+    """Files that differ from HEAD, untracked ones included, without our own."""
     said = git(root, "status", "--porcelain", "-z", "--untracked-files=all").out
     paths = (entry[3:] for entry in said.split("\0") if len(entry) > 3)  # noqa: PLR2004 - the status and a space
     return [path for path in paths if not path.startswith(f"{durable_files.TDD_FOLDER}/")]
@@ -250,7 +250,7 @@ def _open_private_project(home: Project, settings: MachineSettings, branch: str)
 
 
 def _follow(project: Project, branch: str) -> None:
-    """What was begun on the old ground begins anew; what was accepted there is committed there first."""
+    """Follows the user's branch. An accepted step is committed first; an open one begins again."""
     step = project.state().machine.step
     if step is not None and step.verdict == ACCEPTED:
         return
@@ -267,7 +267,7 @@ def _follow(project: Project, branch: str) -> None:
 
 
 def _adapt_project(project: Project, settings: MachineSettings) -> Project:
-    """One strike: what is not accepted goes at once, and the role hears why."""
+    """One strike: refused edits are set aside at once."""
     said = project.settings
     strict = said.uncovered if settings.uncovered == "record" else settings.uncovered
     return replace(project, settings=replace(said, strikes=1, uncovered=strict))

@@ -1,4 +1,4 @@
-"""A step that a person plays: asks for it, waits, and judges the tree."""
+"""A step that a person plays: asks for it, waits, and judges the worktree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.step import Outcome
 
 PATIENT = 1_000_000
-"""Strikes: a person's edits are not set aside, they go on with them."""
+"""So many strikes that a person's edits are never set aside."""
 _WORDS = {
     "!nothing": (Say.NOTHING_TO_DO, (REFACTORER,)),
     "!wrong": (Say.TEST_IS_WRONG, TEAM.roles),
@@ -53,12 +53,12 @@ class Person(Protocol):
     """The person at the terminal."""
 
     def __call__(self, turn: YourTurn, /) -> str | None:
-        """The line that was typed; None where nobody can type one."""
+        """The line that was typed; None if there is no terminal."""
 
 
 @value
 class Waiting:
-    """The step stays open; the tree is the person's."""
+    """The step stays open, with the person's edits in the tree."""
 
     why: str
 
@@ -123,7 +123,7 @@ class HumanStep:
     # -- before and after the edits -----------------------------------------------------------
 
     def _prepare(self) -> None:
-        """Into the phase of the role; edits that are there already are brought back in it."""
+        """Opens the phase of the role; edits that exist already are set aside and restored in it."""
         project, state = self._project, self._project.state()
         if self._role is TESTER or state.phase is not Phase.RED:
             return
@@ -171,7 +171,7 @@ class HumanStep:
         propose(self._machine, self._project, 0, said)
 
     def _new_test(self) -> str:
-        """What the test says that was added, from its name."""
+        """The words of the new test's name."""
         project, start = self._project, open_step(self._project).tree
         before, after = (test_texts_at(project, tree) for tree in (start, project.workspace.snapshot()))
         new = [
@@ -195,7 +195,7 @@ class HumanStep:
         return found if self._position.finding else tuple(word for word in found if word != "!right")
 
     def _stop(self, word: str, rest: str) -> RoleStop:
-        """A turn or a refactor that was opened for the step ends with it."""
+        """Ends the turn or refactor that was opened for the step."""
         say = _WORDS[word][0]
         lay_back(self._project, open_step(self._project).tree, f"{self._role}: {say}")
         return RoleStop(say, rest.strip() or f"the {self._role} says so")

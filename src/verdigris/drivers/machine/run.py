@@ -1,4 +1,4 @@
-"""A run of the machine: step after step, to its end, a result or a clean stop."""
+"""A run of the machine: makes steps until they are made, the kata is done, or a step stops the run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
 AGAIN = "`tdd run` takes it up again"
 _NO_COMMIT: tuple[str, str, str, tuple[str, ...], tuple[str, ...], str] = ("", "", "", (), (), "")
-"""Of a step that ended without one: commit, subject, verdict, concerns, tests, difference."""
+"""For a step without a commit: commit, subject, verdict, concerns, tests, difference."""
 
 
 @value
@@ -70,9 +70,9 @@ class MachineRun:
         self._done = False
 
     def make(self, steps: int | None) -> RunEnded:
-        """`steps` from here on; an interrupted run is taken up, unless another number is asked for."""
+        """Makes so many steps; continues an interrupted run unless another number is given."""
         with operation(self._machine.project):
-            pass  # what a kill left half done is finished first
+            pass  # finishes first what a killed process left half done
         self._squash(where(self._machine))
         self._follow()
         now = where(self._machine)
@@ -99,7 +99,7 @@ class MachineRun:
     # -- one step -----------------------------------------------------------------------------
 
     def _step(self, now: Position) -> RunResult | None:
-        """What ends the run, if anything does."""
+        """Makes the step; returns a result if it ends the run."""
         machine, player = self._machine, self._machine.settings.player(now.role.name)
         self._begin(now)
         shown = player.model if player.human else machine.role_models.model(now.role.name, now.step).name
@@ -120,7 +120,7 @@ class MachineRun:
         return self._conclude(now, taken)
 
     def _nothing_red(self, now: Position) -> bool:
-        """Somebody else made the tests pass: what was accepted already still has to be committed."""
+        """Whether no test is red any more, and no accepted edit waits to be committed."""
         if now.role is not IMPLEMENTOR:
             return False
         state = self._machine.project.state()
@@ -130,7 +130,7 @@ class MachineRun:
         )
 
     def _begin(self, now: Position) -> None:
-        """On the tree that HEAD has; a step that was begun before goes on from its own start."""
+        """Begins on the tree of HEAD; a step that was begun before goes on from its own start."""
         machine, state = self._machine, self._machine.project.state()
         commit = head(machine.project.repo).commit or ""
         open_ = state.machine.step
@@ -153,7 +153,7 @@ class MachineRun:
         )
 
     def _require_earned(self, tree: str) -> None:
-        """Source that somebody committed here without a red: no role could do anything with it there."""
+        """Raises a UserError if source was committed without a red: no role could mend that."""
         project = self._machine.project
         with operation(project) as state:
             found = find_unclaimed(project, state.ground or tree, tree)
@@ -165,7 +165,7 @@ class MachineRun:
             )
 
     def _as_committed(self) -> None:
-        """What lies in the private worktree and belongs to no step is set aside."""
+        """Sets aside changes in the private worktree that belong to no step."""
         lay_back(self._machine.project, self._start_tree(), "it belonged to no step")
 
     def _start_tree(self) -> str:
@@ -214,7 +214,7 @@ class MachineRun:
         )
 
     def _close_bugs(self, now: Position) -> None:
-        """What was reported about the test, which the tester has revised or kept."""
+        """Closes reports about the test, which the tester has revised or kept."""
         project = self._machine.project_for(now.role)
         for bug in tuple(project.state().test_bugs):
             close_bug(project, bug)
@@ -223,7 +223,7 @@ class MachineRun:
         return self._cost.prompt, self._cost.cached, self._cost.completion
 
     def _upheld(self, now: Position, taken: RoleStop) -> None:
-        """The tester keeps its test: it is in no doubt any more, and the implementor hears why."""
+        """The tester keeps its test: closes the report, and tells the implementor why."""
         self._close_bugs(now)
         why = f"The tester looked at the test again and says that it is right: {taken.reason}"
         self._record_passed(now, UPHELD, f"{why}\n{now.finding}")
@@ -239,7 +239,7 @@ class MachineRun:
         return now.role is IMPLEMENTOR and not now.returned
 
     def _send_back(self, now: Position, taken: RoleStop | Exhausted) -> None:
-        """Reported as a test-bug: the kernel keeps that the test is in doubt until a revised one is red."""
+        """Reports a test-bug, which stays open until a revised test is red."""
         project = self._machine.project_for(now.role)
         if isinstance(taken, RoleStop):
             why = f"The implementor says that the test is wrong: {taken.reason}"
@@ -266,7 +266,7 @@ class MachineRun:
             self._machine.watch(Noted(why))
 
     def _follow(self) -> None:
-        """The user's branch, where there is one to follow; said once for each reason."""
+        """Lets the user's branch follow; notes each reason why it cannot once."""
         machine = self._machine
         if not machine.is_sandboxed or (machine.settings.squash == "cycle" and in_a_cycle(machine)):
             return
@@ -279,7 +279,7 @@ class MachineRun:
             machine.watch(Noted(f"{machine.branch} stays where it is: {why}; {there}"))
         self._unforwarded = why or ""
 
-    # -- what is told -------------------------------------------------------------------------
+    # -- happenings -------------------------------------------------------------------------
 
     def _tell_beginning(self, first: int, last: int, *, resumed: bool) -> None:
         machine = self._machine

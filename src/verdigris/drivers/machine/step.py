@@ -1,4 +1,4 @@
-"""One step of one role: what it is shown; then ask, write, judge, and try again with the reason."""
+"""One step of a role that a model plays: its prompt, its attempts, and the commit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Outcome: TypeAlias = StepCommit | RoleStop | Exhausted
 
 
 def material_of(machine: Machine) -> Material:
-    """Reads git alone, so that a resumed run tells the same; leaves out what either worktree holds out."""
+    """Reads only git, so that a resumed run shows the same; leaves out held-out tests of both worktrees."""
     project = machine.project
     told = history.record(project.repo, history.commits(project.root), project.classify)
     settings = machine.settings
@@ -85,7 +85,7 @@ _MOST = 12
 
 
 def points_of(kata: str) -> tuple[str, ...]:
-    """The items of its lists, those of the outermost level; a kata in prose has none."""
+    """The list items of the outermost level; a kata in prose has none."""
     found: list[tuple[int, str]] = []
     fenced = False
     for line in kata.splitlines():
@@ -108,7 +108,7 @@ def unshown_points(kata: str, shown: Collection[int]) -> tuple[str, ...]:
 
 
 def list_points(points: Sequence[str]) -> str:
-    """Some of them, as one text."""
+    """The first of them, on one line."""
     more = f", and {len(points) - _MOST} more" if len(points) > _MOST else ""
     return ", ".join(points[:_MOST]) + more
 
@@ -177,7 +177,7 @@ class MachineStep:
         return found if isinstance(found, Bad) else self._commit(found)
 
     def _judge_edits(self, plan: EditPlan, seen: Seen) -> Verified | Bad | None:
-        """None: accepted by the kernel, whose log knows the rest."""
+        """None: accepted; the log has the details."""
         start = open_step(self._project).tree
         changes = rebase_changes(self._project, start, plan.changes)
         if self._is_accepted() or self._role.judge == "refactor":
@@ -205,7 +205,7 @@ class MachineStep:
                 return _by_hook(refused)
 
     def _back(self, why: str) -> None:
-        """Goes back to the step's start; what was accepted stays, and waits to be committed."""
+        """Goes back to the step's start; accepted edits stay until they are committed."""
         step = open_step(self._project)
         lay_back(self._project, step.rest or step.tree, f"step {step.step}, {step.role}: {why}")
 
@@ -220,7 +220,7 @@ def _by_hook(refused: git.CommitRefused) -> Bad:
 
 
 def refuse_unfinished(project: Project, stop: RoleStop) -> Bad | None:
-    """A kata is done when every test passes."""
+    """Refuses `kata-done` while a test fails."""
     if stop.say is not Say.KATA_DONE:
         return None
     found = read_standing(project)
