@@ -1,3 +1,3 @@
-"""What a person watches: live terminal views of a run and of the demo."""
+"""What a person watches or opens: live terminal views, lines of text, reports of audits."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A session as lines, for whoever watches; and its screen as a value. Nothing here draws."""
+"""Renders a session as lines, and keeps its screen as a value. Nothing here draws."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 PANES = ("conversation", "plan", "verdict", "diff")
 WIDE, HIGH = 110, 30
-"""From these on all panes are shown at once."""
+"""From this size on all panes are shown at once."""
 _MOST_SAID, _KEPT_SAID = 5000, 4000
 _FACTS = "\n\n[tdd] where things stand:"
-"""What follows in a person's message is for the model."""
+"""The rest of a person's message is for the model."""
 _JUDGED = EDITING | {"finish", "shell"}
-"""After these calls a turn is judged before the model is asked again."""
+"""After one of these calls the turn is judged."""
 _DOTS: dict[str, Dot] = {"red": "red", "green": "green"}
 _SHORT, _MILLION = 10_000, 1_000_000
 
 
 @value
 class PermissionAsked:
-    """A person has to say yes to a call."""
+    """A person has to permit a call."""
 
     tool: str
     arguments: str
@@ -42,14 +42,14 @@ class PermissionAsked:
 
 @value
 class Earlier:
-    """What was said before this run, of a session that goes on."""
+    """The conversation before this run, of a resumed session."""
 
     messages: tuple[Message, ...]
 
 
 @value
 class Cancel:
-    """What a person wants: that what is under way ends."""
+    """A person cancels the open task."""
 
 
 ScreenMessage: TypeAlias = w.Happening | SessionFacts | CommandAnswer | PermissionAsked | Earlier
@@ -60,17 +60,17 @@ class SessionView:
     facts: SessionFacts = SessionFacts()
     said: tuple[Line, ...] = ()
     dropped: int = 0
-    """Lines of the beginning that are not kept."""
+    """How many of the first lines were dropped."""
     doing: str = ""
-    """What is under way; empty: the session waits for the person."""
+    """What the session is doing; empty if it waits for the person."""
     question: tuple[Line, ...] = ()
     spoken: str = ""
-    """By the model, last."""
+    """The model's last text."""
     calls: tuple[tuple[str, str], ...] = ()
-    """Of the open turn: name, and what each is about."""
+    """The calls of the open turn: name and description."""
 
     def begin(self, line: str) -> SessionView:
-        """A person has sent it."""
+        """The view after a person has sent a line."""
         doing = line.split(maxsplit=1)[0] if line.startswith("/") else "the model is asked"
         return replace(self.add(_person_lines(line)), doing=doing)
 
@@ -97,7 +97,7 @@ def view_after(view: SessionView, message: ScreenMessage) -> SessionView:
             repeated = "\n".join(message.lines).strip() == view.spoken.strip()
             return ended if repeated else ended.add(map(_answer_line, message.lines))
         case w.SessionEnded():
-            return view.add(lines(message)[:1])  # the cost has a line of its own, and the prompt is there
+            return view.add(lines(message)[:1])  # the screen shows the cost elsewhere, and the prompt is open
         case w.PlanShown():
             return view
         case _:
@@ -131,7 +131,7 @@ def _after_step(view: SessionView, happening: w.Happening) -> SessionView:
 
 
 def _person_lines(text: str) -> Iterator[Line]:
-    """After an empty line: what a person says begins something."""
+    """A person's lines, after an empty one."""
     yield Line("")
     for number, line in enumerate(text.splitlines()):
         yield Line(f"{'  ' if number else '> '}{line.expandtabs()}")
@@ -142,7 +142,7 @@ def _answer_line(text: str) -> Line:
 
 
 def earlier_lines(messages: Iterable[Message]) -> tuple[Line, ...]:
-    """Who said what; not what the tools answered."""
+    """The earlier conversation, without the answers of tools."""
     return tuple(line for message in messages for line in _earlier_lines(message))
 
 
@@ -160,7 +160,7 @@ def _earlier_lines(message: Message) -> Iterator[Line]:
 
 
 def folds(width: int, height: int) -> bool:
-    """Whether one pane at a time is shown."""
+    """Whether only one pane is shown at a time."""
     return width < WIDE or height < HIGH
 
 
@@ -174,13 +174,13 @@ def plan_lines(facts: SessionFacts) -> list[Line]:
 
 
 def _step_line(number: int, step: StepFacts) -> Line:
-    """The colour is named too: not everybody sees it."""
+    """Names the colour too: not everybody sees it."""
     dot = _DOTS.get(step.colour)
     return Line(f"{number}. {step.title} · {step.colour}", dot) if dot else Line(f"○ {number}. {step.title}")
 
 
 def plan_strip(facts: SessionFacts) -> Line:
-    """The plan on a line: how far it is, and the first step that is not green."""
+    """The plan on a line: how many steps are green, and the first that is not."""
     steps = facts.steps
     left = [(number, step) for number, step in enumerate(steps, 1) if step.colour != "green"]
     if not steps:
@@ -263,7 +263,7 @@ def working_line(view: SessionView, elapsed: float) -> str:
 _OUTCOMES: dict[str, Dot] = {"denied": "red", "failed": "yellow", "suppressed": "yellow"}
 _SAID = 6
 _ASKED = 60
-"""Lines of an edit that a question shows."""
+"""How many lines of an edit a question shows."""
 
 
 def lines(happening: w.Happening) -> list[Line]:
@@ -305,7 +305,7 @@ def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
 
 
 def question_lines(tool: str, arguments: str) -> list[Line]:
-    """What a person is asked to say yes to: of a command all, of an edit what changes."""
+    """The call that a person has to permit: a whole command, or the changes of an edit."""
     given = arguments_of(arguments)
     path = f" of {given['path']}" if given.get("path") else ""
     found = [Line(f"The model asks for {tool}{path}:", "yellow")]
@@ -326,7 +326,7 @@ def _end_lines(ended: w.SessionEnded) -> Iterator[Line]:
 
 
 def describe_cost(ended: w.SessionEnded) -> str:
-    """Turns, tokens, money and time; what nobody told is unknown, not none."""
+    """Turns, tokens, money and time."""
     cached = "unknown" if ended.cached is None else str(ended.cached)
     fresh = "unknown" if ended.uncached is None else str(ended.uncached)
     money = "" if ended.cost is None else f"; cost {ended.cost:.4f}"

@@ -1,7 +1,7 @@
-"""Runs the screen of a session in a process of its own, and speaks with it.
+"""Runs the screen of a session in a process of its own, and exchanges messages with it.
 
-The session stays in the main thread of the first process, where an interrupt reaches whatever it waits for:
-a model, a test, a command. The screen has its own, so that it answers keys whatever the session does.
+The session stays in the main thread of the first process, where an interrupt ends whatever it waits for: a
+model, a test, a command. The screen has its own process, so that it answers keys at any time.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ if TYPE_CHECKING:
 SCREEN_FAILED = 70
 _MAIN = threading.main_thread().ident or 0
 _TELLING = (w.Asked, w.ToolCalled, w.TurnJudged, w.PlanShown, w.SessionEnded, w.SessionBegan)
-"""After these what a person is shown of the session may have changed."""
+"""After one of these the panes may have changed."""
 
 
 class ScreenLink:
-    """The session's end of the line. Threads read and write, so that an interrupt cuts no message in two."""
+    """The session's end of the channel. Threads read and write, so that an interrupt cuts no message."""
 
     def __init__(self, channel: Connection) -> None:
         self.gone = threading.Event()
-        """Nobody looks any more."""
+        """The screen has ended."""
         self._channel = channel
         self._inbox: SimpleQueue[Any] = SimpleQueue()
         self._outbox: SimpleQueue[ScreenMessage | None] = SimpleQueue()
         self._writer = threading.Thread(target=self._write, daemon=True)
         self._lock = threading.Lock()
         self._under_way = False
-        """A line was read and is not answered yet: only then there is something to interrupt."""
+        """A line was read and is not answered yet, so there is something to interrupt."""
         self._interrupted = 0.0
         self._session: Session | None = None
         self._changes = Changes()
@@ -79,27 +79,27 @@ class ScreenLink:
                 self._channel.send(message)
 
     def _interrupt(self) -> None:
-        """Reaches the main thread wherever it waits; not twice at once: it may be putting things in order."""
+        """Interrupts the main thread, but not twice within a second: it may be cleaning up."""
         with self._lock:
             if self._under_way and time.monotonic() - self._interrupted > 1:
                 self._interrupted = time.monotonic()
                 signal.pthread_kill(_MAIN, signal.SIGINT)
 
     def leave(self) -> None:
-        """No further line is waited for."""
+        """Stops waiting for lines."""
         self.gone.set()
         self._inbox.put(None)
 
     def close(self) -> None:
         self._outbox.put(None)
         self._writer.join(timeout=5)
-        # A close alone would not end the line while the reader waits at it.
+        # Closing alone would not wake the reader.
         with socket.socket(fileno=os.dup(self._channel.fileno())) as line, suppress(OSError):
             line.shutdown(socket.SHUT_RDWR)
         self._reader.join(timeout=5)
         self._channel.close()
 
-    # -- what the session calls ---------------------------------------------------------------
+    # -- for the session ---------------------------------------------------------------
 
     def watch(self, happening: w.Happening) -> None:
         self._outbox.put(happening)
@@ -113,7 +113,7 @@ class ScreenLink:
         return self._inbox.get() is True
 
     def converse(self, dialogue: Dialogue) -> bool:
-        """Whether a person ended it; an interrupt ends what is under way, not the session."""
+        """Takes lines until the session ends; returns whether a person ended it."""
         answer = CommandAnswer(())
         while True:
             self._answer(answer)
@@ -128,7 +128,7 @@ class ScreenLink:
                 answer = CommandAnswer((told,))
 
     def _finish_line(self) -> None:
-        """Where it was interrupted before it was taken, it is not taken any more."""
+        """Drops what a person sent before an interrupt and the session had not read."""
         with self._lock:
             self._under_way, self._interrupted = False, 0.0
         while not self._inbox.empty():
@@ -146,7 +146,7 @@ class ScreenLink:
         self._outbox.put(answer)
 
     def _next_line(self) -> str:
-        """What is no line is an answer to a question that an interrupt has ended."""
+        """The next line; skips answers to questions that an interrupt ended."""
         while not isinstance(message := self._inbox.get(), str):
             if self.gone.is_set():
                 return ""
@@ -155,7 +155,7 @@ class ScreenLink:
 
 @contextmanager
 def open_screen() -> Iterator[ScreenLink]:
-    """Forks before the session holds locks or has threads; the screen comes up with its first message."""
+    """Forks before the session has locks or threads; the screen appears with its first message."""
     ours, theirs = Pipe()
     child = os.fork()
     if child == 0:
@@ -175,7 +175,7 @@ def open_screen() -> Iterator[ScreenLink]:
 
 
 def _run_screen(channel: Connection) -> None:
-    """The other process has the last word: signals of the terminal are its."""
+    """Runs in the child. It ignores signals of the terminal: the session's process handles them."""
     code = SCREEN_FAILED
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -186,8 +186,8 @@ def _run_screen(channel: Connection) -> None:
         screen.run(mouse=False)
         code = screen.return_code or 0
     except EOFError:
-        code = 0  # the session did not begin; why is told by its own process
-    except BaseException:  # noqa: BLE001 - nothing of the parent's stack may run here
+        code = 0  # the session did not begin, and its own process says why
+    except BaseException:  # noqa: BLE001 - the parent's stack must not run here
         traceback.print_exc()
     finally:
         os._exit(code)

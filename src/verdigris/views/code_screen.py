@@ -1,6 +1,6 @@
-"""The screen of `tdd code`: draws the panes of a session, takes tasks, commands and answers by keyboard.
+"""The screen of `tdd code`: draws the panes of a session, and takes tasks, commands and answers by keyboard.
 
-The session works in another process (`code_process`): nothing that it does makes the screen wait.
+The session works in another process (`code_process`), so the screen never waits for it.
 """
 
 from __future__ import annotations
@@ -141,10 +141,10 @@ class CodeScreen(App[None]):
         self.query_one(f"#{PANES[0]}", Pane).follows = True
         self.view = self.view.begin(line)
         self._channel.send(line)
-        self._turn_to(PANES[0])  # where the answer comes
+        self._turn_to(PANES[0])  # where the answer appears
 
     def _cancel(self) -> None:
-        """What was queued comes back to the prompt."""
+        """Cancels the open task, and puts queued lines back into the prompt."""
         self._close_question()
         self.view = replace(self.view.without_question(), doing="cancelling")
         self._channel.send(Cancel())
@@ -180,7 +180,7 @@ class CodeScreen(App[None]):
         self._draw()
 
     def action_interrupt(self) -> None:
-        """Cancels what is under way, else clears the prompt; at an empty one it asks whether to end."""
+        """Cancels the open task, else clears the prompt; at an empty prompt asks whether to end."""
         prompt, question = self.query_one(Prompt), self.query_one(Question)
         if self.view.doing:
             self._cancel()
@@ -236,7 +236,7 @@ class CodeScreen(App[None]):
         self._draw_lines()
 
     def _draw_lines(self) -> None:
-        """Those outside the panes; a tick of the clock may come when some are taken down already."""
+        """Draws the lines outside the panes; some may be gone when the clock ticks at the end."""
         now, view = time.monotonic(), self.view
         pane = f"  [{self._current}]" if self.screen.has_class("folded") else ""
         doing = panes.working_line(view, now - self._turned) if view.doing else HINTS

@@ -1,4 +1,4 @@
-"""The parts of a session's screen that take keys or scroll: a pane, the prompt, a question."""
+"""The widgets of a session's screen: a pane, the prompt, a question."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from verdigris.views.lines import Line
 
 QUIET = 0.4
-"""Seconds without a key before a question takes one: it may come up while somebody types."""
+"""Seconds without a key before a question accepts one: it may appear while somebody types."""
 
 
 class Pane(RichLog):
-    """Lines, wrapped to the width there is; what is new below is followed while the end is in view."""
+    """Lines, wrapped to the pane's width; scrolls to new lines while the end is in view."""
 
     can_focus = False
 
@@ -36,10 +36,10 @@ class Pane(RichLog):
         self.border_title = name
         self._given: tuple[Line, ...] = ()
         self._at: tuple[int, int] = (0, 0)
-        """The width, and how many lines of the beginning are dropped, of what is drawn."""
+        """The width and the number of dropped lines at the last drawing."""
         self._drawn = 0
         self.follows = name == PANES[0]
-        """What is new is scrolled into view."""
+        """New lines are scrolled into view."""
 
     def show(self, lines: Iterable[Line], dropped: int = 0) -> None:
         given = tuple(lines)
@@ -74,7 +74,7 @@ class Pane(RichLog):
 
 
 class Prompt(TextArea):
-    """One line that grows; Enter sends, Ctrl-J begins a new line, Up and Down bring back what was sent."""
+    """One line that grows. Enter sends, Ctrl-J begins a new line, Up and Down recall sent lines."""
 
     class Sent(Message):
         def __init__(self, text: str) -> None:
@@ -117,7 +117,7 @@ class Prompt(TextArea):
         self.move_cursor(self.document.end)
 
     def update_suggestion(self) -> None:
-        """A command that is begun is completed by the right arrow."""
+        """Suggests the rest of a command; the right arrow takes it."""
         text = self.text
         begun = text.startswith("/") and len(text) > 1
         found = next((name for name in COMMANDS if begun and name.startswith(text)), "")
@@ -125,7 +125,7 @@ class Prompt(TextArea):
 
 
 class Question(Vertical, can_focus=True):
-    """Asks for one key, in the place of the prompt; what is asked can be scrolled, the keys stay in view."""
+    """Asks for one key, in place of the prompt; the question scrolls, the keys stay in view."""
 
     _ANSWERS: ClassVar = {"y": True, "n": False, "escape": False}
 

@@ -39,7 +39,7 @@ LEGEND: tuple[tuple[str, Tone], ...] = (
 
 
 def rows(scene: s.Scene, width: int) -> list[Row]:
-    """Wrapped at words; code is cut where the screen ends."""
+    """The rows of a scene, wrapped at words; code is cut at the screen's width."""
     return [part for row in _rows(scene, width) for part in _fit_row(row, width)]
 
 
@@ -94,7 +94,7 @@ def _verdict_rows(scene: s.JudgedScene) -> Iterator[Row]:
 
 
 def machine_rows(happening: w.Happening, width: int) -> list[Row]:
-    """What a step of the machine came to; that it is a replay is told before."""
+    """The rows for a happening of the machine."""
     return [part for row in _machine_rows(happening) for part in _fit_row(row, width)]
 
 

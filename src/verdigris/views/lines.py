@@ -1,4 +1,4 @@
-"""One line of text for a person, with foreign characters made harmless."""
+"""One line of text for a person, with control characters escaped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Line:
     text: str
     dot: Dot | None = None
     code: bool = False
-    """A line of a text that is cut where the screen ends, not wrapped."""
+    """It is cut at the screen's width, not wrapped."""
 
 
 def make_visible(text: str) -> str:
-    r"""Control characters and bytes that are not UTF-8 are written out (`\n`, `\xff`).
+    r"""Escapes control characters and bytes that are not UTF-8 (`\n`, `\xff`).
 
-    A name stays on its line, and no test can send commands to the terminal.
+    So a name stays on its line, and no test can send commands to the terminal.
     """
     return text if text.isprintable() else "".join(map(_escape, text))
 
@@ -34,7 +34,7 @@ def _escape(char: str) -> str:
 
 
 def wrap(line: Line, width: int) -> list[Line]:
-    """Wraps at words, with what follows below the first word; leaves alone what fits."""
+    """Wraps at words, and indents the following lines."""
     room = width - (2 if line.dot else 0)
     text = make_visible(line.text)
     if len(text) <= room or room < _NARROW:

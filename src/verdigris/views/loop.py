@@ -1,4 +1,4 @@
-"""Renders how programs stand, as lines and as JSON."""
+"""Renders the state of programs as lines and as JSON."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ MOST_MARKS = 40
 
 
 def harness_marks(statuses: Sequence[str], most: int = MOST_MARKS) -> str:
-    """A mark for each behaviour, the oldest first; of very many, the newest."""
+    """A mark for each behaviour, the oldest first; only the newest if there are many."""
     marks = "".join(HARNESS_MARKS.get(status, "·") for status in statuses[-most:])
     return f"…{marks}" if len(statuses) > most else marks
 
 
 def sparkline(metrics: Sequence[float], most: int = 20) -> str:
-    """The last values, from the smallest to the largest of them."""
+    """The last values as bars, scaled from the smallest to the largest."""
     shown = metrics[-most:]
     low, high = (min(shown), max(shown)) if shown else (0.0, 0.0)
     if low == high:
@@ -43,7 +43,7 @@ def sparkline(metrics: Sequence[float], most: int = 20) -> str:
 
 
 def count_harness(statuses: Sequence[str]) -> str:
-    """`3 passing, 1 blocked`; a status that nobody here knows is told as it is."""
+    """`3 passing, 1 blocked`; an unknown status is shown as it is."""
     order = dict.fromkeys((*HARNESS_MARKS, *statuses))
     return ", ".join(f"{statuses.count(one)} {one}" for one in order if one in statuses)
 

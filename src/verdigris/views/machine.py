@@ -1,4 +1,4 @@
-"""Renders a run of the machine as lines and as JSON events."""
+"""Renders a run of machine, cycle or loop as lines and as JSON events."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FINE = frozenset(
 BLOCKED = "blocked"
 _GOOD_ENDS = frozenset({"steps-made", "kata-done", "cycle-done", "completed", "limit"})
 _TOLD_AT_THE_END = frozenset({"budget-used-up", "waiting", "refused", "stopped", "cycle-done"})
-"""Ends whose reason no step has told."""
+"""Outcomes whose reason no step has shown."""
 _MOST_TESTS, _MOST_LINES = 3, 14
 _CHANGED = re.compile(r"\+\+\+ (?!/dev/null)|\+(?!\+\+ )|-(?!-- )")
 
@@ -116,7 +116,7 @@ def _begin_lines(happening: w.Happening) -> Iterator[Line]:
 
 
 def _players(models: tuple[tuple[str, str], ...]) -> Iterator[str]:
-    """A line for each model, with the roles that it plays."""
+    """A line for each model, with its roles."""
     for model in dict.fromkeys(model for _, model in models):
         roles = ", ".join(role for role, played in models if played == model)
         yield f"{roles}: {model}"
@@ -138,14 +138,14 @@ def _end_lines(step: w.StepEnded) -> Iterator[Line]:
 
 
 def _why(step: w.StepEnded) -> str:
-    """Refused attempts were told one by one already."""
+    """A short reason: refused attempts were shown one by one already."""
     if step.outcome in {BLOCKED, "not-accepted"}:
         return "no attempt was accepted"
     return step.why.partition("\n")[0].rstrip(":") if step.outcome in {SENT_BACK, UPHELD} else step.why
 
 
 def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
-    """The test's name, the line that fails, and what it says."""
+    """The test's name, the failing line, and its message."""
     for test in tests[:_MOST_TESTS]:
         name, *more = test.splitlines()
         yield Line(f"    {name}", code=True)
@@ -155,7 +155,7 @@ def _tests(tests: tuple[str, ...]) -> Iterator[Line]:
 
 
 def _difference(diff: str) -> Iterator[Line]:
-    """What was added and taken away, file by file, as far as that is short."""
+    """The first added and removed lines, file by file."""
     shown = changed_lines(diff)
     for line in shown[:_MOST_LINES]:
         new = line.startswith("+++ ")
@@ -165,7 +165,7 @@ def _difference(diff: str) -> Iterator[Line]:
 
 
 def changed_lines(diff: str) -> list[str]:
-    """The names of files (`+++ `) and the lines that are new or gone; blank ones tell nothing."""
+    """The names of files (`+++ `), and added and removed lines without blank ones."""
     return [line for line in diff.splitlines() if _CHANGED.match(line) and line.strip("+- ")]
 
 
@@ -175,7 +175,7 @@ def _cost(prompt: int, cached: int, completion: int) -> str:
 
 
 def dot_of_step(step: w.StepEnded) -> Dot:
-    """A step without a commit: as it should be, or something to look at."""
+    """The colour of a step without a commit: as it should be, or to look at."""
     if step.outcome == "red":
         return "red"
     return "green" if step.outcome in _FINE else "yellow"
@@ -199,7 +199,7 @@ def _summary(ended: w.RunEnded) -> Iterator[Line]:
 
 
 def document(happening: w.Happening) -> dict[str, Any]:
-    """Every field, also one that holds its default."""
+    """All fields, also those with default values."""
     kind = re.sub(r"(?<!^)(?=[A-Z])", "_", type(happening).__name__).lower()
     names = [field.name for field in fields(happening)]
     return {"event": kind, **{name: to_json(getattr(happening, name)) for name in names}}

@@ -1,4 +1,4 @@
-"""The live view of a run: finished steps scroll by, the open one stands below them."""
+"""The live view of a run: finished steps scroll by, and the open one is shown below them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Glance:
     target_metric: float | None = None
     cost: float | None = None
     note: str = ""
-    """The last one, of a program."""
+    """The last note of a program."""
 
 
 def after(glance: Glance, happening: w.Happening) -> Glance:
@@ -117,7 +117,7 @@ def _after_iteration(
 
 
 def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
-    """Shows what the iteration's end will tell: a new red, or the last red made green."""
+    """Shows a new red, or the last red made green, before the iteration ends."""
     if outcome == "red":
         return (*harness, "failing")
     if outcome == "green" and "failing" in harness:
@@ -127,7 +127,7 @@ def _after_step(harness: tuple[str, ...], outcome: str) -> tuple[str, ...]:
 
 
 def glance_lines(glance: Glance, elapsed: float) -> list[str]:
-    """Two lines below the dots; of a program a third, its last note."""
+    """The lines below the dots: two, and for a program its last note."""
     minutes, seconds = divmod(int(elapsed), 60)
     if glance.program:
         return _program_lines(glance, f"{minutes}:{seconds:02}")
@@ -153,7 +153,7 @@ def _program_lines(glance: Glance, elapsed: str) -> list[str]:
     tokens = f"{glance.tokens} tokens" + (f" ({glance.cached} cached)" if glance.cached else "")
     cost = "" if glance.cost is None else f"cost {glance.cost:.2f}"
     parts = (elapsed, metric, tokens, cost, glance.verdict)
-    # Always as many lines: where their number changes while another line is printed, one stays behind.
+    # Always the same number of lines: if it changes while another line is printed, one stays behind.
     return [f"{glance.program}{iteration}{phase}", "  ".join(filter(None, parts)), glance.note]
 
 
@@ -173,7 +173,7 @@ def watch_run() -> Iterator[w.Watcher]:
 
 
 class Shown:
-    """Lines that scroll by, and the open step below them while nobody types."""
+    """Prints lines that scroll by, and shows the open step below them while nobody types."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, markup=False)
@@ -182,7 +182,7 @@ class Shown:
 
     def watch(self, happening: w.Happening) -> None:
         if isinstance(happening, w.YourTurn):
-            self.rest()  # whoever types needs the line to themselves
+            self.rest()  # a person types there
         elif self._live is None:
             self._live = self._start_live()
         self._screen.glance = after(self._screen.glance, happening)
@@ -192,7 +192,7 @@ class Shown:
                     self._console.print(line_text(part), soft_wrap=True)
 
     def _start_live(self) -> Live:
-        """Makes a new one each time: one that is started again clears as many lines as it had before."""
+        """Makes a new one each time: a restarted one would clear lines of its earlier height."""
         live = Live(
             console=self._console, get_renderable=self._screen.render, refresh_per_second=4, transient=True
         )
@@ -224,7 +224,7 @@ def _steps(dots: tuple[tuple[str, str], ...]) -> Text:
 
 
 def _harness(statuses: tuple[str, ...]) -> Text:
-    """A dot for each behaviour, and how many there are of each kind."""
+    """A dot for each behaviour, and the number of each status."""
     shown = statuses[-MOST_MARKS:]
     marks = [(HARNESS_MARKS.get(one, "·"), HARNESS_COLOURS.get(one, "")) for one in shown]
     more = "…" if len(statuses) > len(shown) else ""
@@ -237,6 +237,6 @@ def line_text(line: Line) -> Text:
 
 
 def _style(line: Line) -> str:
-    """The style of a line of a diff: new or gone."""
+    """The colour of an added or a removed line."""
     first = line.text.strip()[:1] if line.code else ""
     return {"+": "green", "-": "red"}.get(first, "")

@@ -31,7 +31,7 @@ AGAIN = "`tdd code --continue` goes on"
 
 @value
 class CodeCall:
-    """What was said on one command line, by option."""
+    """The options of one command line."""
 
     task: str | None
     model: str
@@ -64,7 +64,7 @@ class CodeCall:
         return Sweep(self.sweep, self.sweep_files) if self.sweep else None
 
     def beside_acp(self) -> list[str]:
-        """Options that say what the editor says where it hosts the sessions."""
+        """Given options that do not go with --acp, because the editor decides about them."""
         said = {
             "--prompt": self.task is not None,
             "--continue": self.goes_on,
@@ -166,7 +166,7 @@ def _serve_editor(call: CodeCall) -> int:
 
 
 def _read_task(task: str | None, *, optional: bool) -> str:
-    """Reads the task as it is given, or from standard input."""
+    """The task of the command line, or of standard input."""
     if task is not None and task != "-":
         return task.strip()
     if task is None and optional:
@@ -178,7 +178,7 @@ def _read_task(task: str | None, *, optional: bool) -> str:
 
 
 def has_screen() -> bool:
-    """Whether the extra is installed, and this is a terminal that can be drawn on."""
+    """Whether the extra is installed, and this terminal can be drawn on."""
     from importlib.util import find_spec
 
     drawn = sys.stdout.isatty() and sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -203,7 +203,7 @@ def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None
 
 
 def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
-    """Line by line; Ctrl-C ends what is under way, and Ctrl-D or /quit the session."""
+    """Takes tasks line by line. Ctrl-C ends the open task, and Ctrl-D or /quit the session."""
     from threading import Event
 
     from verdigris.drivers.code.commands import Dialogue
@@ -231,7 +231,7 @@ def import_history() -> None:
 
 
 def _read_line() -> str:
-    """An end of the input is a `/quit`, and an interrupt a new line."""
+    """The next line. The end of the input counts as `/quit`, an interrupt as an empty line."""
     from verdigris.drivers.code.commands import QUIT
 
     sys.stdout.flush()
@@ -257,7 +257,7 @@ def _ask(tool: str, arguments: str) -> bool:
 
 
 def _make_watcher(*, as_json: bool, attended: bool = False) -> Watcher:
-    """`attended`: whoever reads it is at the prompt again when a task has ended, and needs no way back."""
+    """`attended`: the reader is at the prompt again when a task has ended, and needs no way back."""
     from verdigris.drivers.happenings import ModelWrote, SessionEnded
     from verdigris.views import code, machine
     from verdigris.views.lines import wrap
@@ -279,10 +279,7 @@ def _make_watcher(*, as_json: bool, attended: bool = False) -> Watcher:
 
 @contextmanager
 def _signals(seconds: float, leave: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """A polite end is an interrupt, after `leave` has seen to it that nobody is asked for more.
-
-    The end of the time is one too.
-    """
+    """Handles SIGTERM, after a call of `leave`, and the end of the time as an interrupt."""
     from verdigris.drivers.code.session import OutOfTime
 
     def interrupt(*_: object) -> NoReturn:

@@ -1,4 +1,4 @@
-"""`tdd loop`: programs that pin one behaviour an iteration: made, checked, chosen, run, paused and told."""
+"""`tdd loop`: makes, checks, runs, pauses and shows programs that pin one behaviour per iteration."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def daemon(interval: float, *, wait: bool, as_json: bool) -> int:
 
 @contextmanager
 def _ending_when_terminated() -> Iterator[None]:
-    """SIGTERM as Ctrl-C: the open step is set back, and can be taken again."""
+    """Handles SIGTERM as Ctrl-C: the open step is set back, and the next run repeats it."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -40,7 +40,7 @@ def play_steps(steps: int | None, record: Path | None, *, as_json: bool) -> int:
 
 @contextmanager
 def reporting_ends(again: str, *, as_json: bool) -> Iterator[list[int]]:
-    """What ends a run otherwise than it should, also as an event; the exit code of a failure is appended."""
+    """Prints an error or an interrupt as an event too (`--json`); appends the exit code of an error."""
     failed: list[int] = []
     try:
         yield failed
@@ -80,7 +80,7 @@ def _plainly(happening: Happening) -> None:
 
 
 def _person(watch: Watcher, *, as_json: bool) -> Person:
-    """Who plays a human role: whoever sits at the terminal; else nobody, and the run ends there."""
+    """The person at the terminal, who plays human roles; without a terminal nobody answers."""
     waits = sys.stdin.isatty() and not as_json
 
     def ask(turn: YourTurn) -> str | None:

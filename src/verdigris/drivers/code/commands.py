@@ -1,4 +1,4 @@
-"""What a person may say to a session: tasks, and commands, which begin with `/` and are a person's acts."""
+"""Takes a person's lines in a session: tasks, and commands that begin with `/`."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class CommandAnswer:
     lines: tuple[str, ...]
     ends: bool = False
     note: str = ""
-    """What the model is told of it with the next task."""
+    """A sentence about it that the model gets with the next task."""
     ended: SessionEnded | None = None
-    """How a task ended; None: it was a command."""
+    """How a task ended; None for a command."""
 
 
 @dataclass
@@ -53,10 +53,10 @@ class Dialogue:
 
     session: Session
     notes: list[str] = field(default_factory=list)
-    """What the person did since the model last heard from them."""
+    """What the person did since their last task, for the model."""
 
     def take(self, line: str) -> CommandAnswer:
-        """Ends when the task or the command has; an interrupt ends what is under way, not the session."""
+        """Carries out a line. An interrupt ends the task or the command, not the session."""
         words = line.strip()
         if not words:
             return CommandAnswer(())
@@ -80,7 +80,7 @@ class Dialogue:
 
 
 def run_command(session: Session, line: str) -> CommandAnswer:
-    """Never raises for what a person writes: a wrong word is answered with those there are."""
+    """Answers errors in words; an unknown command is answered with the list of commands."""
     name, _, rest = line.strip().partition(" ")
     if name not in COMMANDS:
         return CommandAnswer((f"there is no {name}; there are {' '.join(COMMANDS)}",))
@@ -120,7 +120,7 @@ def _diff(session: Session, _: str) -> CommandAnswer:
 
 
 def _undo(session: Session, _: str) -> CommandAnswer:
-    """The worktree as it was before the last turn that changed it; what is taken back is kept."""
+    """Restores the worktree to before the last turn that changed it, and keeps what it takes back."""
     project = _person(session)
     now = project.workspace.snapshot()
     turn = next((one for one in reversed(session.file.record.turns) if one.tree != now), None)
@@ -156,7 +156,7 @@ _REFACTOR_USE = "/refactor [--uncovered] [--sweep 'GLOB'… [--sweep-files NUMBE
 
 
 def _read_sweep(words: list[str]) -> Sweep:
-    """Globs, and how many files it may touch."""
+    """Reads the globs, and the number of files that it may touch."""
     if _BUDGET not in words:
         return Sweep(tuple(words))
     at = words.index(_BUDGET)
@@ -167,7 +167,7 @@ def _read_sweep(words: list[str]) -> Sweep:
 
 
 def _refactor(session: Session, rest: str) -> CommandAnswer:
-    """Begins one, `--uncovered`, or as a sweep with a scope; without words it ends the open one."""
+    """Begins a refactor, with `--uncovered` or as a sweep; if one is open, ends it."""
     project = _person(session)
     if project.state().phase is Phase.REFACTOR:
         if (no := session.bench.judge_sweep()) is not None:
@@ -234,7 +234,7 @@ def _cost(session: Session, _: str) -> CommandAnswer:
 
 
 def _model(session: Session, name: str) -> CommandAnswer:
-    """The conversation goes on; a server that does not know the name says so at the next task."""
+    """Shows or changes the model. A wrong name is noticed at the next task."""
     if not name:
         return CommandAnswer((f"{session.model.name} answers; /model PROVIDER:NAME lets another one go on",))
     session.choose_model(name)

@@ -1,7 +1,7 @@
-"""What a session's model is sent: a pinned prefix, a conversation that only grows, and the kernel's answers.
+"""The prompt of a session's model: a pinned prefix, a conversation that only grows, and the kernel's answers.
 
-Nothing that changes from turn to turn (a clock, the cost, the phase) stands before the last message, so that
-every prompt begins with the prompt before it. Scratch, such as digests of files, is never in here.
+Nothing before the last message changes from turn to turn (no clock, cost or phase), so that every prompt
+begins with the prompt before it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 KEPT_TOKENS = 8_000
-"""Of the newest messages, as they were, after a compaction."""
+"""How much of the newest messages a compaction keeps."""
 INSTRUCTION_CHARACTERS = 24_000
-"""Of the repository's own instructions."""
+"""How much of each file of instructions the prompt holds."""
 _CUT = "\n… (the rest is left out: read_file has it)"
 
 
@@ -52,7 +52,7 @@ class Conversation:
 
 
 def pin_prefix(system: str, instructions: Iterable[tuple[str, str]]) -> tuple[Message, ...]:
-    """`instructions`: name and text of the files in which a repository tells agents what it wants."""
+    """`instructions`: name and text of the repository's files for agents, such as AGENTS.md."""
     parts = [system.strip()]
     for name, text in instructions:
         shown = text.strip()
@@ -63,16 +63,16 @@ def pin_prefix(system: str, instructions: Iterable[tuple[str, str]]) -> tuple[Me
 
 
 def reply_message(reply: ModelReply) -> Message:
-    """Makes the message that goes back to the model with the next question."""
+    """The reply as a message, for the next prompt."""
     return Message("assistant", reply.text, sendable_calls(reply.calls))
 
 
 @value
 class Essentials:
-    """What a compaction keeps word for word."""
+    """The parts that a compaction keeps word for word."""
 
     tasks: tuple[str, ...]
-    """What the person asked for, the latest last."""
+    """The person's tasks, the latest last."""
     law: tuple[str, ...] = ()
     """Phase, open reds and claims."""
     plan: str = ""
@@ -81,7 +81,7 @@ class Essentials:
 
 
 def compact(conversation: Conversation, keep: Essentials, *, kept_tokens: int = KEPT_TOKENS) -> Conversation:
-    """One deliberate rebuild: the essentials, and the newest messages from a reply on."""
+    """Rebuilds the conversation of the essentials and the newest messages."""
     parts = ["The conversation so far was too long and is left out; this is what matters of it."]
     parts += [f"# Task\n{task}" for task in keep.tasks]
     parts += ["# Where the law stands\n" + "\n".join(keep.law)] if keep.law else []
@@ -93,7 +93,7 @@ def compact(conversation: Conversation, keep: Essentials, *, kept_tokens: int = 
 
 
 def _newest(said: Sequence[Message], tokens: int) -> Sequence[Message]:
-    """Begins at a reply: an answer to a call never stands without its call."""
+    """Begins at a reply, so that no answer is without its call."""
     starts = [at for at, message in enumerate(said) if message.role == "assistant"]
     for at in starts:
         if sum(estimate(_text(message)) for message in said[at:]) <= tokens:
@@ -106,7 +106,7 @@ def _text(message: Message) -> str:
 
 
 LONGEST = 24_000
-"""Characters of one tool's answer."""
+"""The most characters of one tool's answer."""
 _COMMAND = re.compile(
     r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort)"
     r"(?P<rest> [^`]*)?`"
@@ -124,12 +124,12 @@ _STAY = "Your edits stay: repair them in your next reply."
 
 
 def in_tools(text: str) -> str:
-    """Next moves as this model can make them; what no tool is for, `tdd` in its shell does."""
+    """Replaces commands of `tdd` by the model's tools; commands without a tool work in its shell."""
     return _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
 
 
 def clip(text: str, longest: int = LONGEST) -> str:
-    """The beginning and the end of what is too long."""
+    """Keeps the beginning and the end of a text that is too long."""
     if len(text) <= longest:
         return text
     half = longest // 2
@@ -144,9 +144,9 @@ def describe_denial(deny: Deny) -> str:
 def describe_run(
     tested: Tested, *, withheld: Collection[str], quote: feedback.Quote, edit_claims: bool
 ) -> str:
-    """Counts, what is red and why others are not, stubs that are missing, and the next move.
+    """Describes a run: counts, failures, missing stubs, and the next move.
 
-    `edit_claims`: an edit of source claims what is red now, so that no call is needed for it.
+    `edit_claims`: an edit of source claims the present red, so that the model need not call `edit_claim`.
     """
     counts = Counter(run.status for run in tested.tests)
     told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items())) or "no test was run"
@@ -178,19 +178,19 @@ def _describe_stubs(stubs: Iterable[Stub]) -> list[str]:
 
 
 def describe_footer(judged: Settlement) -> str:
-    """Leaves out the move that always follows an acceptance: the system text names it once."""
+    """Leaves out the move that always follows an acceptance: the system text names it."""
     said = judged.footer.removesuffix(f"; next: {FIRST_MOVE}") if judged.verdict.accepted else judged.footer
     return in_tools(said)
 
 
 def _without_edits(judged: Settlement) -> str:
-    """An accepted turn, for the model: it knows what it has just edited."""
+    """The footer without the edited paths, which the model knows."""
     said = judged.footer.replace(f"; edited {some(judged.paths)}.", ".")
     return describe_footer(replace(judged, footer=said))
 
 
 def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: feedback.Quote) -> str:
-    """The footer alone where it is accepted; else the reasons, which the footer then does not say again."""
+    """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
         return _without_edits(judged)
     closing, footer = _STAY, f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
@@ -211,7 +211,7 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
 
 
 def describe_law(state: WorktreeState) -> tuple[str, ...]:
-    """Phase, open reds and claims, a line each."""
+    """Phase, claims, open reds, test-bugs and set-aside edits, a line each."""
     found = [f"phase {state.phase}"]
     found += [f"claimed {test_id}" for test_id in state.claims]
     if state.phase is Phase.RED:

@@ -1,4 +1,4 @@
-"""What a person is shown of an open session beside what happens in it: read from log, worktree and meter."""
+"""The state of an open session for its panes: read from log, worktree and meter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.session import Session
 
 MOST_LINES = 200
-"""Of a diff."""
+"""The most lines of a diff."""
 
 
 @value
@@ -36,13 +36,13 @@ class VerdictFacts:
     """The last verdict of the session."""
 
     kind: str = ""
-    """Empty: there is none yet."""
+    """Empty if there is none yet."""
     tests: tuple[str, ...] = ()
-    """Accepted by it."""
+    """The tests that it accepted."""
     reasons: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
     aside: str = ""
-    """What was set aside by it."""
+    """The id of the edits that were set aside."""
     refactor: bool = False
 
 
@@ -73,7 +73,7 @@ class SessionFacts:
 
 
 def read_facts(session: Session, changes: Changes = Changes()) -> SessionFacts:  # noqa: B008 - frozen
-    """`changes` are handed in: to look at the worktree costs more than all the rest."""
+    """`changes` is a parameter because reading the worktree costs more than all the rest."""
     project, record, spent = session.bench.project, session.file.record, session.spent()
     verdicts = session.dispatcher.verdicts()
     last = VerdictFacts()
@@ -107,7 +107,7 @@ def verdict_after(last: VerdictFacts, event: Event) -> VerdictFacts:
 
 
 def describe_usage(usage: Usage, count: Callable[[int], str] = str) -> str:
-    """What nobody told is unknown, not none."""
+    """Tokens of a run. If the server does not report cached tokens, they are unknown, not none."""
     if not usage.prompt:
         return "no tokens yet"
     cached = "cached unknown"

@@ -1,4 +1,4 @@
-"""The plan of a session: its steps, and what colour each has by the verdicts of the kernel."""
+"""The plan of a session: its steps, and the colour that verdicts of the kernel give to each."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _MOST = 40
 class PlanStep:
     title: str
     test_id: str = ""
-    """The test whose verdict makes it green; empty: it runs inside a refactor."""
+    """The test whose verdict makes it green; empty for a step inside a refactor."""
     test_file_path: str = ""
     marked: bool = False
-    """The model says that it is done; what counts is the verdict."""
+    """The model marked it as done, which a verdict had to confirm."""
 
 
 @value
@@ -37,13 +37,13 @@ class Plan:
 
 @value
 class Verdicts:
-    """What the log says since the session began."""
+    """Verdicts in the log since the session began."""
 
     reds: frozenset[str] = frozenset()
     """Tests that are red now, or claimed."""
     accepted: frozenset[str] = frozenset()
     refactors: int = 0
-    """Those that were accepted."""
+    """How many refactors were accepted."""
 
 
 @value
@@ -70,7 +70,7 @@ def _read_step(step: Mapping[str, Any]) -> PlanStep:
 
 
 def lint_plan(plan: Plan, *, greenfield: bool = False) -> tuple[str, ...]:
-    """What is odd about it, told to the model and by `tdd doctor`."""
+    """Warnings about a plan, for the model and `tdd doctor`."""
     found = [
         f"step {number} has a test_id and no test_file_path: say in which file the test is to stand"
         for number, step in enumerate(plan.steps, 1)
@@ -82,7 +82,7 @@ def lint_plan(plan: Plan, *, greenfield: bool = False) -> tuple[str, ...]:
 
 
 def colour_of(step: PlanStep, verdicts: Verdicts) -> Colour:
-    """A step without a test is green when it was marked after a refactor was accepted (`mark_step`)."""
+    """A step without a test is green if it was marked after an accepted refactor (`mark_step`)."""
     if not step.test_id:
         return "green" if step.marked else "none"
     if any(_covers(step.test_id, one) for one in verdicts.reds):
@@ -91,12 +91,12 @@ def colour_of(step: PlanStep, verdicts: Verdicts) -> Colour:
 
 
 def _covers(planned: str, test_id: str) -> bool:
-    """A function stands for its cases, and a name for the test of that name."""
+    """Whether a planned id means this test: a function includes its cases, and a bare name is enough."""
     return test_id == planned or test_id.startswith(f"{planned}[") or test_id.endswith(f"::{planned}")
 
 
 def mark_step(plan: Plan, number: int, verdicts: Verdicts) -> Plan | BadPlan:
-    """Only a verdict makes a step green: a mark on one that is not is refused, with what is missing."""
+    """Marks a step as done; refuses if no verdict made it green."""
     if not 1 <= number <= len(plan.steps):
         return BadPlan(f"There is no step {number}; the plan has {len(plan.steps)}.")
     step = plan.steps[number - 1]
@@ -116,7 +116,7 @@ def mark_step(plan: Plan, number: int, verdicts: Verdicts) -> Plan | BadPlan:
 
 
 def revise_plan(plan: Plan, remaining: Plan, verdicts: Verdicts) -> Plan:
-    """Steps that are green stay as they are; the others give way."""
+    """Keeps the green steps and replaces the others."""
     return Plan((*(step for step in plan.steps if colour_of(step, verdicts) == "green"), *remaining.steps))
 
 
@@ -129,7 +129,7 @@ def describe_plan(plan: Plan, verdicts: Verdicts) -> str:
 
 
 def count_steps(plan: Plan, verdicts: Verdicts) -> str:
-    """How many have which colour, in a line."""
+    """Counts the steps by colour, on a line."""
     counts = Counter(colour_of(step, verdicts) for step in plan.steps)
     told = [f"{counts[colour]} {colour}" for colour in ("green", "red") if counts[colour]]
     return ", ".join((f"{len(plan.steps)} step{'s' * (len(plan.steps) > 1)}", *told))

@@ -1,6 +1,6 @@
-"""The loop of a session: ask, carry out each call, have the turn judged once, and again until it is done.
+"""The loop of a session: ask the model, carry out its calls, have the turn judged, until the task is done.
 
-The kernel decides in the tools what is allowed. Whatever ends a session, its file has all that was said.
+The kernel decides in the tools what is allowed. However a session ends, its file has the whole conversation.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ if TYPE_CHECKING:
 
 ROLE = "agent"
 STOPS = 4
-"""Stops in a row of which the last is not sent back any more."""
+"""After so many stops in a row the model is not sent back any more."""
 _FULL = 0.8
-"""The share of a model's context at which a conversation is compacted."""
+"""A conversation is compacted at this share of the model's context."""
 _CUT_OFF = "The session was interrupted while this call was under way: look whether it took effect."
 
 
 class End(StrEnum):
-    """The ways in which a session ends."""
+    """How a session ends."""
 
     DONE = "done"
     REFUSED = "refused-by-the-law"
-    """The model stopped, and what it left is not accepted; or repairs of one red were used up."""
+    """The model stopped with edits that are not accepted, or the repairs of one red are used up."""
     LIMIT = "limit-reached"
     PROVIDER = "no-model"
     INTERRUPTED = "interrupted"
@@ -73,14 +73,14 @@ EXIT_CODES = {End.DONE: 0, End.REFUSED: 1, End.LIMIT: 3, End.PROVIDER: 69, End.I
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The session's time is over; raised wherever it is, as an interrupt is."""
+    """The session's time is over; raised by a signal, as an interrupt is."""
 
 
 @value
 class SessionResult:
     end: End
     text: str
-    """For a person: the model's summary, or what happened instead."""
+    """The model's summary, or what happened instead, for a person."""
     why: str = ""
 
 
@@ -96,17 +96,17 @@ class Session:
     watch: Watcher
     limits: Limits = Limits()  # noqa: RUF009 - frozen
     open_model: Callable[[str], Model] | None = None
-    """Finds another model, by the name that a person gives it."""
+    """Opens another model by its name."""
     begun: float = field(default_factory=time.monotonic)
     turns: int = 0
-    """In this run; the file has those of all runs."""
+    """Turns of this run; the file has those of all runs."""
     stops: int = 0
-    """Sent back in a row."""
+    """How often in a row the model was sent back."""
     plan_told: bool = False
     last_prompt: int = 0
-    """Its tokens."""
+    """The tokens of the last prompt."""
     finish: str = ""
-    """How the last reply ended, in the server's word."""
+    """The server's reason for the end of the last reply."""
 
     # -- the loop -----------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Session:
         return result
 
     def _begin(self, task: str, facts: str) -> None:
-        """A person speaks; calls that a kill left open are answered first."""
+        """Takes a task; calls that a killed run left open are answered first."""
         self._say(*cancel_calls(self.file.record.conversation.said, _CUT_OFF))
         self.file.add(entries.Tasked(task))
         self._say(Message("user", "\n\n".join(filter(None, (task, facts)))))
@@ -139,7 +139,7 @@ class Session:
                 return result
 
     def _take_turn(self, reply: ModelReply) -> SessionResult | None:
-        """Every call is answered; the last answer ends with the verdict on the whole turn."""
+        """Answers every call; the last answer ends with the verdict on the turn."""
         said = reply_message(reply)
         self._open_turn(said)
         if not said.calls:
@@ -159,7 +159,7 @@ class Session:
         return result
 
     def _close_turn(self, answers: list[ToolAnswer]) -> tuple[str, SessionResult | None]:
-        """What ends the turn's last answer, and the session's result where it is over."""
+        """The text that ends the turn's last answer, and the session's result if it is over."""
         summaries = [answer.summary for answer in answers if answer.summary is not None]
         if summaries:
             return self._stop(summaries[-1])
@@ -173,7 +173,7 @@ class Session:
     # -- a model's reply ----------------------------------------------------------------------
 
     def _ask(self) -> ModelReply:
-        """A conversation that became too long is compacted; if that does not help, the session ends."""
+        """Asks the model, and compacts the conversation if it is too long."""
         if self.settings.context_tokens and self.last_prompt > _FULL * self.settings.context_tokens:
             self.compact()
         try:
@@ -208,7 +208,7 @@ class Session:
         return answer
 
     def _name_call(self, call: ToolCall) -> str:
-        """No other call of the session has that name: ids are a model's, and begin anew with each reply."""
+        """A name that is unique in the session: a model's ids begin anew with each reply."""
         return f"{self.file.record.last_turn}-{call.id}"
 
     def _say(self, *messages: Message) -> None:
@@ -216,14 +216,14 @@ class Session:
             self.file.add(entries.Said(messages))
 
     def choose_model(self, name: str) -> None:
-        """Chooses it for later turns; what was said and the tools stay, so that a prompt begins as before."""
+        """Chooses the model of later turns; conversation and tools stay, so that prompts begin as before."""
         if self.open_model is None:
             raise UserError("this session has one model.", hint="`tdd code --resume ID --model NAME`")
         self.model = self.open_model(name)
         self.file.add(entries.ModelChosen(name))
 
     def compact(self) -> None:
-        """One deliberate event: what matters is kept word for word, and the prompt's beginning is new."""
+        """Shortens the conversation to its essentials; the provider's cache is lost once."""
         record, state = self.file.record, self.bench.project.state()
         plan = describe_plan(record.plan, self.dispatcher.verdicts())
         keep = Essentials(record.tasks, describe_law(state), plan, record.verdicts)
@@ -233,7 +233,7 @@ class Session:
     # -- how a turn and a session end ---------------------------------------------------------
 
     def _take_verdict(self, judged: TurnVerdict) -> SessionResult | None:
-        """A red whose edits were set aside too often ends the session, with a report."""
+        """Records a verdict; ends the session if edits for one red were set aside too often."""
         self.file.add(entries.Judged(judged.footer))
         self.watch(TurnJudged(self.turns, judged.verdict, judged.footer, judged.accepted, judged.aside or ""))
         if self.file.record.plan.steps:
@@ -249,7 +249,7 @@ class Session:
         return SessionResult(End.REFUSED, report, why)
 
     def _stop(self, summary: str) -> tuple[str, SessionResult | None]:
-        """Stops as every agent does: edits are settled, and what is left open is told."""
+        """Stops as every agent does: settles edits, and reports what is left open."""
         if told := self._tell_open_steps():
             return told, None
         if (no := self.bench.judge_sweep()) is not None and self.stops < STOPS:
@@ -282,7 +282,7 @@ class Session:
         )
 
     def _tell_open_steps(self) -> str:
-        """Once: a plan whose steps are not green may have been given up for a reason."""
+        """Reminds of open steps, but only once: the model may have given them up for a reason."""
         steps = open_steps(self.file.record.plan, self.dispatcher.verdicts())
         if not steps or self.plan_told:
             return ""

@@ -1,7 +1,7 @@
-"""The file of a session: what was said, line by line, and what it folds to after a stop or a kill.
+"""The file of a session: its entries, one a line, and the record that they fold to.
 
-It lies with the kernel's own files, where no shell of an agent can write. What the law decided is not in
-here: that is in the log.
+It lies with the kernel's own files, where no shell of an agent can write. The kernel's decisions are not in
+it: they are in the log.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Entry:
 class Opened(Entry, kind="opened"):
     model: str
     prefix: tuple[Message, ...] = ()
-    """Of the first opening; a session that goes on keeps it, whatever the files say by then."""
+    """The pinned prefix. A resumed session keeps the first one, even if the files changed since."""
     start: int = 0
-    """The last event of the log before the session began."""
+    """The number of the log's last event before the session began."""
     chosen: str = ""
-    """Who answers, where the command line says it."""
+    """The model that the command line named."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
         chosen = self.chosen or record.chosen
@@ -68,7 +68,7 @@ class Opened(Entry, kind="opened"):
 
 @value
 class Tasked(Entry, kind="tasked"):
-    """What a person asked for."""
+    """A task that a person gave."""
 
     task: str
 
@@ -88,9 +88,9 @@ class Said(Entry, kind="said"):
 class TurnBegan(Entry, kind="turn"):
     number: int
     tree: str
-    """The worktree before it, for undo."""
+    """The worktree before the turn, for undo."""
     ground: str = ""
-    """What edits were compared with then."""
+    """The ground that edits were compared with then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
         return replace(record, turns=(*record.turns, self), last_turn=self.number)
@@ -98,7 +98,7 @@ class TurnBegan(Entry, kind="turn"):
 
 @value
 class Undone(Entry, kind="undone"):
-    """A person took a turn back, and those after it were taken back before."""
+    """A person undid this turn; later turns were undone before."""
 
     number: int
 
@@ -124,7 +124,7 @@ class Planned(Entry, kind="planned"):
 
 @value
 class Judged(Entry, kind="judged"):
-    """A verdict on a turn, as the model was told it."""
+    """A verdict on a turn, in the words for the model."""
 
     footer: str
 
@@ -134,7 +134,7 @@ class Judged(Entry, kind="judged"):
 
 @value
 class ModelChosen(Entry, kind="model"):
-    """A person named who answers from here on: `provider:name`."""
+    """A person chose the model for later turns: `provider:name`."""
 
     model: str
 
@@ -171,32 +171,32 @@ class Ended(Entry, kind="ended"):
 
 @value
 class SessionRecord:
-    """What the entries fold to."""
+    """The state of a session: what its entries fold to."""
 
     model: str = ""
-    """By its own name; the tools of the whole session are chosen by it."""
+    """The model of the first opening, by its own name. It decides the tools of the whole session."""
     chosen: str = ""
-    """Who answers, where a person named somebody."""
+    """The model that a person chose, if one did."""
     choices: int = 0
-    """Made while it was open."""
+    """How often a person chose a model."""
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
     turns: tuple[TurnBegan, ...] = ()
-    """Those that are not undone."""
+    """The turns that are not undone."""
     last_turn: int = 0
     usage: Usage = Usage()
     plan: Plan = Plan()
     verdicts: tuple[str, ...] = ()
     sweep: Sweep | None = None
-    """The last one; it holds while a refactor is open."""
+    """The last sweep; it counts while a refactor is open."""
     start: int = 0
     openings: int = 0
     outcome: str = ""
-    """Empty while it is open, and after a kill."""
+    """Empty while it is open, or if it was killed."""
 
 
 class SessionFile:
-    """Each entry is on the disk before the session goes on, without the values of key variables."""
+    """Writes each entry to disk before the session goes on, without the values of key variables."""
 
     def __init__(self, repo: Repository, name: str, scrub: Scrubber) -> None:
         self.name = name
@@ -223,7 +223,7 @@ def fold_session(path: Path) -> SessionRecord:
 
 
 def read_entries(path: Path) -> Iterator[Entry]:
-    """All that the file holds, the oldest first."""
+    """All entries of the file, the oldest first."""
     hint = "`tdd code` begins a new session"
     for number, document in read_lines(path, header=HEADER, what="the file of a session", hint=hint):
         try:
@@ -236,7 +236,7 @@ def read_entries(path: Path) -> Iterator[Entry]:
 
 
 def find_session(repo: Repository, name: str) -> str:
-    """The whole name of a session, of its beginning; empty: the one that was written to last."""
+    """The full name of a session, from its beginning; empty: the session that was written to last."""
     names = [path.stem for path in _session_paths(repo)]
     if not name and names:
         return names[-1]
@@ -250,13 +250,13 @@ def find_session(repo: Repository, name: str) -> str:
 
 
 def _session_paths(repo: Repository) -> list[Path]:
-    """The one that was written to last is the last."""
+    """Sorted by the time of the last write."""
     found = [path for path in (repo.private / FOLDER).glob("*.jsonl") if _NAME.fullmatch(path.stem)]
     return sorted(found, key=lambda path: path.stat().st_mtime_ns)
 
 
 def describe_sessions(repo: Repository, most: int = 50) -> list[tuple[str, float, str]]:
-    """Name, time of the last entry and first task, the newest first; without files that cannot be read."""
+    """Name, time of the last entry and first task, the newest first; skips files that cannot be read."""
     found = []
     for path in reversed(_session_paths(repo)[-most:]):
         with suppress(UserError):
@@ -266,7 +266,7 @@ def describe_sessions(repo: Repository, most: int = 50) -> list[tuple[str, float
 
 
 def note_current(repo: Repository, name: str) -> None:
-    """Notes the open session, so that a second one is told whose worktree it is."""
+    """Notes the open session, so that a second one can name it."""
     folder = repo.private / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CURRENT).write_text(name, "utf-8")

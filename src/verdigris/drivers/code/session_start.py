@@ -1,4 +1,4 @@
-"""Opens a session in a repository, new or one that goes on, and tells what it came to."""
+"""Opens a new or a resumed session, works on a task, and reports the result."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ _UNTESTED = (
 @value
 class SessionOptions:
     model: str = ""
-    """Instead of the one that `tdd.yaml` names."""
+    """Replaces the model that `tdd.yaml` names."""
     resume: str | None = None
-    """The beginning of a session's name, empty for the last one; None begins a new one."""
+    """The beginning of a session's name; empty: the last session; None: a new one."""
     record: Path | None = None
     limits: Limits = Limits()
     permission: Mode | None = None
@@ -81,7 +81,7 @@ def open_session(
     options: SessionOptions,
     ask_person: Callable[[str, str], bool] | None = None,
 ) -> Iterator[Session]:
-    """`ask_person`: where somebody is there to say yes to a call."""
+    """`ask_person`: asks a person to permit a call; None if nobody is there."""
     name = secrets.token_hex(4)
     project = open_project(start, Actor("agent", name, CLIENT))
     settings = load_code(project.root)
@@ -199,12 +199,12 @@ def _make_session(
 
 
 def _model_of(role_models: RoleModels, file: SessionFile) -> Model:
-    """In a recording each opening, and each model that a person chose, has a place of its own."""
+    """In a recording each opening, and each choice of a model, has exchanges of its own."""
     return role_models.model(AGENT, file.record.openings + file.record.choices)
 
 
 def _spoken_name(role_models: RoleModels) -> str:
-    """The model's own name, by which its tools are chosen; of a recording, who spoke there."""
+    """The model's own name, which decides its tools; for a recording, the name recorded there."""
     if AGENT in role_models.endpoints:
         return role_models.endpoints[AGENT].model
     places = role_models.recordings[AGENT].places.values()
@@ -212,7 +212,7 @@ def _spoken_name(role_models: RoleModels) -> str:
 
 
 def _instructions(root: Path) -> Iterator[tuple[str, str]]:
-    """What the repository tells agents; a file that says the same under another name is told once."""
+    """The repository's files for agents; equal texts under several names are shown once."""
     told: set[str] = set()
     for name in INSTRUCTIONS:
         try:
@@ -227,7 +227,7 @@ def _instructions(root: Path) -> Iterator[tuple[str, str]]:
 def run_session(
     session: Session, task: str, *, uncovered: bool = False, sweep: Sweep | None = None
 ) -> SessionEnded:
-    """Runs a whole session; `uncovered`: a person's yes to a refactor of code without tests."""
+    """Runs a whole session. `uncovered`: a person permits a refactor of code without tests."""
     begin_session(session, task, uncovered=uncovered, sweep=sweep)
     resumed = bool(session.file.record.tasks)
     words = task or ("Go on with the task." if resumed else "")
@@ -249,7 +249,7 @@ def begin_session(
 
 
 def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:
-    """`notes`: what the person did since the model last heard from them."""
+    """`notes`: what the person did since their last task."""
     facts = "\n".join(filter(None, (notes, _facts(session, resumed=resumed))))
     ended = _report(session, session.work_on(task, facts))
     session.watch(ended)
@@ -257,7 +257,7 @@ def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: s
 
 
 def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None) -> None:
-    """A person's: with lines that no test runs, or with a scope for a codemod."""
+    """Begins a refactor for a person, perhaps with untested lines, or with a scope for a codemod."""
     person = replace(session.bench.project, actor=Actor(client=CLIENT))
     begun = refactor.begin(person, uncovered=uncovered)
     if isinstance(begun, Deny):
@@ -273,7 +273,7 @@ def begin_refactor(session: Session, *, uncovered: bool, sweep: Sweep | None) ->
 
 
 def _facts(session: Session, *, resumed: bool) -> str:
-    """Where things stand, at the end of the person's message: it is never changed afterwards."""
+    """The present state, for the end of the person's message. It is not changed afterwards."""
     project = session.bench.project
     state = project.state()
     lines = [f"{stack.language} with {stack.runner} in {stack.root}" for stack in project.settings.stacks]
@@ -311,7 +311,7 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
 
 
 def check_plan(start: Path) -> tuple[DoctorFinding, ...]:
-    """What is odd about the plan of the last session."""
+    """Warnings about the plan of the last session."""
     try:
         repo = find_repository(start)
         name = find_session(repo, "")

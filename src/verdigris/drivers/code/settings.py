@@ -1,4 +1,4 @@
-"""What a person sets and grants for sessions: a section of `tdd.yaml`, calls without a yes, a sweep."""
+"""A person's settings for sessions: the section of `tdd.yaml`, permissions for calls, and sweeps."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ AGENT = "agent"
 @value
 class CodeSettings(DriverSettings):
     repairs: int = 3
-    """Repairs of one red, after each of which edits were set aside, before a session stops."""
+    """How many repairs of one red there may be before a session stops."""
     shell_seconds: int = 120
-    """What a shell command may take where its call does not say."""
+    """The time limit of a shell command if its call gives none."""
     context_tokens: int = 0
-    """What the model can read: a conversation is compacted at four fifths. 0: when the server refuses."""
+    """The model's context: a conversation is compacted at four fifths of it. 0: when the server refuses."""
     permission: Mode | None = None
-    """What a person is asked about; None: commands where somebody is there, and nothing where nobody is."""
+    """What a person is asked to permit; None: commands if a person is there, else nothing."""
     allow: tuple[str, ...] = ()
-    """Commands that nobody is asked about."""
+    """Commands that need no permission."""
 
 
 _DEFAULT = CodeSettings()
@@ -78,17 +78,18 @@ def load_code(root: Path) -> CodeSettings:
 
 
 FILES = 200
-"""The most that a sweep may touch where nobody says."""
+"""The default limit of a sweep."""
 _NAMED = 5
 Mode = Literal["ask", "edits", "all"]
 _JOINING = frozenset(";|&`$<>(){}\n\\")
-"""With these a line holds more than the command that it begins with."""
+"""With one of these a line may run more than the command that it begins with."""
 
 
 @value
 class Sweep:
-    """A refactor over many files, as a codemod makes it. Inside the scope everything may write, a script too;
-    what it came to is judged once, at the end, as every refactor is.
+    """A refactor of many files, such as a codemod. Inside its scope anything may write, scripts too.
+
+    The result is judged once, at the end, as every refactor is.
     """
 
     globs: tuple[str, ...]
@@ -99,7 +100,7 @@ class Sweep:
         return tuple(path for path in paths if not any(pattern.fullmatch(path) for pattern in patterns))
 
     def deny(self, touched: tuple[str, ...]) -> Deny | None:
-        """Why the changes are not judged: they reach beyond the scope, or are too many."""
+        """Denies changes outside the scope, or of too many files."""
         scope = ", ".join(self.globs)
         if out := self.outside(touched):
             named = ", ".join(out[:_NAMED]) + (", …" if len(out) > _NAMED else "")
@@ -118,7 +119,7 @@ class Sweep:
 
 
 def touched_files(project: Project) -> tuple[str, ...]:
-    """What the open refactor changed, of any class; nothing where none is open."""
+    """The files that the open refactor changed, of any class; empty if none is open."""
     state = project.state()
     if state.phase is not Phase.REFACTOR or state.refactor is None:
         return ()
@@ -129,9 +130,9 @@ def touched_files(project: Project) -> tuple[str, ...]:
 @value
 class Permission:
     mode: Mode = "all"
-    """`ask`: edits and commands; `edits`: commands only; `all`: nothing is asked."""
+    """What a person is asked about. `ask`: edits and commands; `edits`: commands only; `all`: nothing."""
     allow: tuple[str, ...] = ()
-    """Commands that are never asked about: globs of whole lines, as `git log*`."""
+    """Commands that need no permission: globs of whole lines, such as `git log*`."""
 
     def needs_yes(self, tool: str, given: Mapping[str, Any], *, edits: bool) -> bool:
         if self.mode == "all":

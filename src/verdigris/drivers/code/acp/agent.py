@@ -41,12 +41,12 @@ T = TypeVar("T")
 INVALID_PARAMS, INTERNAL, NOT_FOUND = -32602, -32603, -32002
 INTERRUPTED = 130
 _SECONDS = 10.0
-"""That the connection has for its end, after the last session's."""
+"""How long the connection may take to close after the last session."""
 _TITLE = 80
 _UNREAD = 10_000
-"""Events that wait to be written to standard error; later ones are left out."""
+"""How many events may wait to be written to standard error; later ones are dropped."""
 _LAST_WORDS = 2.0
-"""Seconds in which the log is written to its end."""
+"""Seconds to write the rest of the log."""
 
 
 class EditorAgent:
@@ -66,14 +66,14 @@ class EditorAgent:
         self._client, self._loop = connection, asyncio.get_running_loop()
 
     async def leave(self) -> None:
-        """The client is gone: what is under way is ended as by an interrupt."""
+        """The client is gone: interrupts the prompt under way."""
         self.cut_off = self.worker.prompt is not None
         await self.worker.cancel_prompt()
 
     # -- the protocol's methods ---------------------------------------------------------------
 
     async def initialize(self, protocol_version: int, **_: Any) -> schema.InitializeResponse:
-        """Ours is the first version, whichever the client speaks: one that cannot do that goes away."""
+        """Answers with version 1, whichever the client offers; a client that cannot speak it disconnects."""
         del protocol_version
         self._initialized = True
         capabilities = schema.AgentCapabilities(
@@ -106,7 +106,7 @@ class EditorAgent:
         return schema.ResumeSessionResponse(modes=_modes(hosted))
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> schema.ListSessionsResponse:
-        """Those of the worktree that is asked for, or of each that has a session here."""
+        """Lists the sessions of a worktree, or of every worktree with a session here."""
         self._require_initialized()
         roots = [_folder(cwd)] if cwd is not None else [one.root for one in self.host.sessions.values()]
         found = []
@@ -127,7 +127,7 @@ class EditorAgent:
     async def set_session_mode(
         self, session_id: str, mode_id: str, **_: Any
     ) -> schema.SetSessionModeResponse:
-        """At once, also while a prompt is under way; and never above the law."""
+        """Takes effect at once, also during a prompt. No mode overrides the law."""
         hosted, mode = self._find(session_id), mode_named(mode_id)
         if mode is None:
             raise RequestError(INVALID_PARAMS, f"There is no mode {mode_id!r}: ask, edits and all are there.")
@@ -137,7 +137,7 @@ class EditorAgent:
         return schema.SetSessionModeResponse()
 
     async def prompt(self, session_id: str, prompt: Sequence[Any], **_: Any) -> schema.PromptResponse:
-        """A turn that was cancelled says so, whatever else came of it."""
+        """Works on a prompt. A cancelled one ends as `cancelled`, whatever else happened."""
         hosted = self._find(session_id)
         self._require_idle()
         item = WorkItem(lambda: self.host.work_on(hosted, prompt), session_id)
@@ -152,7 +152,7 @@ class EditorAgent:
     async def cancel(self, session_id: str, **_: Any) -> None:
         await self.worker.cancel_prompt(session_id)
 
-    # -- what they share ----------------------------------------------------------------------
+    # -- shared parts ----------------------------------------------------------------------
 
     async def _open(
         self, cwd: str, given: dict[str, Any], opening: Callable[[Path], HostedSession]
@@ -163,7 +163,7 @@ class EditorAgent:
         if given.get("mcp_servers"):
             self._log(Noted("MCP servers are not used: a session has the tools of the law, and no others"))
         hosted = await self._work(WorkItem(lambda: opening(folder)))
-        # A task runs when the answer to this request is written: only then the client knows the session.
+        # A task runs after the answer to this request is written: only then does the client know the session.
         self._offer = self._loop.create_task(self._client.session_update(hosted.name, commands_update()))
         return hosted
 
@@ -186,7 +186,7 @@ class EditorAgent:
             raise RequestError(INVALID_PARAMS, "The first request of a client is initialize.")
 
     def _require_idle(self) -> None:
-        """One prompt at a time: the sessions of a connection share a process."""
+        """Refuses a second prompt: the sessions of a connection share a process."""
         if (busy := self.worker.prompt) is not None:
             raise RequestError(
                 INVALID_PARAMS,
@@ -205,7 +205,7 @@ class EditorAgent:
         return str(getattr(answer.outcome, "option_id", "")) if answer is not None else ""
 
     def _wait_for(self, answer: Coroutine[Any, Any, T]) -> T | None:
-        """None where the client is gone, or answers nonsense."""
+        """None if the client is gone, or its answer is invalid."""
         try:
             return asyncio.run_coroutine_threadsafe(answer, self._loop).result()
         except (RequestError, ConnectionError, ValueError, RuntimeError) as error:
@@ -215,7 +215,7 @@ class EditorAgent:
 
 @contextmanager
 def answer_errors() -> Iterator[None]:
-    """What the kernel raises becomes the answer to a request: what happened, and what to do."""
+    """Turns our errors into answers to a request: what happened, and what to do."""
     try:
         yield
     except Interrupted:
@@ -239,7 +239,7 @@ def _folder(cwd: str) -> Path:
 
 
 class BackgroundLog:
-    """Writes in a thread of its own: an editor that does not read standard error must not stop a session."""
+    """Writes in its own thread: an editor that does not read standard error must not block a session."""
 
     def __init__(self, log: Watcher) -> None:
         self._log = log
@@ -262,7 +262,7 @@ class BackgroundLog:
 
 
 def serve_editor(options: SessionOptions, log: Watcher) -> int:
-    """Serves until the client goes away or a signal comes; 130 where that cut something off."""
+    """Serves until the client disconnects or a signal comes; returns 130 if that interrupted a prompt."""
     source, sink = take_over_stdio()
     written = BackgroundLog(log)
     agent = EditorAgent(options, written)
@@ -271,7 +271,7 @@ def serve_editor(options: SessionOptions, log: Watcher) -> int:
     async def connect() -> None:
         try:
             transports.append(StdioTransport(source, sink, leave=agent.leave))
-            made = cast("Any", agent)  # with the methods that its capabilities name, and no others
+            made = cast("Any", agent)  # it has only the methods that its capabilities name
             connection = AgentSideConnection(made, transports[0], listening=False, use_unstable_protocol=True)
             await connection.listen()
             await connection.close()

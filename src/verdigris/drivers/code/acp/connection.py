@@ -1,7 +1,6 @@
 """An editor's connection: JSON-RPC messages over standard input and output, a line each.
 
-It is read in a thread of its own. The worker carries out in the main thread what it asks for, one call after
-another.
+A thread reads it. The worker carries out the requests in the main thread, one after another.
 """
 
 from __future__ import annotations
@@ -28,22 +27,22 @@ if TYPE_CHECKING:
 
 
 LONGEST = 64 * 1024 * 1024
-"""Bytes of a line; a longer one is skipped."""
+"""The most bytes of a line; a longer one is skipped."""
 PATIENCE = 30.0
-"""Seconds in which what was asked is answered, after the client has gone."""
+"""Seconds to answer open requests after the client has gone."""
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 _OPTIONAL = "$/"
-"""Notifications that begin so may be left alone, as `$/cancel_request`: `session/cancel` is heard."""
+"""Notifications with this prefix may be ignored; `session/cancel` does the work of `$/cancel_request`."""
 
 
 @value
 class NoMessage:
-    """A line that is none."""
+    """The answer to a line that is no message."""
 
     code: int
     why: str
     id: Any = None
-    """Of the request, where it can be read."""
+    """The id of the request, if it can be read."""
 
     def document(self) -> dict[str, Any]:
         error = {"code": self.code, "message": self.why}
@@ -76,7 +75,7 @@ def read_message(line: bytes) -> dict[str, Any] | NoMessage:
 
 
 def take_over_stdio() -> tuple[int, int]:
-    """Descriptors of our own for the protocol; who prints all the same does so on standard error."""
+    """Takes descriptors of our own for the protocol; other prints go to standard error."""
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -86,7 +85,7 @@ def take_over_stdio() -> tuple[int, int]:
 
 
 class StdioTransport:
-    """The SDK's `Transport`; at the end of the input it calls `leave`, and waits until all is answered."""
+    """The SDK's `Transport`. At the end of the input it calls `leave`, and waits for open answers."""
 
     def __init__(self, source: int, sink: int, leave: Callable[[], Awaitable[None]]) -> None:
         self._source, self._sink, self._leave = source, sink, leave
@@ -98,11 +97,11 @@ class StdioTransport:
         threading.Thread(target=self._read_lines, name="acp-input", daemon=True).start()
 
     def end_input(self) -> None:
-        """Ends the input as if the client had gone; any thread may call it."""
+        """Ends the input as if the client had disconnected; any thread may call it."""
         self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
     def _read_lines(self) -> None:
-        """Runs in a thread of its own: a client that writes is read from, whatever we are at."""
+        """Runs in its own thread, so that a client that writes is always read."""
         try:
             with open(self._source, "rb", closefd=False) as source:
                 while line := source.readline(LONGEST):
@@ -111,7 +110,7 @@ class StdioTransport:
                         found = NoMessage(PARSE_ERROR, f"This line is longer than {LONGEST} bytes.")
                     self._loop.call_soon_threadsafe(self._lines.put_nowait, found)
             self.end_input()
-        except (OSError, RuntimeError):  # the latter: the loop is closed
+        except (OSError, RuntimeError):  # RuntimeError: the event loop is closed
             self._broken = True
 
     async def receive(self) -> dict[str, Any] | None:
@@ -135,7 +134,7 @@ class StdioTransport:
         return None
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Written before anything else happens, so what is sent later arrives later."""
+        """Writes at once, so that messages arrive in the order of their sending."""
         self._write((json.dumps(message, separators=(",", ":"), default=str) + "\n").encode())
         if "method" not in message:
             self._owed -= Counter([message["id"]])
@@ -151,37 +150,37 @@ class StdioTransport:
             self.end_input()
 
     async def close(self) -> None:
-        """What is left of the input is not read."""
+        """Leaves the rest of the input unread."""
 
 
 T = TypeVar("T")
 CANCEL = signal.SIGUSR1
-"""To our own main thread, by us."""
+"""The signal that we send to our own main thread."""
 KNOCKS = 0.3
-"""Seconds between signals, until one is heard: what comes right before a wait begins does not end it."""
+"""Seconds between signals: one that arrives right before a wait begins does not end the wait."""
 GRACE = 3.0
-"""Seconds that whoever is interrupted has for its end."""
+"""Seconds in which an interrupted item is not interrupted again."""
 
 
 @dataclass(eq=False)
 class WorkItem(Generic[T]):
     work: Callable[[], T]
     session: str = ""
-    """Of a prompt: whose."""
+    """The session, if it is a prompt."""
     future: Future[T] = field(default_factory=Future)
     cancelled: bool = False
-    """By the client."""
+    """The client cancelled it."""
     interrupted: float = -math.inf
-    """When it was last: what a session does about it is not interrupted at once again."""
+    """The time of its last interrupt."""
 
 
 class Worker:
     def __init__(self) -> None:
         self.current: WorkItem[Any] | None = None
         self.prompt: WorkItem[Any] | None = None
-        """Under way, or waiting for the item before it; there is one at a time."""
+        """The one prompt that is under way or waits for the item before it."""
         self.ends = False
-        """A signal from outside has ended the process."""
+        """A signal from outside ends the process."""
         self._items: queue.SimpleQueue[WorkItem[Any] | None] = queue.SimpleQueue()
         self._thread = threading.main_thread().ident
 
@@ -197,7 +196,7 @@ class Worker:
         return item.future
 
     async def cancel_prompt(self, session: str = "") -> None:
-        """The prompt of this session, or of any; when this returns, it has ended."""
+        """Cancels the prompt of this session, or of any, and waits for its end."""
         item = self.prompt
         if item is None or session not in {"", item.session} or self._thread is None:
             return
@@ -207,7 +206,7 @@ class Worker:
             await asyncio.sleep(KNOCKS)
 
     def stop(self) -> None:
-        """After what was submitted so far."""
+        """Stops after the items that were submitted so far."""
         self._items.put(None)
 
     # -- in the main thread -------------------------------------------------------------------
@@ -257,7 +256,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def _on_cancel(self, *_: object) -> None:
-        """Late or early, it meets another item than it was meant for: that one is not cancelled."""
+        """Interrupts the item only if it is the cancelled one: a signal may come late."""
         if self.current is not None and self.current.cancelled and _takes_interrupt(self.current):
             raise KeyboardInterrupt
 
@@ -280,4 +279,4 @@ def _takes_interrupt(item: WorkItem[Any]) -> bool:
 
 
 class Interrupted(Exception):
-    """What was asked for was ended before its end."""
+    """An item was interrupted before it was done."""

@@ -1,6 +1,6 @@
 """The sessions of one editor: opens them, works on their prompts, and tells the editor what happens.
 
-All of it in the main thread, by the `Worker`.
+Everything here runs in the main thread, called by the `Worker`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _ONCE, _ALWAYS, _NO = "once", "always", "no"
 
 
 class Editor(Protocol):
-    """What hosts us, as seen from the main thread; both wait until it is done."""
+    """The editor, as the main thread calls it; both methods wait until the editor has it."""
 
     def tell(self, session: str, update: Update) -> None: ...
 
     def ask_permission(
         self, session: str, call: schema.ToolCallUpdate, options: list[schema.PermissionOption]
     ) -> str:
-        """The option that a person chose; empty where nobody did."""
+        """The option that a person chose; empty if nobody did."""
         ...
 
 
@@ -59,7 +59,7 @@ class HostedSession:
     dialogue: Dialogue
     narration: Narration
     held: ExitStack
-    """Its worktree; closed while another session has that."""
+    """Holds the worktree; closed while another session has it."""
     open: bool = True
     begun: bool = False
 
@@ -97,7 +97,7 @@ class SessionHost:
         return hosted
 
     def _enter(self, root: Path, resume: str | None) -> HostedSession:
-        """A worktree has one session at a time: an idle one of ours gives way until it is asked again."""
+        """Opens a session. An idle session of ours in the same worktree is closed until its next prompt."""
         for other in self.sessions.values():
             if other.root == root:
                 other.rest()
@@ -119,7 +119,7 @@ class SessionHost:
         return entered[0]
 
     def _take_up(self, hosted: HostedSession) -> None:
-        """What the person allowed, and did meanwhile, is kept."""
+        """Reopens a session that was closed for another; keeps its permissions and notes."""
         if not hosted.open:
             permission, again = hosted.session.dispatcher.permission, self._enter(hosted.root, hosted.name)
             again.session.dispatcher.permission = permission
@@ -137,7 +137,7 @@ class SessionHost:
     # -- a prompt -----------------------------------------------------------------------------
 
     def work_on(self, hosted: HostedSession, blocks: Sequence[Any]) -> StopReason:
-        """Turns and time are counted by the prompt, tokens and money by the session."""
+        """Limits of turns and time count per prompt, those of tokens and money per session."""
         self._take_up(hosted)
         session, words = hosted.session, read_prompt(blocks, hosted.session.bench)
         if not hosted.begun and not words.startswith("/"):
@@ -194,7 +194,7 @@ class SessionHost:
 
 
 def read_prompt(blocks: Sequence[Any], bench: Workbench) -> str:
-    """The person's words; files that came with them stand behind, as far as models are shown such."""
+    """The person's words, followed by the attached files that models may see."""
     words, files = [], []
     for block in blocks:
         match block:
@@ -213,11 +213,11 @@ def read_prompt(blocks: Sequence[Any], bench: Workbench) -> str:
     task = "\n\n".join(("".join(words).strip(), *files)).strip()
     if not task:
         raise UserError("the prompt is empty.", hint="say what is to be done")
-    return task.encode(errors="replace").decode()  # half a character cannot be kept
+    return task.encode(errors="replace").decode()  # a lone surrogate cannot be stored
 
 
 def _name_resource(uri: str, bench: Workbench) -> tuple[str, bool]:
-    """Names it as the tools do, and says whether models are shown its text."""
+    """Its name as in the tools, and whether models may see its text."""
     parts = urlsplit(uri)
     if parts.scheme != "file":
         return uri, True

@@ -1,4 +1,4 @@
-"""Says what happens in a session in the protocol's words: messages, tool calls, the plan, a turn's end."""
+"""Translates happenings of a session to the protocol: messages, tool calls, the plan, a turn's end."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class ShownCall:
     name: str
     tool: str
     arguments: str
-    """JSON, perhaps broken."""
+    """JSON, perhaps invalid."""
     bench: Workbench
     before: dict[str, str | None] = field(default_factory=dict)
-    """Path → text before the call, of the files that it is about to write; None: there was none."""
+    """Path → text before the call, of the files that it will write; None: no file."""
 
     @property
     def kind(self) -> ToolKind:
@@ -81,16 +81,16 @@ class ShownCall:
     def title(self) -> str:
         return f"{self.tool} {describe_arguments(self.arguments)}".strip()
 
-    # -- where --------------------------------------------------------------------------------
+    # -- locations --------------------------------------------------------------------------------
 
     def locations(self, lines: Mapping[str, int] | None = None) -> list[schema.ToolCallLocation]:
-        """The files, with the line where it begins; `lines`: those of the edits."""
+        """The files of the call; `lines`: by path, the first line of an edit."""
         root, places = self.bench.project.root, dict(self._read_places())
         places |= {path: (lines or {}).get(path) for path in self._edited_paths()}
         return [schema.ToolCallLocation(path=str(root / path), line=line) for path, line in places.items()]
 
     def _edited_paths(self) -> tuple[str, ...]:
-        """The paths that an edit names, as far as they lie inside."""
+        """The paths that an edit names, without those outside the repository."""
         if self.tool == "apply_patch":
             patches = read_patch(str(self.given.get("patch", "")))
             named = () if isinstance(patches, BadPatch) else patches
@@ -101,7 +101,7 @@ class ShownCall:
         return tuple(path for path in located if isinstance(path, str))
 
     def _read_places(self) -> Iterator[tuple[str, int | None]]:
-        """Where it reads, or what it runs: `FILE`, `FILE:LINE` or a test id."""
+        """The places that it reads or runs: `FILE`, `FILE:LINE` or a test id."""
         given, ids = self.given, self.given.get("ids")
         spelled = [given.get("place"), *(ids if isinstance(ids, list) else ())]
         if self.tool not in EDITING and given.get("path"):
@@ -111,7 +111,7 @@ class ShownCall:
             if isinstance(path, str) and (self.bench.project.root / path).is_file():
                 yield path, int(found["line"]) if found["line"] else None
 
-    # -- what it changes ----------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------
 
     def look_before(self) -> None:
         self.before = {path: self._text(path) for path in self._edited_paths()}
@@ -121,7 +121,7 @@ class ShownCall:
         return None if data is None else as_text(data)
 
     def _diffs(self) -> dict[str, schema.FileEditToolCallContent]:
-        """Compares with the disk as it is now: an edit is told after the kernel has accepted and made it."""
+        """Compares with the disk, since the kernel has made the edit by now."""
         scrub, root = self.bench.scrub, self.bench.project.root
         found = {}
         for path, old in self.before.items():
@@ -131,7 +131,7 @@ class ShownCall:
         return found
 
     def proposal(self) -> list[Content]:
-        """What an edit is to change, in the model's words: for whoever has to say yes."""
+        """The change that an edit proposes, for the person who has to permit it."""
         if self.tool == "apply_patch":
             return [tool_content(text_block(fence(str(self.given.get("patch", "")))))]
         old, new = self.given.get("search"), self.given.get("replace", self.given.get("content", ""))
@@ -141,7 +141,7 @@ class ShownCall:
             for path in self._edited_paths()
         ]
 
-    # -- as updates ---------------------------------------------------------------------------
+    # -- updates ---------------------------------------------------------------------------
 
     def start_update(self) -> schema.ToolCallStart:
         where, given = self.locations(), self.given
@@ -165,7 +165,7 @@ def _first_change(diff: schema.FileEditToolCallContent) -> int:
 
 
 def fence(text: str) -> str:
-    """Fences a text, so that an editor shows it as it is and not as Markdown."""
+    """Puts a text into a code fence, so that an editor does not render it as Markdown."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     marks = "`" * (longest + 1)
     return f"{marks}\n{text}\n{marks}"
@@ -188,7 +188,7 @@ _MODES: Mapping[Mode, tuple[str, str]] = {
     "all": ("All", "edits and runs commands in the sandbox without asking"),
 }
 _FILTERED = "content_filter"
-"""The `finish` of a model that refused."""
+"""The `finish` of a model whose provider refused."""
 
 
 def modes_of(current: Mode) -> schema.SessionModeState:
@@ -203,7 +203,7 @@ def mode_named(name: str) -> Mode | None:
 
 
 def commands_update() -> schema.AvailableCommandsUpdate:
-    """What a person may say to a session beside tasks; an editor closes sessions in its own way."""
+    """The slash commands, without `/quit`: an editor closes sessions in its own way."""
     found = []
     for name, (about, _) in COMMANDS.items():
         words, takes, does = about.partition(": ")
@@ -217,7 +217,7 @@ def commands_update() -> schema.AvailableCommandsUpdate:
 
 
 def plan_update(plan: Plan, verdicts: Verdicts) -> schema.AgentPlanUpdate:
-    """The log, not the model, says how far a step is."""
+    """The plan, with the status of each step by the log."""
     return update_plan(
         plan_entry(step.title, status=_STATUS[colour_of(step, verdicts)]) for step in plan.steps
     )
@@ -226,8 +226,8 @@ def plan_update(plan: Plan, verdicts: Verdicts) -> schema.AgentPlanUpdate:
 def stop_reason(end: End, finish: str, limits: Limits, spent: Spent) -> StopReason:
     """`finish`: how the model's last reply ended.
 
-    What the law refuses ends a turn as any other does: `refusal` says that the prompt is forgotten, and
-    it is not.
+    Edits that are not accepted end as `end_turn`: in the protocol `refusal` means that the prompt is
+    forgotten, and here it is not.
     """
     if end is End.INTERRUPTED:
         return "cancelled"
@@ -239,15 +239,15 @@ def stop_reason(end: End, finish: str, limits: Limits, spent: Spent) -> StopReas
 
 @dataclass
 class Narration:
-    """What the editor has been told of a session so far, and what the next event adds to it."""
+    """Turns happenings into updates; keeps what the editor knows already."""
 
     session: Session
     calls: dict[str, ShownCall] = field(default_factory=dict)
-    """Those that have not ended; the first is under way."""
+    """Calls that have not ended; the first is under way."""
     written: str = ""
-    """Of the reply under way, what was told line by line."""
+    """The part of the open reply that was sent line by line."""
     said: str = ""
-    """The last reply's text, where it had no calls."""
+    """The text of the last reply, if it had no calls."""
 
     def tell(self, happening: h.Happening) -> Iterator[Update]:
         match happening:
@@ -287,23 +287,22 @@ class Narration:
                 yield update_tool_call(happening.call, status="in_progress")
             case h.ToolCalled():
                 yield self.calls[happening.call].end_update(happening.told, well=happening.outcome == "ok")
-                del self.calls[
-                    happening.call
-                ]  # not before it is told: an interrupt leaves none without its end
+                # Only now: an interrupt before would leave the call without its end.
+                del self.calls[happening.call]
 
     def close_calls(self, why: str) -> Iterator[Update]:
-        """None is left open, whatever ended the turn."""
+        """Ends all open calls."""
         while self.calls:
             yield self.calls.pop(next(iter(self.calls))).end_update(why, well=False)
 
 
 @dataclass
 class ConversationReplay:
-    """A session as the editor would have seen it, from the first entry on, whatever was compacted since."""
+    """Replays a session for the editor, from its first entry on, with what was compacted since."""
 
     bench: Workbench
     task: str = ""
-    """Of the person; the message that brings it to the model holds more."""
+    """The person's task; the message to the model holds more."""
     plan: Plan = field(default_factory=Plan)
     calls: dict[str, ShownCall] = field(default_factory=dict)
 
@@ -326,7 +325,7 @@ class ConversationReplay:
             yield plan_update(self.plan, verdicts)
 
     def _tell_message(self, message: Message, number: int) -> Iterator[Update]:
-        """What the kernel told the model by itself is a thought."""
+        """A message from the kernel to the model is shown as a thought."""
         match message.role:
             case "user" if not (self.task and message.content.startswith(self.task)):
                 yield update_agent_thought_text(message.content)
@@ -344,7 +343,7 @@ class ConversationReplay:
 
 
 def _replay_answer(call: ShownCall, text: str) -> schema.ToolCallProgress:
-    """The bytes before an edit are gone: what it replaced is told as the model wrote it."""
+    """Shows an edit as the model wrote it: the bytes before it are gone."""
     done = call.end_update(text, well=not text.startswith("denied ["))
     if text.startswith(WRITTEN):
         done.content = [*call.proposal(), *(done.content or [])]

@@ -1,3 +1,3 @@
-"""The tools of a session: their table, what each does on the kernel, and who carries a call out."""
+"""The tools of a session: their table, their work on the kernel, and the dispatch of calls."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tools of a session and its system text, and how one call is carried out: each gets an answer."""
+"""The table of a session's tools, its system text, and the dispatch of calls."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 
 READING = frozenset({"read_file", "list_files", "search", "run_tests"})
-"""Calls that change no file: repeating one makes sense after another kind of call."""
+"""Tools that change no file: it makes sense to repeat one after a call of another kind."""
 EDITING = frozenset({"edit_file", "create_file", "write_file", "apply_patch"})
 
 _TELLING = ("path", "command", "ids", "test_ids", "text", "glob", "place", "job", "step", "summary")
-"""The argument that says most about a call, in this order."""
+"""Arguments that describe a call, the most telling first."""
 _ABOUT = 90
 
 _TEXT, _FLAG, _NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
@@ -61,9 +61,7 @@ def _tool(
     required: Mapping[str, Mapping[str, Any]],
     optional: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> ToolSpec:
-    """Only what a model needs to call it: these words stand in every prompt. `read_arguments` refuses what is
-    not named here, so the schema does not say that others are not allowed.
-    """
+    """Short, since every prompt holds it: `read_arguments`, not the schema, refuses other arguments."""
     parameters: dict[str, Any] = {"type": "object", "properties": {**required, **(optional or {})}}
     return ToolSpec(name, description, parameters | ({"required": list(required)} if required else {}))
 
@@ -125,7 +123,7 @@ _GPT = re.compile(r"(?:.*/)?gpt-(?!4|3|oss)", re.IGNORECASE)
 
 
 def is_patching(model: str) -> bool:
-    """Whether it is one of those that were trained on patches, and do better with nothing else."""
+    """Whether the model was trained on patches, and works best with them."""
     return _GPT.match(model) is not None
 
 
@@ -135,7 +133,7 @@ def tools_for(model: str) -> tuple[ToolSpec, ...]:
 
 
 def arguments_of(text: str) -> dict[str, Any]:
-    """Reads arguments for a person to look at; nothing where they cannot be read."""
+    """Reads arguments for display; empty if they cannot be read."""
     try:
         given = json.loads(text, strict=False)
     except (ValueError, RecursionError):
@@ -144,7 +142,7 @@ def arguments_of(text: str) -> dict[str, Any]:
 
 
 def describe_arguments(arguments: str) -> str:
-    """What a call is about, on a line."""
+    """Describes a call by its most telling argument, on a line."""
     given = arguments_of(arguments)
     found = next((given[name] for name in _TELLING if given.get(name)), "")
     told = " ".join(map(str, found)) if isinstance(found, list) else str(found)
@@ -193,12 +191,12 @@ _KERNEL: Mapping[str, Callable[[Workbench, Mapping[str, Any]], ToolAnswer]] = {
 
 @value
 class CallHistory:
-    """The calls since the person last spoke, the newest last; each with whether it only reads."""
+    """The calls since the last task, the newest last; each with whether it only reads."""
 
     recent: tuple[tuple[str, bool], ...] = ()
 
     def after(self, name: str, arguments: Mapping[str, Any], *, reads: bool) -> CallHistory:
-        """A call that may change files makes it worth while to read them again."""
+        """A call that may change files permits reading them again."""
         before = self.recent if reads else tuple(call for call in self.recent if not call[1])
         return CallHistory((*before, (_signature(name, arguments), reads))[-WINDOW:])
 
@@ -222,7 +220,7 @@ def _signature(name: str, arguments: Mapping[str, Any]) -> str:
 class Dispatcher:
     permission = Permission()
     ask_person: Callable[[str, str], bool] | None = None
-    """Asks about a tool and what it is to do; None: nobody is there to be asked."""
+    """Asks a person to permit a call, given the tool and its arguments; None: nobody is there."""
 
     def __init__(self, bench: Workbench, file: SessionFile, tools: tuple[ToolSpec, ...]) -> None:
         self._bench, self._file = bench, file
@@ -230,15 +228,15 @@ class Dispatcher:
         self._history = CallHistory()
 
     def forget_calls(self) -> None:
-        """The person has spoken: what was repeated before may make sense again."""
+        """After a new task, repeated calls may make sense again."""
         self._history = CallHistory()
 
     def carry_out(
         self, call: ToolCall, *, finish: str = "", begin: Callable[[], object] | None = None
     ) -> ToolAnswer:
-        """Never without an answer; only a disk that fails ends the session (StorageError).
+        """Answers every call; only a failing disk ends the session (StorageError).
 
-        `begin` is called when nothing is in the call's way any more.
+        `begin` is called right before the tool runs.
         """
         tool = self._tools.get(call.name)
         if tool is None:
@@ -291,7 +289,7 @@ class Dispatcher:
         return law.verdicts_since(self._bench.project, self._file.record.start)
 
     def _take_plan(self, plan: Plan | BadPlan, *, marked: bool = False) -> ToolAnswer:
-        """The answer does not repeat the steps that the model has just written."""
+        """Records a plan; the answer does not repeat the steps that the model has just written."""
         if isinstance(plan, BadPlan):
             return answer_failure(plan.words)
         self._file.add(Planned(plan))

@@ -1,4 +1,4 @@
-"""The two forms in which a model edits a file: one text for another, and the patch of GPT models."""
+"""The two formats in which a model edits a file: search and replace, and the patch of GPT models."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _LINES = {
     "update": "Lines begin with a blank (stays), `-` (goes) or `+` (comes); `@@ LINE` says after which line.",
 }
 _AROUND = 3
-"""Lines shown on each side of the nearest one."""
+"""How many lines are shown on each side of the nearest one."""
 _SHOWN = 6
-"""Places that are named where a text stands several times."""
+"""How many places are named if a text occurs several times."""
 _MOST_LINES = 20_000
-"""Lines among which the nearest is looked for."""
+"""How many lines are searched for the nearest one."""
 _ALIKE = 0.5
 
 
 @value
 class Hunk:
     context: str = ""
-    """A line after which the old lines are looked for; empty: anywhere."""
+    """The line after which the old lines are searched; empty: anywhere."""
     old: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
     at_end: bool = False
@@ -103,7 +103,7 @@ def _take_line(patch: FilePatch, line: str) -> FilePatch | None:
 def apply_patch(
     patches: Sequence[FilePatch], texts: Mapping[str, str | None]
 ) -> dict[str, str | None] | BadPatch:
-    """New texts by path, None for what goes; `texts`: what each named path holds now, None for nothing."""
+    """New texts by path; None: deleted. `texts`: the present texts by path; None: no file."""
     changed: dict[str, str | None] = {}
     for patch in patches:
         before = changed.get(patch.path, texts.get(patch.path))
@@ -151,7 +151,7 @@ def _update(patch: FilePatch, before: str) -> str | BadPatch:
 
 def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous: bool) -> int | BadPatch:
     if not hunk.old:
-        # They are added after their context, or at the end: before the empty piece behind the last line.
+        # New lines go after their context, or to the end: before the empty string behind the last line end.
         return start if hunk.context else len(lines) - (lines[-1:] == [""])
     size = len(hunk.old)
     places = [at for at in range(start, len(lines) - size + 1) if tuple(lines[at : at + size]) == hunk.old]
@@ -170,11 +170,11 @@ def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous
 @value
 class Mismatch:
     words: str
-    """To the model: why nothing was replaced, with lines as they stand in the file."""
+    """Why nothing was replaced, with lines of the file, for the model."""
 
 
 def replace_once(path: str, text: str, search: str, replacement: str) -> str | Mismatch:
-    """No fuzziness, since the gate has to know the bytes; only line ends are taken as the file has them."""
+    """Exact, since the gate has to know the bytes; only line ends are adapted to the file."""
     if not search:
         return Mismatch("search is empty: quote the lines to be replaced; create_file makes a new file.")
     if "\r\n" in text and "\r\n" not in search:
@@ -215,7 +215,7 @@ def _describe_nothing(path: str, text: str, search: str) -> str:
 
 
 def _nearest_line(lines: Sequence[str], search: str) -> int | None:
-    """The line most like the first telling one of what was searched; among equals, where more fits."""
+    """The line that is most like the first line of the search; among equals, where more lines match."""
     wanted = [line.strip() for line in search.splitlines() if line.strip()]
     if not wanted:
         return None

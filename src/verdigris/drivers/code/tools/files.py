@@ -31,9 +31,9 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
 WRITTEN = "written"
 """The first word of the answer to an edit that was made."""
 FAILED_EDITS = 2
-"""Edits of a file that fail, before it may be written whole."""
+"""After so many failed edits of a file it may be written whole."""
 _LINES = 400
-"""That are shown where the call does not say how many."""
+"""How many lines are shown if the call does not say."""
 
 
 def read_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -101,7 +101,7 @@ def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 
 
 def _failed_edit(bench: Workbench, path: str, why: str) -> ToolAnswer:
-    """After the second one another way is named: a model without a way to write takes the shell."""
+    """After the second failure names another tool: a model without one would use the shell."""
     bench.failed_edits[path] += 1
     if bench.failed_edits[path] < FAILED_EDITS:
         return answer_failure(why)
@@ -160,7 +160,7 @@ def _edit_tool(bench: Workbench) -> str:
 
 
 def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str, Any]) -> ToolAnswer:
-    """All of the files or none, as the kernel decides by path, phase and content."""
+    """Writes all of the files or none; the kernel decides by path, phase and content."""
     state = bench.project.state()
     claims = set(state.claims)
     if bench.sweep is not None and state.phase is Phase.REFACTOR and bench.sweep.outside(texts):
@@ -193,6 +193,6 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
 
 
 def _short_name(test_id: str) -> str:
-    """Leaves out the file, which the model has just seen red."""
+    """The test's name without its file, which the model knows."""
     found = split_id(test_id)
     return f"{found.function}{found.case}" or test_id

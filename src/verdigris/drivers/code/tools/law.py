@@ -45,7 +45,7 @@ def run_tests(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     quote = make_quote(project)
 
     def quote_source(path: str, line: int) -> str:
-        """The model knows the lines of a test that it has just written."""
+        """Quotes source only: the model has just written the test."""
         return "" if project.classify(path) is PathClass.TEST else quote(path, line)
 
     return ToolAnswer(describe_run(tested, withheld=bench.withheld, quote=quote_source, edit_claims=claims))
@@ -101,10 +101,10 @@ def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 
 @value
 class TurnVerdict:
-    """A settlement, as the session goes on from it."""
+    """A settlement, in the form that the session needs."""
 
     text: str
-    """What ends the turn's last answer."""
+    """The end of the turn's last answer."""
     footer: str
     verdict: str
     accepted: tuple[str, ...] = ()
@@ -113,10 +113,10 @@ class TurnVerdict:
 
 
 def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
-    """Once at the end of a model's turn; None where no claimed source changed.
+    """Settles at the end of a model's turn; None if no claimed source changed.
 
-    Source that looks up what the tests expect is not accepted, unless the `brief` names it: nobody reviews
-    the concerns of an agent that works alone.
+    Source that looks up the tests' expected values is not accepted unless the `brief` names them: nobody
+    reviews the concerns of an agent that works alone.
     """
     project = bench.project
     state = project.state()
@@ -143,12 +143,12 @@ def _describe(bench: Workbench, judged: Settlement) -> str:
 
 
 def last_event(project: Project) -> int:
-    """The number of the log's last event; 0 where there is none."""
+    """The number of the log's last event; 0 if there is none."""
     return next((record.seq for record in project.log.records(reverse=True, limit=1)), 0)
 
 
 def verdicts_since(project: Project, start: int) -> Verdicts:
-    """What the log has of this worktree since an event: it, and not the model, colours the plan."""
+    """The verdicts in this worktree since an event. They, not the model, decide the colours of the plan."""
     state = project.state()
     accepted: set[str] = set()
     refactors = 0
@@ -164,7 +164,7 @@ def verdicts_since(project: Project, start: int) -> Verdicts:
 
 
 def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> int:
-    """How often edits for one of these tests were set aside since it was last accepted; the most of them."""
+    """How often edits for one of these tests were set aside since its last acceptance, at most."""
     counts = dict.fromkeys(test_ids, 0)
     for event in events_since(project, start):
         match event:

@@ -1,4 +1,4 @@
-"""What the tools of a session work on and remember between calls, and its shell with background jobs."""
+"""The state that the tools of a session share, and its shell with background jobs."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class ToolAnswer:
     text: str
     outcome: Outcome = "ok"
     wrote: bool = False
-    """An edit that was carried out."""
+    """It is an edit that was carried out."""
     more: bool = False
-    """An edit after which the model announced another: the turn is not judged yet."""
+    """The model announced another edit: the turn is not judged yet."""
     summary: str | None = None
-    """Of `finish`: what the model has to say to the person."""
+    """Of `finish`: the model's summary for the person."""
 
 
 def answer_denial(deny: Deny) -> ToolAnswer:
@@ -111,13 +111,13 @@ class Workbench:
     scrub: Scrubber
     jobs: Jobs
     seconds: int = 120
-    """How long a shell command may take."""
+    """The time limit of a shell command."""
     patching: bool = False
-    """The model writes by patches."""
+    """The model edits by patches."""
     sweep: Sweep | None = None
-    """The scope of the open refactor, where a person gave it one."""
+    """The scope of the open refactor, if a person gave it one."""
     failed_edits: Counter[str] = field(default_factory=Counter)
-    """By path, since it was last written."""
+    """By path, how many edits failed since it was last written."""
     seen: dict[str, str] = field(default_factory=dict)
     """Path → digest of the bytes that the model knows."""
 
@@ -126,7 +126,7 @@ class Workbench:
         return frozenset(self.project.state().held_out)
 
     def locate(self, spelling: str) -> str | ToolAnswer:
-        """The path from the root; an answer where it leads out, or to what nobody is shown."""
+        """The path from the root, or an answer if it is outside or not shown to models."""
         try:
             path = canonical(self.project.root, spelling, cwd=self.project.root).path
         except UserError as error:
@@ -154,7 +154,7 @@ class Workbench:
         return self.seen.get(path) == digest(data)
 
     def tree(self) -> DiskTree:
-        """What git would see, without what nobody is shown."""
+        """The files that git sees, without those that models are not shown."""
         workspace, closed = self.project.workspace, self.withheld
         entries = workspace.files(workspace.snapshot())
         return DiskTree(
@@ -163,27 +163,27 @@ class Workbench:
         )
 
     def judge_sweep(self) -> Deny | None:
-        """Why the open refactor is not judged as it is; None where it has no scope, or keeps to it."""
+        """Denies an open refactor that leaves its scope; None if it has none, or keeps to it."""
         return None if self.sweep is None else self.sweep.deny(touched_files(self.project))
 
     def has_tests(self) -> bool:
-        """Whether anybody has written a test here."""
+        """Whether the project has a test."""
         tree, classify = self.tree(), self.project.classify
         paths = (path for path in tree if classify(path) is PathClass.TEST)
         return any(test for path in paths for test in written_tests(path, tree[path] or "", ()))
 
     def is_untested(self) -> bool:
-        """There is source, and nobody has written a test for it."""
+        """Whether the project has source and no test."""
         classes = {self.project.classify(path) for path in self.tree()}
         return PathClass.SOURCE in classes and not self.has_tests()
 
     def answer(self, text: str) -> str:
-        """Takes keys out of a text that is sent, by value and by look, and cuts it where it is too long."""
+        """Prepares a text for the model: takes out keys and what looks like one, and clips it."""
         return clip(hide_keys(self.scrub(text)))
 
 
 class DiskTree(Mapping[str, "str | None"]):
-    """Path → text, read when it is asked for; None for what is no text, or very large."""
+    """Path → text, read on access; None for a file that is not text, or very large."""
 
     def __init__(self, bench: Workbench, paths: tuple[str, ...]) -> None:
         self._bench = bench
@@ -193,7 +193,7 @@ class DiskTree(Mapping[str, "str | None"]):
         if path not in self._paths:
             raise KeyError(path)
         if (self._bench.project.root / path).is_symlink() and not isinstance(self._bench.locate(path), str):
-            return None  # it leads out of the tree, or to what nobody is shown
+            return None  # it leads out of the tree, or to a file that is not shown
         data = self._bench.read_bytes(path)
         return as_text(data) if data is not None and len(data) <= 10 * HUGE else None
 
@@ -206,9 +206,9 @@ class DiskTree(Mapping[str, "str | None"]):
 
 CLIENT = "code"
 LONGEST = 1_800
-"""Seconds that a call may ask for."""
+"""The most seconds that a call may request."""
 KEPT = 8_000
-"""Bytes of output kept at each end."""
+"""Bytes of output that are kept at each end."""
 _MOST_JOBS = 8
 
 
@@ -265,12 +265,12 @@ def _ends_of(path: Path) -> str:
 
 
 def _look_after(project: Project) -> str:
-    """A call that was killed could not look itself at what it had written."""
+    """Runs the tripwire for a call that was killed before it could do so itself."""
     return after_call(project, agent_alive=alive(str(project.repo.private))).text
 
 
 def environment_of(session: str, secrets: Collection[str]) -> dict[str, str]:
-    """Ours, without the keys of models; commands of the agent's know whose they are."""
+    """Our environment without the models' keys, and with the session that the commands belong to."""
     usual = {name: given for name, given in os.environ.items() if name not in secrets}
     return usual | {"TDD_CLIENT": CLIENT, OWN_SESSION: session}
 
