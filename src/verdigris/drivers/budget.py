@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from verdigris.core.value import value
 from verdigris.drivers.happenings import Asked, Noted
@@ -69,6 +69,18 @@ def cost_of(usage: Usage, prices: Prices) -> float:
     rate = prices.input if prices.cached is None else prices.cached
     fresh = (usage.prompt - cached) * prices.input
     return (fresh + cached * rate + usage.completion * prices.output) / _MILLION
+
+
+class StepTokens(TypedDict):
+    """The fields of `StepEnded` that count tokens."""
+
+    prompt: int
+    cached: int
+    completion: int
+
+
+def as_tokens(used: Usage) -> StepTokens:
+    return {"prompt": used.prompt, "cached": used.cached, "completion": used.completion}
 
 
 @value

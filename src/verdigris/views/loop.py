@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.records import to_json
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from verdigris.drivers.loop.events import IterationEnded
-    from verdigris.drivers.loop.survey import ProgramSurvey
+    from verdigris.drivers.loop.survey import OpenWork, ProgramSurvey
     from verdigris.views.lines import Dot
 
 _CONDITION_DOTS: dict[str, Dot] = {
@@ -96,43 +98,20 @@ def status_document(found: Sequence[ProgramSurvey]) -> dict[str, Any]:
 
 
 def _program_document(one: ProgramSurvey) -> dict[str, Any]:
-    work = one.open
+    """The fields of the survey; where there is nothing to say, null."""
     return {
-        "name": one.name,
-        "path": one.path,
-        "strategy": one.strategy,
-        "condition": one.condition,
-        "why": one.why,
+        **{field.name: getattr(one, field.name) for field in fields(one)},
         "next_due": one.next_due or None,
         "pid": one.pid or None,
-        "iterations": one.iterations,
-        "open": None
-        if work is None
-        else {
-            "iteration": work.number,
-            "choice": work.choice,
-            "phase": work.phase,
-            "attempt": work.attempt,
-            "target": work.target,
-        },
+        "open": one.open and _document(one.open, "choice", "phase", "attempt", "target"),
         "harness": {status: one.harness.count(status) for status in dict.fromkeys(one.harness)},
-        "best": one.best,
-        "target_metric": one.target_metric,
-        "direction": one.direction,
         "metrics": list(one.metrics),
-        "branch": one.branch,
-        "history": [_ended_document(ended) for ended in one.history],
+        "history": [
+            _document(ended, "status", "at", "change", "target", "metric", "commit", "notes")
+            for ended in one.history
+        ],
     }
 
 
-def _ended_document(ended: IterationEnded) -> dict[str, Any]:
-    return {
-        "iteration": ended.number,
-        "status": ended.status,
-        "at": ended.at,
-        "change": ended.change,
-        "target": ended.target,
-        "metric": ended.metric,
-        "commit": ended.commit,
-        "notes": list(ended.notes),
-    }
+def _document(iteration: OpenWork | IterationEnded, *names: str) -> dict[str, Any]:
+    return {"iteration": iteration.number, **{name: to_json(getattr(iteration, name)) for name in names}}

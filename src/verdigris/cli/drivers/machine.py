@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from verdigris.drivers.happenings import Happening, Watcher, YourTurn
     from verdigris.drivers.machine.person import Person
-    from verdigris.views.lines import Line
 
 
 SUCCEEDED = frozenset({"steps-made", "kata-done", "cycle-done"})
@@ -67,16 +66,16 @@ def open_watcher(*, as_json: bool) -> Iterator[Watcher]:
         with watch_run() as watch:
             yield watch
     else:
-        yield _plainly
+
+        def tell(happening: Happening) -> None:
+            show(view.lines(happening))
+            sys.stdout.flush()
+
+        yield tell
 
 
 def with_time(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "time": datetime.now(UTC).isoformat(timespec="milliseconds")}
-
-
-def _plainly(happening: Happening) -> None:
-    show(_lines(happening))
-    sys.stdout.flush()
 
 
 def _person(watch: Watcher, *, as_json: bool) -> Person:
@@ -93,12 +92,6 @@ def _person(watch: Watcher, *, as_json: bool) -> Person:
             return None
 
     return ask
-
-
-def _lines(happening: Happening) -> list[Line]:
-    from verdigris.views import machine as view
-
-    return view.lines(happening)
 
 
 @click.command("run")

@@ -9,7 +9,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.core.value import value
 from verdigris.drivers.attempts import Exhausted
-from verdigris.drivers.budget import BudgetUsedUp
+from verdigris.drivers.budget import BudgetUsedUp, as_tokens
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.judges.implementor import open_reds
@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
 AGAIN = "`tdd run` takes it up again"
-_NO_COMMIT: tuple[str, str, str, tuple[str, ...], tuple[str, ...], str] = ("", "", "", (), (), "")
-"""For a step without a commit: commit, subject, verdict, concerns, tests, difference."""
 
 
 @value
@@ -210,7 +208,7 @@ class MachineRun:
             taken.concerns,
             tests,
             project.workspace.diff(taken.before, taken.after, paths) if paths else "",
-            *self._tokens(),
+            **as_tokens(self._cost),
         )
 
     def _close_bugs(self, now: Position) -> None:
@@ -218,9 +216,6 @@ class MachineRun:
         project = self._machine.project_for(now.role)
         for bug in tuple(project.state().test_bugs):
             close_bug(project, bug)
-
-    def _tokens(self) -> tuple[int, int, int]:
-        return self._cost.prompt, self._cost.cached, self._cost.completion
 
     def _upheld(self, now: Position, taken: RoleStop) -> None:
         """The tester keeps its test: closes the report, and tells the implementor why."""
@@ -233,7 +228,7 @@ class MachineRun:
             StepPassed(step=now.step, role=now.role.name, outcome=outcome, why=why, after=now.after),
             sync=True,
         )
-        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
 
     def _may_return(self, now: Position) -> bool:
         return now.role is IMPLEMENTOR and not now.returned
@@ -255,7 +250,7 @@ class MachineRun:
         self._machine.project.record(
             StepStopped(step=now.step, role=now.role.name, outcome=outcome, why=why), sync=True
         )
-        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, *_NO_COMMIT, *self._tokens()))
+        self._machine.watch(StepEnded(now.step, now.role.name, outcome, why, **as_tokens(self._cost)))
         self._done = outcome == DONE
         return RunResult(outcome, why)
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.drivers.code.tools.edit_formats import (
-    BadPatch,
-    Mismatch,
+    BadEdit,
     apply_patch,
     read_patch,
     replace_once,
@@ -13,14 +12,14 @@ from verdigris.drivers.code.tools.edit_formats import (
 CODE = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a + b\n"
 
 
-def patched(body: str, **texts: str) -> dict[str, str | None] | BadPatch:
+def patched(body: str, **texts: str) -> dict[str, str | None] | BadEdit:
     found = read_patch(f"*** Begin Patch\n{body}*** End Patch\n")
-    assert not isinstance(found, BadPatch), found
+    assert not isinstance(found, BadEdit), found
     return apply_patch(found, {"calc.py": CODE, **texts})
 
 
-def words(made: dict[str, str | None] | BadPatch) -> str:
-    assert isinstance(made, BadPatch)
+def words(made: dict[str, str | None] | BadEdit) -> str:
+    assert isinstance(made, BadEdit)
     return made.words
 
 
@@ -83,15 +82,15 @@ def test_a_file_that_exists_is_not_added_and_one_that_does_not_is_not_changed() 
     ],
 )
 def test_what_is_no_patch_is_a_value(text: str) -> None:
-    assert isinstance(read_patch(text), BadPatch)
+    assert isinstance(read_patch(text), BadEdit)
 
 
 CALC = "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n"
 
 
-def mismatch(search: str, text: str = CALC) -> Mismatch:
+def mismatch(search: str, text: str = CALC) -> BadEdit:
     found = replace_once("calc.py", text, search, "x")
-    assert isinstance(found, Mismatch)
+    assert isinstance(found, BadEdit)
     return found
 
 
@@ -130,5 +129,5 @@ def test_an_empty_search_an_empty_file_and_no_change_are_told() -> None:
     assert "search is empty" in mismatch("").words
     assert "is empty" in mismatch("a", "").words
     same = replace_once("c", CALC, "a - b", "a - b")
-    assert isinstance(same, Mismatch)
+    assert isinstance(same, BadEdit)
     assert "nothing would change" in same.words

@@ -29,7 +29,7 @@ from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
 from verdigris.drivers.code.settings import Mode
 from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments
-from verdigris.drivers.code.tools.edit_formats import BadPatch, read_patch
+from verdigris.drivers.code.tools.edit_formats import BadEdit, read_patch
 from verdigris.drivers.code.tools.files import WRITTEN
 from verdigris.models.roles.context import as_text
 from verdigris.models.tool_calls import LENGTH
@@ -93,7 +93,7 @@ class ShownCall:
         """The paths that an edit names, without those outside the repository."""
         if self.tool == "apply_patch":
             patches = read_patch(str(self.given.get("patch", "")))
-            named = () if isinstance(patches, BadPatch) else patches
+            named = () if isinstance(patches, BadEdit) else patches
             spelled = [name for patch in named for name in (patch.path, patch.move_to) if name]
         else:
             spelled = [str(self.given.get("path", ""))] if self.tool in EDITING else []

@@ -53,30 +53,33 @@ class FilePatch:
 
 
 @value
-class BadPatch:
+class BadEdit:
+    """An edit that cannot be made."""
+
     words: str
+    """Why, with lines of the file if that helps, for the model."""
 
 
-def read_patch(text: str) -> tuple[FilePatch, ...] | BadPatch:
+def read_patch(text: str) -> tuple[FilePatch, ...] | BadEdit:
     lines = text.strip().splitlines()
     if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
-        return BadPatch(f"This is no patch. {_FORM}")
+        return BadEdit(f"This is no patch. {_FORM}")
     found: list[FilePatch] = []
     for number, line in enumerate(lines[1:-1], 2):
         if line.startswith((_ADD, _DELETE, _UPDATE)):
             kind = "add" if line.startswith(_ADD) else "delete" if line.startswith(_DELETE) else "update"
             found.append(FilePatch(line.partition(": ")[2].strip(), kind))
         elif not found:
-            return BadPatch(f"Line {number} of the patch belongs to no file: {line!r}. {_FORM}")
+            return BadEdit(f"Line {number} of the patch belongs to no file: {line!r}. {_FORM}")
         else:
             taken = _take_line(found[-1], line)
             if taken is None:
-                return BadPatch(
+                return BadEdit(
                     f"Line {number} of the patch cannot be read: {line!r}. {_LINES[found[-1].kind]}"
                 )
             found[-1] = taken
     if not found:
-        return BadPatch(f"The patch is empty. {_FORM}")
+        return BadEdit(f"The patch is empty. {_FORM}")
     return tuple(found)
 
 
@@ -102,32 +105,32 @@ def _take_line(patch: FilePatch, line: str) -> FilePatch | None:
 
 def apply_patch(
     patches: Sequence[FilePatch], texts: Mapping[str, str | None]
-) -> dict[str, str | None] | BadPatch:
+) -> dict[str, str | None] | BadEdit:
     """New texts by path; None: deleted. `texts`: the present texts by path; None: no file."""
     changed: dict[str, str | None] = {}
     for patch in patches:
         before = changed.get(patch.path, texts.get(patch.path))
         if patch.kind == "add":
             if before is not None:
-                return BadPatch(f"{patch.path} exists already: update it instead.")
+                return BadEdit(f"{patch.path} exists already: update it instead.")
             changed[patch.path] = patch.text
             continue
         if before is None:
-            return BadPatch(f"There is no file {patch.path} to {patch.kind}.")
+            return BadEdit(f"There is no file {patch.path} to {patch.kind}.")
         if patch.kind == "delete":
             changed[patch.path] = None
             continue
         after = _update(patch, before)
-        if isinstance(after, BadPatch):
+        if isinstance(after, BadEdit):
             return after
         target = patch.move_to or patch.path
         changed |= {patch.path: None, target: after} if target != patch.path else {target: after}
     return changed
 
 
-def _update(patch: FilePatch, before: str) -> str | BadPatch:
+def _update(patch: FilePatch, before: str) -> str | BadEdit:
     if not patch.hunks and not patch.move_to:
-        return BadPatch(f"The update of {patch.path} changes nothing.")
+        return BadEdit(f"The update of {patch.path} changes nothing.")
     end = "\r\n" if "\r\n" in before else "\n"
     lines = before.split(end)
     at = 0
@@ -137,19 +140,19 @@ def _update(patch: FilePatch, before: str) -> str | BadPatch:
         if hunk.context:
             found = next((i for i in range(at, len(lines)) if lines[i].strip() == hunk.context), None)
             if found is None:
-                return BadPatch(
+                return BadEdit(
                     f"0 matches in {where}: no line {hunk.context!r} after line {at}. Read the file."
                 )
             start = found + 1
         place = _find(lines, hunk, start, where, ambiguous=not hunk.context)
-        if isinstance(place, BadPatch):
+        if isinstance(place, BadEdit):
             return place
         lines[place : place + len(hunk.old)] = hunk.new
         at = place + len(hunk.new)
     return end.join(lines)
 
 
-def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous: bool) -> int | BadPatch:
+def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous: bool) -> int | BadEdit:
     if not hunk.old:
         # New lines go after their context, or to the end: before the empty string behind the last line end.
         return start if hunk.context else len(lines) - (lines[-1:] == [""])
@@ -158,35 +161,29 @@ def _find(lines: Sequence[str], hunk: Hunk, start: int, where: str, *, ambiguous
     if hunk.at_end:
         places = [at for at in places if not "".join(lines[at + size :]).strip()]
     if not places:
-        return BadPatch(f"0 matches in {where}: these lines do not stand there:\n" + "\n".join(hunk.old[:6]))
+        return BadEdit(f"0 matches in {where}: these lines do not stand there:\n" + "\n".join(hunk.old[:6]))
     if ambiguous and len(places) > 1:
         named = ", ".join(str(at + 1) for at in places[:6])
-        return BadPatch(
+        return BadEdit(
             f"{len(places)} matches in {where}, at lines {named}: quote more, or `@@ LINE` before it."
         )
     return places[0]
 
 
-@value
-class Mismatch:
-    words: str
-    """Why nothing was replaced, with lines of the file, for the model."""
-
-
-def replace_once(path: str, text: str, search: str, replacement: str) -> str | Mismatch:
+def replace_once(path: str, text: str, search: str, replacement: str) -> str | BadEdit:
     """Exact, since the gate has to know the bytes; only line ends are adapted to the file."""
     if not search:
-        return Mismatch("search is empty: quote the lines to be replaced; create_file makes a new file.")
+        return BadEdit("search is empty: quote the lines to be replaced; create_file makes a new file.")
     if "\r\n" in text and "\r\n" not in search:
         search, replacement = search.replace("\n", "\r\n"), replacement.replace("\n", "\r\n")
     count = text.count(search)
     if count == 1:
         if search == replacement:
-            return Mismatch("search and replace are the same: nothing would change.")
+            return BadEdit("search and replace are the same: nothing would change.")
         return text.replace(search, replacement, 1)
     if count:
-        return Mismatch(_describe_several(path, text, search, count))
-    return Mismatch(_describe_nothing(path, text, search))
+        return BadEdit(_describe_several(path, text, search, count))
+    return BadEdit(_describe_nothing(path, text, search))
 
 
 def _describe_several(path: str, text: str, search: str, count: int) -> str:

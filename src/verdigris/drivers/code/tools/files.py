@@ -10,8 +10,7 @@ from verdigris.core.errors import StorageError
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.code.tools.edit_formats import (
-    BadPatch,
-    Mismatch,
+    BadEdit,
     apply_patch,
     number_lines,
     read_patch,
@@ -95,7 +94,7 @@ def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if text is None:
         return answer_failure(f"{path} is not a text file.")
     made = replace_once(path, text, given["search"], given["replace"])
-    if isinstance(made, Mismatch):
+    if isinstance(made, BadEdit):
         return _failed_edit(bench, path, made.words)
     return _write(bench, {path: made}, given)
 
@@ -138,7 +137,7 @@ def write_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
 
 def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     patches = read_patch(given["patch"])
-    if isinstance(patches, BadPatch):
+    if isinstance(patches, BadEdit):
         return answer_failure(patches.words)
     texts: dict[str, str | None] = {}
     for spelling in (name for patch in patches for name in (patch.path, patch.move_to) if name):
@@ -150,7 +149,7 @@ def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         if data is not None and texts[spelling] is None:
             return answer_failure(f"{path} is not a text file.")
     made = apply_patch(patches, texts)
-    if isinstance(made, BadPatch):
+    if isinstance(made, BadEdit):
         return _failed_edit(bench, patches[0].path, made.words)
     return _write(bench, made, given)
 

@@ -244,9 +244,8 @@ def _write_tree(root: Path, files: Mapping[str, str]) -> str:
 
 
 def _commit_file(root: Path, old: str, name: str, blob: str, why: str) -> str:
-    listed = git(root, "ls-tree", "-z", old).out.split("\0") if old else []
-    kept = [line for line in listed if line and line.partition("\t")[2] != f"{name}.md"]
-    tree = _ask(root, "mktree", "-z", stdin="\0".join([*kept, f"100644 blob {blob}\t{name}.md", ""]))
+    files = _files(root, old) if old else {}
+    tree = _write_tree(root, files | {f"{name}.md": f"100644 {blob}"})
     return _commit_tree(root, tree, (old,) if old else (), f"{why}\n\n{_MARK}: {name} {blob}")
 
 

@@ -11,6 +11,7 @@ from verdigris.core.fold import ACCEPTED
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import replace, value
 from verdigris.drivers.attempts import Exhausted, undo_when_interrupted
+from verdigris.drivers.budget import as_tokens
 from verdigris.drivers.edits import Bad, forbid
 from verdigris.drivers.happenings import Attempted, Refused, StepBegan, StepEnded
 from verdigris.drivers.judges.refactorer import extent
@@ -155,17 +156,7 @@ class RoleStep(Generic[Done]):
     def tell_end(self, outcome: str, why: str = "") -> None:
         """Tells watchers the outcome; the event of the phase records it."""
         used = sum((metered.usage for metered in self.asked), Usage())
-        self.open.watch(
-            StepEnded(
-                self.number,
-                self.role.name,
-                outcome,
-                why,
-                prompt=used.prompt,
-                cached=used.cached,
-                completion=used.completion,
-            )
-        )
+        self.open.watch(StepEnded(self.number, self.role.name, outcome, why, **as_tokens(used)))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from verdigris.drivers.loop.state_file.text import (
 from verdigris.drivers.loop.state_file.view import HISTORY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 _SECTION = re.compile(r"##[ \t]+(.+)")
@@ -177,10 +177,9 @@ class _Merge:
                     self._note(theirs[0], one)
             ours = []
         before = self.base[number - 1].subject.place if number else ("", "")
-        for lines in (_lines_at(theirs, before), _lines_at(ours, before)):
-            yield from (one.text for one in lines)
-        for lines in (_lines_elsewhere(theirs, before), _lines_elsewhere(ours, before)):
-            yield from (one.text for one in lines)
+        # Lines that go on with the entry before come first.
+        for one in sorted((*theirs, *ours), key=lambda one: one.subject.place != before):
+            yield one.text
 
     def _same_replaced(self, number: int) -> bool:
         theirs, ours = self.theirs.replaced[number], self.ours.replaced[number]
@@ -214,14 +213,6 @@ class _Merge:
 
 def _short(line: _StateLine) -> str:
     return line.words if len(line.words) <= _LONGEST else f"{line.words[:_LONGEST]}…"
-
-
-def _lines_at(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
-    return [one for one in lines if one.subject.place == place]
-
-
-def _lines_elsewhere(lines: Iterable[_StateLine], place: tuple[str, str]) -> list[_StateLine]:
-    return [one for one in lines if one.subject.place != place]
 
 
 @value

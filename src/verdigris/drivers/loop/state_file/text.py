@@ -26,7 +26,7 @@ HEADINGS = {
 EMPTY = "—"
 MOST_BYTES = 30_720
 """The size that a state file is kept below."""
-_TABLE = "| Field | Value |\n|-------|-------|\n"
+TABLE = "| Field | Value |\n|-------|-------|\n"
 _ROW = re.compile(
     r"^\|[ \t]*(?P<field>[^|\n]+?)[ \t]*\|[ \t]*(?P<value>[^|\n]*?)[ \t]*\|[ \t]*$", re.MULTILINE
 )
@@ -133,7 +133,7 @@ def with_machine_state(text: str, changes: Mapping[str, str]) -> str:
         return text
     body = read_sections(text).get(MACHINE, "\n")
     if not (lines := list(_ROW.finditer(body))):
-        body = f"{body}{_gap(body, 1)}{_TABLE}"
+        body = f"{body}{_gap(body, 1)}{TABLE}"
         lines = list(_ROW.finditer(body))
     rows = list(_rows(body))
     known = {found["field"] for found in rows}

@@ -26,6 +26,7 @@ from verdigris.drivers.loop.state_file.text import (
     LONGEST_RANGE,
     MACHINE,
     MOST_BYTES,
+    TABLE,
     end_entry,
     one_line,
     read_fields,
@@ -113,16 +114,7 @@ def _new_file(facts: ProgramFacts) -> str:
         if title not in {MACHINE, HARNESS}
     )
     head = f"# Autoloop: {facts.program.name}\n\n> Kept by `tdd loop`. Edit it: what you write wins.\n\n"
-    rows = dict.fromkeys(_ROWS, "")
-    return with_machine_state(f"{head}## {HEADINGS[MACHINE]}\n\n{_TABLE}\n{sections}", rows)
-
-
-_ROWS = (
-    *("Last Run", "Iteration Count", "Best Metric", "Target Metric", "Metric Direction", "Branch", "PR"),
-    *("Issue", "Paused", "Pause Reason", "Completed", "Completed Reason", "Consecutive Errors"),
-    "Recent Statuses",
-)
-_TABLE = "| Field | Value |\n|-------|-------|\n"
+    return f"{head}## {HEADINGS[MACHINE]}\n\n{TABLE}\n{sections}"
 
 
 def _with_rows(text: str, state: ProgramState, facts: ProgramFacts, new: Sequence[IterationEnded]) -> str:
