@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from verdigris.drivers.loop.discovery import FoundProgram
+from verdigris.drivers.loop.history import ProgramState
 from verdigris.drivers.loop.program import read_program
+from verdigris.drivers.loop.roles import TEST_WRITER, task_of
 
 TEXT = """\
 ---
@@ -33,3 +35,29 @@ def test_the_brief_is_program_and_playbook_without_what_is_held_back() -> None:
     assert "A prompt." not in brief
     assert "held" not in brief.casefold()
     assert "--seed 7" not in brief
+
+
+STATE = """\
+## 🎯 Current Priorities
+
+Empty inputs first.
+
+## 📚 Lessons Learned
+
+- NaN sorts last.
+- A person's own lesson.
+"""
+
+
+def test_people_speak_to_roles_by_the_state_file() -> None:
+    found = FoundProgram(read_program("fast", TEXT), "program.md", TEXT, {})
+    state = ProgramState("fast", lessons=("NaN sorts last.", "Zero is no step."))
+    notes = task_of(TEST_WRITER, 1, found, state, STATE).notes
+    assert notes[0] == "Current priorities:\nEmpty inputs first."
+    assert notes[1].splitlines() == [
+        "Lessons of earlier iterations:",
+        "- NaN sorts last.",
+        "- A person's own lesson.",
+        "- Zero is no step.",
+    ]
+    assert task_of(TEST_WRITER, 1, found, ProgramState("fast"), "").notes == ()

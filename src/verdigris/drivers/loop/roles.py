@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.paths import PathClass
 from verdigris.drivers.edits import describe_reds
 from verdigris.drivers.loop.history import BLOCKED, PASSING, REJECTED
-from verdigris.drivers.loop.state_file.text import read_sections
+from verdigris.drivers.loop.state_file.text import one_line, read_sections
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.prompt import Task, clip
@@ -190,8 +190,15 @@ def _notes(state: ProgramState, text: str) -> Iterator[str]:
     for title in _SECTIONS:
         if said := sections.get(title, "").strip():
             yield f"{title.capitalize()}:\n{clip(said, _TOKENS)}"
-    if state.lessons:
-        yield _list_lines("Lessons of earlier iterations:", state.lessons[-_LESSONS:])
+    if lessons := _lessons(state, text):
+        yield _list_lines("Lessons of earlier iterations:", lessons[-_LESSONS:])
+
+
+def _lessons(state: ProgramState, text: str) -> tuple[str, ...]:
+    """The lessons in the log, and those that a person added to the state file."""
+    lines = map(str.strip, read_sections(text).get("lessons learned", "").splitlines())
+    written = (one_line(line[1:]) for line in lines if line.startswith(("- ", "* ")))
+    return tuple(dict.fromkeys((*written, *map(one_line, state.lessons))))
 
 
 def _of_iteration(role: Role, state: ProgramState, now: OpenIteration) -> Iterator[str]:
