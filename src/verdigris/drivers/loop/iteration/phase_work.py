@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from verdigris.core.events import StepBegun, StepProposed
 from verdigris.core.fold import ACCEPTED
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-Done = TypeVar("Done")
 EXHAUSTED, STOPPED = "not-accepted", "stopped"
 """The outcome of a step without an accepted attempt, and of one whose role stopped instead of editing."""
 _STEPS = 20
@@ -67,7 +66,7 @@ class LoopProposal:
 
 
 @dataclass(frozen=True)
-class RoleStep(Generic[Done]):
+class RoleStep:
     """One conversation with a role. `number` stays the same after a kill, so that a recording still fits."""
 
     open: OpenProgram
@@ -79,8 +78,8 @@ class RoleStep(Generic[Done]):
     """The tree at its start; a refused attempt goes back to it."""
     most: int
     """How many attempts it has."""
-    judge: Callable[[EditPlan, Seen], Done | Bad]
-    heed: Callable[[RoleStop], Done | Bad]
+    judge: Callable[[EditPlan, Seen], Event | Bad]
+    heed: Callable[[RoleStop], Event | Bad]
     """Answers a role that stops instead of editing."""
     refused: Callable[[int, Bad], None] = lambda _, __: None
     phase: str = ""
@@ -89,7 +88,7 @@ class RoleStep(Generic[Done]):
     asked: list[Metered] = field(default_factory=list)
     """Its model, once it was asked, for the tokens it used."""
 
-    def take(self, task: Task, *, taken: Callable[[], Done]) -> Done | Exhausted:
+    def take(self, task: Task, *, taken: Callable[[], Event]) -> Event | Exhausted:
         """`taken`: makes the result if the kernel had accepted the edits before a kill."""
         step = self._begin()
         if step.verdict == ACCEPTED:
@@ -115,16 +114,24 @@ class RoleStep(Generic[Done]):
             self._set_back("the step was interrupted")
         return step
 
-    def _ask(self, task: Task) -> Done | Exhausted:
+    def _ask(self, task: Task) -> Event | Exhausted:
         attempts = self.open.attempts(self.project, self.role, self.number, self.most)
         most = self.earlier + self.most
         self.open.watch(StepBegan(self.number, self.role.name, attempts.model.name, most, self.phase))
         self.asked.append(attempts.model)
+        reports: list[bool] = []
 
-        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Done | Bad:
+        def answer(got: EditPlan | RoleStop, seen: Seen) -> Event | Bad:
+            """A report in place of a lesson is sent back once; after that the lesson is left out."""
+            reports.append(is_report(got.lesson))
+            if reports == [True]:
+                return forbid(_NO_LESSON)
+            return self.heed(got) if isinstance(got, RoleStop) else self.judge(got, seen)
+
+        def carry_out(got: EditPlan | RoleStop, attempt: int, seen: Seen) -> Event | Bad:
             if isinstance(got, EditPlan):
                 self._propose(got, attempt)
-            done = self.heed(got) if isinstance(got, RoleStop) else self.judge(got, seen)
+            done = answer(got, seen)
             if isinstance(done, Bad):
                 self.refused(attempt, done)
             return done
@@ -181,22 +188,9 @@ class PhaseWork:
         *,
         refused: Callable[[int, Bad], None] = lambda _, __: None,
         stand: Callable[[str], Event] | None = None,
-    ) -> RoleStep[Event]:
+    ) -> RoleStep:
         rethought = phase is LoopPhase.GREEN and self.now.rethought
         number = self.now.number * _STEPS + (_GREEN_AGAIN if rethought else _NUMBER[phase])
-
-        def once(plan: EditPlan, seen: Seen) -> Event | Bad:
-            """Sends a report in place of a lesson back once; after that the lesson is left out."""
-            sent_back.append(is_report(plan.lesson))
-            return _no_lesson() if sent_back == [True] else judge(plan, seen)
-
-        def heed(stop: RoleStop) -> Event | Bad:
-            sent_back.append(is_report(stop.lesson))
-            if sent_back == [True]:
-                return _no_lesson()
-            return self._answer_stop(phase, stop, stand)
-
-        sent_back: list[bool] = []
         return RoleStep(
             self.open,
             self.open.project_for(role),
@@ -204,8 +198,8 @@ class PhaseWork:
             number,
             self.now.rest,
             most,
-            once,
-            heed,
+            judge,
+            lambda stop: self._answer_stop(phase, stop, stand),
             refused,
             str(phase),
         )
@@ -229,7 +223,7 @@ class PhaseWork:
             case _:
                 return self.end(REJECTED, str(phase), stop.reason)
 
-    def task(self, step: RoleStep[Event], reds: tuple[Red, ...] = (), note: str = "") -> Task:
+    def task(self, step: RoleStep, reds: tuple[Red, ...] = (), note: str = "") -> Task:
         found = task_of(step.role, step.number, self.open.found, self.state, self.text, reds)
         return replace(found, notes=(*found.notes, note)) if note else found
 
@@ -276,27 +270,11 @@ class PhaseWork:
         )
 
 
-def _no_lesson() -> Bad:
-    return forbid(
-        "`lesson` reports what was done. Say a rule that holds for later iterations, or leave it empty"
-    )
-
-
-_REPORTING = frozenset(
-    {
-        "added",
-        "implemented",
-        "fixed",
-        "wrote",
-        "refactored",
-        "made",
-        "changed",
-        "created",
-        "updated",
-        "i",
-        "we",
-    }
-)
+_NO_LESSON = "`lesson` reports what was done. Say a rule that holds for later iterations, or leave it empty"
+_REPORTING = {
+    *("added", "implemented", "fixed", "wrote", "refactored"),
+    *("made", "changed", "created", "updated", "i", "we"),
+}
 _REPORTED = ("this iteration", "in iteration", "the test passes", "all tests pass", "now passes")
 
 
