@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from support.loops import NAME, make_loop
 from verdigris.core.records import Actor
 from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.discovery import FoundProgram
 from verdigris.drivers.loop.open_program import RUN, occupy
-from verdigris.drivers.loop.survey import survey_programs
+from verdigris.drivers.loop.program import read_program
+from verdigris.drivers.loop.survey import WaitingProgram, choose_due, due_document, survey_programs
 from verdigris.storage.log.log import now_ms
 from verdigris.storage.project import open_project
 from verdigris.views.loop import status_lines
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.storage.project import Project
+
 
 pytestmark = pytest.mark.usefixtures("apart")
 
@@ -107,3 +111,65 @@ def test_a_broken_program_says_so(tmp_path: Path) -> None:
     (found,) = survey_programs(open_project(broken.root, Actor()), NAME)
     assert found.condition == "not-ready"
     assert status_lines([found])[0].dot == "red"
+
+
+NOW = datetime(2026, 5, 17, 12, tzinfo=UTC)
+
+
+def candidate(name: str, faults: int = 0, schedule: str = "every 6h", **state: str) -> WaitingProgram:
+    text = f"---\nschedule: {schedule}\n---\n"
+    rows = {key.replace("_", " "): said for key, said in state.items()}
+    return WaitingProgram(FoundProgram(read_program(name, text), f"{name}.md", text, {}), rows, faults=faults)
+
+
+def test_the_one_that_waited_longest_is_chosen_and_one_that_never_ran_first() -> None:
+    ran = candidate("ran", Last_Run="2026-05-17T01:00:00Z")
+    older = candidate("older", Last_Run="2026-05-16T01:00:00Z")
+    found = choose_due([ran, older], NOW)
+    assert found.selected is older
+    assert found.deferred == ("ran",)
+    assert choose_due([ran, older, candidate("new")], NOW).selected == candidate("new")
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (candidate("a", Last_Run="2026-05-17T09:00:00Z"), "not due"),
+        (candidate("a", Paused="true", Pause_Reason="td-stuck: sort"), "paused: td-stuck: sort"),
+        (candidate("a", Completed="yes"), "completed"),
+        (candidate("a", Recent_Statuses="accepted, " + "rejected, " * 5), "plateau"),
+        (candidate("a", faults=2), "unconfigured: 2 findings"),
+    ],
+)
+def test_a_program_that_is_not_chosen_says_why(one: WaitingProgram, reason: str) -> None:
+    found = choose_due([one], NOW)
+    assert found.selected is None
+    assert found.skipped[0].reason.startswith(reason)
+
+
+def test_the_next_time_is_told() -> None:
+    found = choose_due([candidate("a", Last_Run="2026-05-17T09:00:00Z")], NOW)
+    assert found.skipped[0].next_due == "2026-05-17T15:00:00+00:00"
+
+
+def test_a_name_that_is_asked_for_runs_unless_it_is_unfinished() -> None:
+    paused = candidate("a", Paused="true")
+    assert choose_due([paused, candidate("b")], NOW, forced="a").selected is paused
+    assert choose_due([candidate("a", faults=1)], NOW, forced="a").selected is None
+
+
+@pytest.mark.parametrize("said", ["", "—", "yesterday"])
+def test_a_time_that_nobody_can_read_counts_as_never(said: str) -> None:
+    assert choose_due([candidate("a", Last_Run=said)], NOW).selected is not None
+
+
+def test_the_document_has_the_fields_that_the_scheduler_prints() -> None:
+    document = due_document(choose_due([candidate("a"), candidate("b", Paused="true")], NOW))
+    assert (document["selected"], document["selected_file"], document["head_branch"]) == (
+        "a",
+        "a.md",
+        "autoloop/a",
+    )
+    assert document["skipped"] == [{"name": "b", "reason": "paused: manual (`tdd loop resume b`)"}]
+    assert (document["state_file_max_bytes"], document["no_programs"]) == (30720, False)
+    assert due_document(choose_due([], NOW))["no_programs"] is True

@@ -6,14 +6,28 @@ import pytest
 
 from support.gitrepo import make_repo
 from verdigris.core.paths import PathClass
-from verdigris.drivers.machine.history import MachineCommit, ProjectRecord, commits, machine_commits, record
-from verdigris.drivers.machine.roles import TESTER
+from verdigris.core.state import PassedStep
+from verdigris.drivers.machine.history import (
+    NOTHING_TO_DO,
+    SENT_BACK,
+    UPHELD,
+    MachineCommit,
+    Position,
+    ProjectRecord,
+    commits,
+    machine_commits,
+    position,
+    record,
+)
+from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TESTER
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.gitrepo import GitRepo
+    from verdigris.models.roles import Role
+
 
 MESSAGE = "test: one\n\nTDD-Step: 7\nTDD-Role: tester\nTDD-Test: t.py::a b\nTDD-Test: t.py::c\n"
 
@@ -68,3 +82,64 @@ def test_points_and_concerns_are_read_from_the_trailers(repo: GitRepo) -> None:
     repo.commit(f"{MESSAGE}TDD-Point: 2\nTDD-Point: 3\nTDD-Concern: a.py:1: a table\n")
     found = machine_commits(repo.root)[0]
     assert (found.points, found.concerns, found.squashed) == ((2, 3), ("a.py:1: a table",), False)
+
+
+TEST, IMPL, RE = TESTER, IMPLEMENTOR, REFACTORER
+
+
+def passed(step: int, role: Role, outcome: str, after: str, why: str = "why") -> PassedStep:
+    return PassedStep(step, role.name, outcome, why, after)
+
+
+def test_an_untouched_project_begins_with_the_tester() -> None:
+    assert position((), ()) == Position(1, TEST)
+
+
+def test_roles_follow_each_other_commit_by_commit() -> None:
+    assert position((MachineCommit("a", 1, TEST),), ()) == Position(2, IMPL, "a")
+    assert position((MachineCommit("b", 2, IMPL), MachineCommit("a", 1, TEST)), ()) == Position(3, RE, "b")
+    assert position((MachineCommit("c", 3, RE), MachineCommit("b", 2, IMPL)), ()) == Position(4, TEST, "c")
+
+
+def test_a_step_without_a_commit_counts_after_the_commit_that_it_followed() -> None:
+    made = (MachineCommit("b", 2, IMPL), MachineCommit("a", 1, TEST))
+    assert position(made, (passed(3, RE, NOTHING_TO_DO, "b"),)) == Position(4, TEST, "b")
+
+
+def test_what_followed_a_commit_that_is_gone_does_not_count() -> None:
+    made = (MachineCommit("b2", 2, IMPL), MachineCommit("a", 1, TEST))
+    assert position(made, (passed(3, RE, NOTHING_TO_DO, "b"),)) == Position(3, RE, "b2")
+
+
+def test_a_test_is_sent_back_with_the_finding() -> None:
+    made = (MachineCommit("a", 1, TEST),)
+    back = (passed(2, IMPL, SENT_BACK, "a", "0 is no sum"),)
+    assert position(made, back) == Position(3, TEST, "a", "0 is no sum", (), returned=True)
+
+
+def test_a_revised_test_goes_to_the_implementor_and_does_not_come_back_again() -> None:
+    made = (MachineCommit("c", 3, TEST), MachineCommit("a", 1, TEST))
+    back = (passed(2, IMPL, SENT_BACK, "a"),)
+    assert position(made, back) == Position(4, IMPL, "c", returned=True)
+
+
+def test_the_next_round_may_be_sent_back_anew() -> None:
+    made = (
+        MachineCommit("e", 6, TEST),
+        MachineCommit("d", 4, IMPL),
+        MachineCommit("c", 3, TEST),
+        MachineCommit("a", 1, TEST),
+    )
+    back = (passed(2, IMPL, SENT_BACK, "a"),)
+    assert position(made, back) == Position(7, IMPL, "e")
+
+
+def test_a_test_that_the_tester_keeps_is_the_implementors_again_with_what_was_said() -> None:
+    made = [MachineCommit("c1", 1, TESTER, ("t.py::a",), points=(2,), concerns=("odd",))]
+    passed = [
+        PassedStep(2, "implementor", SENT_BACK, "it failed 3 times", "c1"),
+        PassedStep(3, "tester", UPHELD, "it is right", "c1"),
+    ]
+    now = position(made, passed)
+    assert (now.step, now.role, now.finding, now.returned) == (4, IMPLEMENTOR, "it is right", True)
+    assert (now.tests, now.points, now.concerns) == (("t.py::a",), (2,), ("odd",))

@@ -1,3 +1,5 @@
+"""`tdd uninit` takes away what the machine left, and nothing that is nowhere else."""
+
 from __future__ import annotations
 
 import subprocess
@@ -14,13 +16,15 @@ from support.watchers import ignore_event
 from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Noted
-from verdigris.drivers.machine.open_machine import open_machine, place
+from verdigris.drivers.machine.open_machine import leftovers, open_machine, place
+from verdigris.drivers.private_worktree import remove
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository
 from verdigris.turns.person import hold_out
 
 if TYPE_CHECKING:
     from support.gitrepo import GitRepo
+
 
 OURS = "tdd-machine/main"
 
@@ -129,3 +133,32 @@ def test_a_role_without_a_player_and_a_missing_kata_are_told(tmp_path: Path) -> 
     kata = make_kata(tmp_path / "other", "machine: {kata_description: none.md, sandbox: false}\n")
     with pytest.raises(UserError, match=r"none\.md"):
         kata.run(1)
+
+
+def test_worktree_branch_and_folder_go_where_the_users_branch_has_the_commits(tmp_path: Path) -> None:
+    kata = make_kata(tmp_path / "project")
+    kata.run(1)
+    found = leftovers(kata.root)
+    assert [one.kept for one in found] == ["", ""]
+    place = Path(found[0].worktree)
+    assert place.is_dir()
+    remove(kata.root, found)
+    assert leftovers(kata.root) == ()
+    assert not place.exists()
+    assert not (kata.root / ".tdd").exists()
+    assert kata.repo.git("branch", "--list", "tdd-machine/*") == ""
+    assert kata.subjects() == ["test: an empty string is zero"]
+
+
+def test_commits_and_files_that_are_nowhere_else_stay(tmp_path: Path) -> None:
+    kata = make_kata(tmp_path / "project")
+    kata.repo.write("mine.txt", "not committed\n")
+    kata.repo.git("add", "mine.txt")
+    kata.run(1)
+    (kata.root / ".tdd/spec.md").write_text("a person's\n")
+    found = leftovers(kata.root)
+    assert "main does not have its commits" in found[0].kept
+    assert found[1].kept == "it holds spec.md, which is not the machine's"
+    remove(kata.root, found)
+    assert leftovers(kata.root) == found
+    assert kata.repo.git("log", "-1", "--format=%s", "tdd-machine/main") == "test: an empty string is zero"
