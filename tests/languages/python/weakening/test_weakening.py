@@ -470,3 +470,42 @@ def test_what_is_nested_too_deeply_is_unreadable() -> None:
     deep = "def test_a():\n    assert f(1) == " + "1 + " * 3000 + "1\n"
     found = weakenings({PATH: "def test_a():\n    assert f(1) == 1\n"}, {PATH: deep})
     assert [w.kind for w in found] == ["unreadable"]
+
+
+UNTIL = "def until(happened):\n    while not happened():\n        assert clock() < deadline\n\n\n"
+OTHER = {"tests/test_other.py": UNTIL + "def test_b():\n    until(done)\n"}
+OTHER_NOW = {"tests/test_other.py": OTHER["tests/test_other.py"] + "\n\ndef test_c():\n    assert f() == 1\n"}
+"""Files that changed are compared, whatever they have to do with each other."""
+
+
+def test_a_function_of_the_same_name_in_another_file_is_not_the_method_that_a_test_calls() -> None:
+    text = "def test_a(screen):\n    screen.until('ready')\n    assert screen.text == 'ready'\n"
+    now = text.replace("    screen.until('ready')\n", "")
+    assert weakenings({**OTHER, PATH: text}, {**OTHER_NOW, PATH: now}) == ()
+
+
+def test_nor_is_it_the_function_that_a_test_imports_from_elsewhere() -> None:
+    text = "from waiting import until\n\n\ndef test_a():\n    until(ready)\n    assert text() == 'ready'\n"
+    now = text.replace("    until(ready)\n", "")
+    assert weakenings({**OTHER, PATH: text}, {**OTHER_NOW, PATH: now}) == ()
+
+
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("from waiting import until", "until"),
+        ("from tests.waiting import until as wait", "wait"),
+        ("from .waiting import until", "until"),
+        ("from . import waiting", "waiting.until"),
+        ("import waiting", "waiting.until"),
+        ("import tests.waiting as waiting", "waiting.until"),
+        ("from tests.handed_on import until", "until"),
+        ("from waiting import *", "until"),
+    ],
+)
+def test_what_a_test_asserts_by_an_imported_helper_is_found_by_the_import(imported: str, call: str) -> None:
+    suite = {"tests/waiting.py": UNTIL, "tests/handed_on.py": "from tests.waiting import until\n"}
+    text = f"{imported}\n\n\ndef test_a():\n    {call}(ready)\n    assert text() == 'ready'\n"
+    before, after = {**suite, PATH: text}, {**suite, PATH: text.replace(f"    {call}(ready)\n", "")}
+    before, after = before | OTHER, after | OTHER_NOW
+    assert [(one.kind, one.path) for one in weakenings(before, after)] == [("dropped", "tests/waiting.py")]

@@ -199,8 +199,8 @@ def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
                 yield from _helper(name, part, at)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
                 yield from _helper(f"{at.owner}::{name}", part, at)
-            case ast.Call(func=ast.Attribute(value=ast.Name(), attr=name)):
-                yield from _helper(name, part, at)
+            case ast.Call(func=ast.Attribute() as func):
+                yield from _helper(ast.unparse(func), part, at)
             case ast.Name(id=name, ctx=ast.Load()) if any(f.name == name for f in at.inner):
                 yield from _helper(name, ast.Call(part, [], []), at)
 
@@ -208,9 +208,7 @@ def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
 def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     names = at.names
     nested = next((f for f in at.inner if f.name == name), None)
-    file, known = names.file, name
-    if nested is None and name not in file.functions:
-        file, known = names.suite.helpers.get(name.rpartition("::")[2], (file, ""))
+    file, known = names.suite.helper(names.file, name) or (names.file, "")
     function = nested or file.functions.get(known)
     if function is None or function.name.startswith("test"):
         return

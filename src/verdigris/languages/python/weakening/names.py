@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import itertools
+import posixpath
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from verdigris.languages.python.modules import ENDS
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in, shared_tree
 from verdigris.languages.python.tests import is_fixture, visible
@@ -81,9 +83,11 @@ def _file_of(path: str, tree: ast.Module) -> File:
                     top = alias.name.partition(".")[0]
                     file.imports[alias.asname or top] = alias.name if alias.asname else top
             case ast.ImportFrom(names=aliases):
-                base = "." * node.level + (node.module or "")
+                base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in aliases:
-                    file.imports[alias.asname or alias.name] = f"{base}.{alias.name}"
+                    # Each star has a key of its own: no name can be told from it.
+                    known = f"{base}*" if alias.name == "*" else alias.asname or alias.name
+                    file.imports[known] = f"{base}{alias.name}"
     file.values = _find_single_assignments(tree)
     file.functions = dict(_functions(tree.body, ""))
     return file
@@ -126,28 +130,57 @@ def _find_single_assignments(owner: ast.Module | Function) -> Env:
 @dataclass(slots=True)
 class SuiteFiles:
     files: Mapping[str, File]
-    helpers: dict[str, tuple[File, str]] = field(default_factory=dict)
-    """Top-level functions of all files, by name."""
     fixtures: dict[str, tuple[File, Function]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for file in self.files.values():
-            for name, function in file.functions.items():
-                if is_fixture(function):
-                    self.fixtures[function.name] = (file, function)
-                elif "::" not in name:
-                    self.helpers[name] = (file, name)
+            found = (function for function in file.functions.values() if is_fixture(function))
+            self.fixtures |= {function.name: (file, function) for function in found}
 
     def fixture(self, file: File, name: str) -> tuple[File, Function] | None:
         own = file.functions.get(name)
         return (file, own) if own is not None and is_fixture(own) else self.fixtures.get(name)
 
-    def value(self, dotted: str) -> ast.expr | None:
+    def value(self, file: File, dotted: str) -> ast.expr | None:
         """A table that one file of the suite imports from another."""
-        module, _, name = dotted.rpartition(".")
-        stem = module.rpartition(".")[2]
-        homes = (f for path, f in self.files.items() if path.endswith((f"/{stem}.py", f"{stem}/__init__.py")))
-        return next((f.values[name] for f in homes if name in f.values), None) if stem else None
+        module, name = _split_dotted(dotted)
+        return next((f.values[name] for f in self._modules(file, module) if name in f.values), None)
+
+    def helper(self, file: File, name: str, depth: int = _DEPTH) -> tuple[File, str] | None:
+        """The function that a dotted name means in a file: its own, or one that it imports."""
+        if name in file.functions:
+            return file, name
+        first, dot, rest = name.partition(".")
+        origins = [f"{file.imports[first]}{dot}{rest}"] if first in file.imports else []
+        if not dot:
+            origins += (star[:-1] + name for star in file.imports if star.endswith("*"))
+        for module, last in map(_split_dotted, origins if depth else ()):
+            for home in self._modules(file, module):
+                if found := self.helper(home, last, depth - 1):
+                    return found
+        return None
+
+    def _modules(self, file: File, module: str) -> list[File]:
+        """The files that the name of a module may mean, one beside the importing file first."""
+        bare = module.lstrip(".")
+        tail = bare.replace(".", "/")
+        here = posixpath.dirname(file.path)
+        if level := len(module) - len(bare):
+            folder = file.path
+            for _ in range(level):
+                folder = posixpath.dirname(folder)
+            ends = tuple(f"{posixpath.join('/', folder, tail).rstrip('/')}{end}" for end in ENDS)
+            return [found for path, found in self.files.items() if f"/{path}" in ends]
+        ends = tuple(f"/{tail}{end}" for end in ENDS) if tail else ()
+        found = [found for path, found in self.files.items() if f"/{path}".endswith(ends)] if ends else []
+        return sorted(found, key=lambda one: posixpath.dirname(one.path) != here)
+
+
+def _split_dotted(dotted: str) -> tuple[str, str]:
+    """Module and name; the dots of a relative import belong to the module."""
+    name = dotted.rpartition(".")[2]
+    module = dotted[: len(dotted) - len(name)]
+    return (module.removesuffix(".") if module.strip(".") else module), name
 
 
 @dataclass(slots=True)
@@ -216,7 +249,7 @@ class TestNames:
         if name.id in self.local or name.id in within:
             return name
         dotted = self.file.imports.get(name.id, name.id)
-        value = self.file.values.get(name.id) or self.suite.value(dotted)
+        value = self.file.values.get(name.id) or self.suite.value(self.file, dotted)
         if value is None or len(within) >= _DEPTH:
             return ast.Name(dotted, name.ctx)
         return rename(value, lambda inner: self._resolve_name(inner, (*within, name.id)))
