@@ -134,11 +134,13 @@ def test_it_behaves_as_python_m_pytest(project: PyProject) -> None:
     project.write(
         "tests/test_a.py",
         """
-        import __main__, json, os, sys, pathlib
+        import __main__, gc, json, os, sys, pathlib
         def test_seen(request):
             config = request.config
-            seen = [sys.path[0], sys.argv[0], __main__.__spec__.name, os.getcwd(), str(config.rootpath),
-                    str(config.inipath), sys.executable, config.option.strict_markers, sorted(sys.path[1:])]
+            seen = [gc.isenabled(), gc.get_threshold(),
+                    sys.path[0], sys.argv[0], __main__.__spec__.name, os.getcwd(), str(config.rootpath),
+                    str(config.inipath), sys.executable, config.option.strict_markers, sorted(sys.path[1:]),
+                    gc.get_freeze_count()]
             pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(seen))
         """,
     )
@@ -148,9 +150,10 @@ def test_it_behaves_as_python_m_pytest(project: PyProject) -> None:
     subprocess.run(
         argv, cwd=project.root, env={**os.environ, "SEEN": str(plain)}, capture_output=True, check=True
     )
-    *seen, path = json.loads(ours.read_text())
-    *expected, plain_path = json.loads(plain.read_text())
+    *seen, path, frozen = json.loads(ours.read_text())
+    *expected, plain_path, plain_frozen = json.loads(plain.read_text())
     assert seen == expected
+    assert frozen > plain_frozen, "what pytest loaded is not looked through for garbage"
     added = [entry for entry in path if entry not in plain_path]
     assert [Path(entry).name for entry in added] == ["reporter"]
 

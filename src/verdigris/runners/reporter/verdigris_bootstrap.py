@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
+
+TYPE_CHECKING = False  # `typing` takes long to load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib is not loaded before pytest
 CHANNEL = "VERDIGRIS_CHANNEL"
@@ -76,9 +82,33 @@ def main() -> None:
 def _load_pytest() -> None:
     """In a head start: pytest from the environment alone, since nothing of the project may run yet."""
     try:
-        import pytest  # noqa: F401 - for its loading
+        _without_collector(_import_pytest)
     except Exception:  # noqa: BLE001 - the run itself will say what is wrong
         return
+
+
+def _import_pytest() -> None:
+    import pytest  # noqa: F401 - for its loading
+
+
+def _import_for_run() -> None:
+    _import_pytest()  # `-m` imports it here too
+    if sys.flags.optimize < _NO_DOCSTRINGS:
+        # Else pytest reads and compiles it anew in each run, before it finds that it must not rewrite it.
+        __import__("verdigris_reporter.plugin")
+
+
+def _without_collector(load: Callable[[], None]) -> None:
+    """What a test tool loads stays: to look through it for garbage took a seventh of a short run."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        load()
+    finally:
+        if hasattr(gc, "freeze"):
+            gc.freeze()
+        if collects:
+            gc.enable()
 
 
 def _load_unittest() -> None:
@@ -113,15 +143,12 @@ def _importable(name: str, folder: str) -> bool:
 
 def _pytest(send: object) -> int:
     try:
-        import pytest  # noqa: F401 - `-m` imports it here too
+        _without_collector(_import_for_run)
     except ModuleNotFoundError as error:
         if error.name != "pytest" or not callable(send):
             raise
         send("no-pytest", message=f"{sys.executable}: {error}")
         sys.exit(f"{sys.executable}: No module named pytest")
-    if sys.flags.optimize < _NO_DOCSTRINGS:
-        # Else pytest reads and compiles it anew in each run, before it finds that it must not rewrite it.
-        __import__("verdigris_reporter.plugin")
     try:
         runpy.run_module("pytest", run_name="__main__", alter_sys=True)
     except SystemExit as ended:
