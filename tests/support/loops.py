@@ -49,7 +49,7 @@ Do NOT modify:
 ## Evaluation
 
 ```sh
-python measure.py
+python -S measure.py
 ```
 
 The metric is `metric`.
@@ -63,11 +63,9 @@ REFERENCE = (
     "# Reference\n\n- `first(items)` is the first item, or None.\n- `last(items)` is the last, or None.\n"
 )
 MEASURE = """\
-import json
-import pathlib
-
-text = pathlib.Path("port.py").read_text()
-print(json.dumps({"metric": text.count("def "), "passing": text.count("def "), "failing": 0}))
+with open("port.py") as file:  # without a module: each evaluation starts an interpreter
+    count = file.read().count("def ")
+print('{"metric": %d, "passing": %d, "failing": 0}' % (count, count))
 """
 TESTS = "tests/test_port.py"
 FIRST = "import port\n\n\ndef test_first_is_the_first_item():\n    assert port.first([3, 4]) == 3\n"

@@ -26,11 +26,10 @@ def sort(numbers):
 '''
 BENCH = """\
 import json
-import random
+import os
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import sorting
 
 
@@ -46,9 +45,14 @@ class Counted(int):
         return int(self) <= int(other)
 
 
-numbers = json.loads(Path(sys.argv[1]).read_text())
+with open(sys.argv[1]) as file:
+    numbers = json.load(file)
 for round in range(50):
-    given = numbers if len(sys.argv) < 3 else random.Random(round).sample(numbers, len(numbers))
+    given = numbers
+    if len(sys.argv) > 2:
+        import random
+
+        given = random.Random(round).sample(numbers, len(numbers))
     if list(map(int, sorting.sort(list(map(Counted, given))))) != sorted(numbers):
         print(json.dumps({"fitness": None, "rejected_reason": f"{given} is not sorted"}))
         sys.exit()
@@ -68,12 +72,12 @@ Fewer comparisons.
 
 ## Evaluation
 ```sh
-python bench/run.py bench/known.json
+python -S bench/run.py bench/known.json
 ```
 
 ### Held-out
 ```sh
-python bench/run.py bench/held.json shuffled
+python -S bench/run.py bench/held.json shuffled
 ```
 """
 KNOWN = "[5, 3, 9, 1, 7, 2, 8, 4, 6, 0, 15, 13, 19, 11, 17]"

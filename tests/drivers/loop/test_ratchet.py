@@ -36,13 +36,13 @@ Do NOT modify:
 ## Evaluation
 
 ```sh
-python measure.py inputs.txt
+python -S measure.py inputs.txt
 ```
 
 ### Held-out
 
 ```sh
-python measure.py held/inputs.txt
+python -S measure.py held/inputs.txt
 ```
 """
 MEASURE = """\
@@ -209,7 +209,7 @@ Do NOT modify:
 ## Evaluation
 
 ```bash
-python measure.py inputs.txt | sed 's/metric/fitness/'
+python -S measure.py inputs.txt | sed 's/metric/fitness/'
 ```
 
 The metric is `fitness`. **Lower is better.**

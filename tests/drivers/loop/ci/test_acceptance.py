@@ -40,16 +40,18 @@ if TYPE_CHECKING:
 
 COMMIT = "c" * 40
 GH = """\
-#!{python}
-import json, pathlib, sys
-home = pathlib.Path({home!r})
+#!{python} -IS
+import json, sys
+home = {home!r}
 said = " ".join(sys.argv[1:])
-with open(home / "asked", "a") as asked:
+with open(home + "/asked", "a") as asked:
     asked.write(said + "\\n")
-answers = json.loads((home / "answers.json").read_text())
+with open(home + "/answers.json") as file:
+    answers = json.load(file)
 for beginning, replies in answers.items():
     if said.startswith(beginning):
-        count = sum(line.startswith(beginning) for line in (home / "asked").read_text().splitlines())
+        with open(home + "/asked") as asked:
+            count = sum(line.startswith(beginning) for line in asked)
         code, text = replies[min(count, len(replies)) - 1]
         print(text)
         sys.exit(code)
