@@ -34,7 +34,7 @@ HERE = Path(__file__).parent
 QUICK = ("core/", "languages/", "models/", "storage/log/", "views/")
 """Folders whose tests run no project; elsewhere a file says so by its own mark."""
 COLD = ("execution/", "redteam/", "runners/", "sandbox/")
-"""Folders whose tests are about how tests are run: there each run starts its own interpreter."""
+"""Folders whose tests are about how tests are run: there each room's run starts its own interpreter."""
 AS_FOR_USERS = ("e2e/test_shapes", "e2e/test_upgrade")
 """Files where each verdict does so. What a driver makes of verdicts is the same, whoever made the run."""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"

@@ -9,6 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from support.prepared_python import DECLINED, start_prepared
 from verdigris.execution.process import Command, Finished, run
 from verdigris.runners.protocol import ReportChannel, RunnerAnswer, TestRequest
 from verdigris.runners.python import PYTEST, PythonRunner, PythonTool
@@ -44,8 +45,10 @@ class PyProject:
         timeout: float = 60,
         env: Mapping[str, str] | None = None,
         disposable: bool = False,
+        cold: bool = False,
         **variants: Any,
     ) -> tuple[Finished, TestReport]:
+        """`cold`: in an interpreter of its own, which variables of its own need too."""
         cache = tempfile.TemporaryDirectory()
         runner = PythonRunner(self.tool, self.python)
         request = TestRequest(
@@ -66,9 +69,8 @@ class PyProject:
         full = {**bare, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **call.env, **(env or {})}
         full = {name: value for name, value in full.items() if value}
         command = Command(call.argv, self.root / stack_root, full, channel.env, channel.hello)
-        lines: list[bytes] = []
         with cache:
-            finished = run(command, timeout=timeout, on_line=lines.append)
+            finished, lines = _carry_out(command, timeout, cold=cold or bool(env))
         answer = RunnerAnswer(
             call,
             finished.exit_code,
@@ -82,6 +84,16 @@ class PyProject:
 
     def test(self, *selection: str, **options: object) -> TestReport:
         return self.execute(*selection, **options)[1]  # type: ignore[arg-type]
+
+
+def _carry_out(command: Command, timeout: float, *, cold: bool) -> tuple[Finished, list[bytes]]:
+    """A prepared interpreter declines what it cannot do as a cold one would."""
+    started = None if cold else start_prepared(command)
+    lines: list[bytes] = []
+    finished = run(command, timeout=timeout, on_line=lines.append, started=started)
+    if started is not None and any(DECLINED in line for line in lines):
+        return _carry_out(command, timeout, cold=True)
+    return finished, lines
 
 
 def channel_of(runner: Runner, request: TestRequest) -> ReportChannel:

@@ -1,0 +1,136 @@
+"""Starts the runner's program in a fork of an interpreter that has pytest loaded: a third of the time.
+
+The process is as if it had been started: a child of ours, in a session of its own, with the variables, the
+folder and the files that it is given, and the product's own program runs in it from the first line. It takes
+the run as a head start does, so it declines where a module of the project has the name of a loaded one.
+Who starts with other variables of the interpreter, or elsewhere than on Linux, starts cold.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.execution.children import Child, Started
+from verdigris.runners.python import BOOTSTRAP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from verdigris.execution.process import Command
+
+EAGER = "VERDIGRIS_EAGER"
+DECLINED = b'"kind": "declined"'
+_CLONE = {"x86_64": 56, "aarch64": 220}
+"""The number of the system call: with it a child of the prepared process is a child of ours."""
+_PROGRAM = """
+import ctypes, gc, json, os, signal, socket, sys, types
+bootstrap, line, number = sys.argv[1], socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+CLONE_PARENT, PR_SET_PDEATHSIG = 0x8000, 1
+sys.path[0] = os.path.dirname(bootstrap)
+from verdigris_reporter import channel, code_loading, files, tracing, uses
+import pytest, verdigris_reporter.plugin
+with open(bootstrap, encoding="utf-8") as source:
+    code = compile(source.read(), bootstrap, "exec")
+call = ctypes.PyDLL(None)
+
+def become(words, cwd, env, channel, output, wanted):
+    os.setsid()
+    call.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for number, file in enumerate((null, output, output)):
+        os.dup2(file, number)
+    os.dup2(channel, wanted)
+    for file in {null, output, channel} - {wanted}:
+        os.close(file)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(env)
+    main = types.ModuleType("__main__")
+    main.__file__ = bootstrap
+    main.__builtins__ = __builtins__
+    sys.modules["__main__"], sys.argv = main, [bootstrap, *words]
+    exec(code, main.__dict__)
+
+gc.collect()
+gc.freeze()
+while True:
+    asked, given, _, _ = socket.recv_fds(line, 1 << 20, 2)
+    if not asked:
+        break
+    ctypes.pythonapi.PyOS_BeforeFork()
+    pid = call.syscall(number, CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        ctypes.pythonapi.PyOS_AfterFork_Child()
+        line.close()
+        request = json.loads(asked)
+        become(*request["program"], *given, request["channel"])
+        sys.exit()
+    ctypes.pythonapi.PyOS_AfterFork_Parent()
+    for file in given:
+        os.close(file)
+    line.send(str(pid).encode())
+"""
+_CHANNEL = 9
+"""The descriptor that a run finds its channel at."""
+
+
+def start_prepared(command: Command) -> Started | None:
+    """None where it has to start by itself."""
+    python, *words = command.argv
+    if sys.platform != "linux" or platform.machine() not in _CLONE:
+        return None
+    if python != sys.executable or words[:1] != [str(BOOTSTRAP)] or command.channel_env is None:
+        return None
+    if _read_at_start(command.env) != _read_at_start(os.environ):
+        return None
+    env = {**command.env, EAGER: "1", command.channel_env: str(_CHANNEL)}
+    return _ask(words[1:], str(command.cwd), env)
+
+
+def _ask(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> Started:
+    ours, theirs = socket.socketpair()
+    output, write = os.pipe()
+    asked = {"program": [words, cwd, dict(env)], "channel": _CHANNEL}
+    line = _prepared(tuple(_read_at_start(os.environ).items()))
+    socket.send_fds(line, [json.dumps(asked).encode()], [theirs.fileno(), write])
+    pid = int(line.recv(32))
+    theirs.close()
+    os.close(write)
+    ours.setblocking(False)
+    return Started(Child(pid, output), ours)
+
+
+def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
+    """What an interpreter reads only when it starts."""
+    return {name: text for name, text in sorted(env.items()) if name.startswith(("PYTHON", "LC_", "LANG"))}
+
+
+@cache
+def _prepared(_variables: tuple[tuple[str, str], ...]) -> socket.socket:
+    """Our end of the line to the process that was started with these variables; it ends when we do."""
+    ours, theirs = socket.socketpair()
+    number = str(_CLONE[platform.machine()])
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM, str(BOOTSTRAP), str(theirs.fileno()), number],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd=Path(sys.prefix),
+        )
+
+    def end() -> None:
+        ours.close()
+        process.wait()
+
+    atexit.register(end)
+    return ours
