@@ -10,14 +10,17 @@ from verdigris.core.errors import ConfigError, NotConfigured
 from verdigris.core.languages import suffixes_of
 from verdigris.core.settings import Settings
 from verdigris.core.value import value
+from verdigris.storage.config.drivers import SECTION, section_settings
 from verdigris.storage.config.file import NAME, Places, parse, wrong
+from verdigris.storage.config.keys import document, entries, plugins, sections_for, writable_paths
+from verdigris.storage.config.stacks import check_glob, stack
 from verdigris.storage.config.template import render
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.settings import DriverSettings, MachineSettings, Stack
+    from verdigris.core.settings import DriverSettings, MachineSettings
     from verdigris.storage.config.drivers import AnySection, DriverSection, Keys, Kind
     from verdigris.storage.config.keys import ConfigDocument
 
@@ -41,8 +44,8 @@ def load(root: Path) -> Loaded:
     if data is None:
         raise NotConfigured("Verdigris is not set up here: there is no tdd.yaml.", hint="run `tdd init`")
     settings, places = _decode(data)
-    for index, stack in enumerate(settings.stacks):
-        _check_folder(root, stack, places, f"stacks[{index}].root")
+    for index, one in enumerate(settings.stacks):
+        _check_folder(root, one.root, places, f"stacks[{index}].root")
     for index, path in enumerate(settings.sandbox_write):
         _check_written(root, path, places, f"sandbox.write[{index}]")
     return Loaded(settings, hashlib.sha256(data).hexdigest())
@@ -65,15 +68,9 @@ def decode(data: bytes) -> Loaded:
 
 
 def _decode(data: bytes) -> tuple[Settings, Places]:
-    from verdigris.storage.config.drivers import section_settings
-    from verdigris.storage.config.file import entries, plugins, writable_paths
-    from verdigris.storage.config.keys import document, sections_for
-    from verdigris.storage.config.stacks import stack
-
-    value, places = parse(data)
-    sections = sections_for(value)
-    found = document(value, sections, places)
-    _check_globs(found, places)
+    sections, found, places = _read_document(data)
+    for at, glob in _globs(found):
+        check_glob(glob, places, at)
     for section in sections:
         section_settings(section, found, places)
     settings = Settings(
@@ -95,11 +92,10 @@ def _decode(data: bytes) -> tuple[Settings, Places]:
     return settings, places
 
 
-def _check_globs(found: ConfigDocument, places: Places) -> None:
-    from verdigris.storage.config.stacks import check_glob
-
-    for at, glob in _globs(found):
-        check_glob(glob, places, at)
+def _read_document(data: bytes) -> tuple[tuple[AnySection, ...], ConfigDocument, Places]:
+    value, places = parse(data)
+    sections = sections_for(value)
+    return sections, document(value, sections, places), places
 
 
 def _globs(found: ConfigDocument) -> Iterator[tuple[str, str]]:
@@ -108,24 +104,22 @@ def _globs(found: ConfigDocument) -> Iterator[tuple[str, str]]:
         "oracle.include": found.oracle.include,
         "oracle.exclude": found.oracle.exclude,
     }
-    for index, stack in enumerate(found.stacks):
+    for index, keys in enumerate(found.stacks):
         for key in ("test", "source", "generated"):
-            lists[f"stacks[{index}].{key}"] = getattr(stack, key)
+            lists[f"stacks[{index}].{key}"] = getattr(keys, key)
     for at, globs in lists.items():
         yield from ((f"{at}[{index}]", glob) for index, glob in enumerate(globs))
 
 
 def _check_roots(settings: Settings, places: Places) -> None:
     seen: dict[tuple[str, tuple[str, ...]], int] = {}
-    for index, stack in enumerate(settings.stacks):
+    for index, one in enumerate(settings.stacks):
         at = f"stacks[{index}].root"
-        if stack.root.startswith("/") or ".." in stack.root.split("/") or "\0" in stack.root:
-            raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
-        first = seen.setdefault((stack.root, suffixes_of(stack.language)), index)
+        if one.root.startswith("/") or ".." in one.root.split("/") or "\0" in one.root:
+            raise wrong(places, at, f"{one.root!r} is outside the worktree", "name a folder below it")
+        first = seen.setdefault((one.root, suffixes_of(one.language)), index)
         if first != index:
-            what = (
-                f"{stack.root!r} is already the root of stacks[{first}], with files of {stack.language} too"
-            )
+            what = f"{one.root!r} is already the root of stacks[{first}], with files of {one.language} too"
             raise wrong(places, at, what, "join the two stacks")
 
 
@@ -142,39 +136,25 @@ def _check_written(root: Path, path: str, places: Places, at: str) -> None:
         raise wrong(places, at, f"{path!r} is in Verdigris' own folder", "name another folder")
 
 
-def _check_folder(root: Path, stack: Stack, places: Places, at: str) -> None:
-    folder = root / stack.root
+def _check_folder(root: Path, name: str, places: Places, at: str) -> None:
+    folder = root / name
     if not folder.is_dir():
-        raise wrong(places, at, f"there is no folder {stack.root!r}", "make it, or correct the path")
+        raise wrong(places, at, f"there is no folder {name!r}", "make it, or correct the path")
     if not folder.resolve().is_relative_to(root.resolve()):
-        raise wrong(places, at, f"{stack.root!r} is outside the worktree", "name a folder below it")
+        raise wrong(places, at, f"{name!r} is outside the worktree", "name a folder below it")
 
 
 def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
     """A driver's settings from the `tdd.yaml` of a worktree; the defaults if there is none."""
-    from verdigris.storage.config.drivers import section_settings
-
-    _, found, places = _read_document(root)
+    _, found, places = _read_document(_read_file(root) or b"")
     return section_settings(section, found, places)
 
 
 def load_drivers(root: Path) -> tuple[tuple[AnySection, DriverSettings], ...]:
     """The settings of every driver that it may hold a section of."""
-    from verdigris.storage.config.drivers import section_settings
-
-    sections, found, places = _read_document(root)
+    sections, found, places = _read_document(_read_file(root) or b"")
     return tuple((section, section_settings(section, found, places)) for section in sections)
 
 
-def _read_document(root: Path) -> tuple[tuple[AnySection, ...], ConfigDocument, Places]:
-    from verdigris.storage.config.keys import document, sections_for
-
-    value, places = parse(_read_file(root) or b"")
-    sections = sections_for(value)
-    return sections, document(value, sections, places), places
-
-
 def load_machine(root: Path) -> MachineSettings:
-    from verdigris.storage.config.drivers import SECTION
-
     return load_driver(root, SECTION)

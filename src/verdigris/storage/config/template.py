@@ -12,6 +12,7 @@ from verdigris.core.settings import DriverSettings, JUnit, MachineSettings, Sett
 from verdigris.languages.registry import language_named
 from verdigris.runners.junit.runner import PRESETS
 from verdigris.runners.registry import kind_of
+from verdigris.storage.config.drivers import built_in_sections
 from verdigris.storage.config.file import NAME, parse
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ _SERVER = """\
 
 def driver_lines(said: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """The sections of the drivers, and what they share; `said`: YAML of keys that are not commented out."""
-    from verdigris.storage.config.drivers import built_in_sections
-
     sections = built_in_sections()
     for section in sections:
         yield from _section_lines(section, said.get(section.driver, {}))
