@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from timing import against, interleaved, table
 
 from verdigris.core.records import CHECKPOINT, GENESIS, Draft, Record, flatten
-from verdigris.storage.log import Log
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import LogHead, encode, render
+from verdigris.storage.log.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.setup.doctor_checks import DoctorFinding, Level
-    from verdigris.storage.log import Log
-    from verdigris.storage.log.log import Repaired
+    from verdigris.storage.log.log import Log, Repaired
     from verdigris.storage.log.verification import Verification
     from verdigris.storage.repository import Repository
 
@@ -136,12 +135,13 @@ def verify(*, as_json: bool) -> int:
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
     """Keep the longest whole part of a damaged log, and the damaged file beside it."""
-    from verdigris.core.records import Stamp
+    from verdigris.core.records import REPAIRED, Draft
     from verdigris.storage.repository import head
 
     repo, log = _open_log()
     actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}
-    show(repair_lines(log.repair(why, Stamp(repo.worktree, head(repo).branch, actor))))
+    draft = Draft(REPAIRED, {"why": why}, repo.worktree, head(repo).branch, actor)
+    show(repair_lines(log.repair(draft)))
     return 0
 
 

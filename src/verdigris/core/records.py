@@ -68,15 +68,6 @@ class Actor:
 
 
 @value
-class Stamp:
-    """Where a record comes from."""
-
-    worktree: str
-    branch: str | None
-    actor: Mapping[str, str]
-
-
-@value
 class Draft:
     """A record before the log has given it its number, time and place in the chain."""
 

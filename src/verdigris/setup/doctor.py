@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from verdigris.core.records import Actor
     from verdigris.core.state import State
     from verdigris.runners.protocol import Progress
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 
 UNCOVERED = "write a first test; for code without tests a person may say `tdd refactor begin --uncovered`"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Actor
     from verdigris.core.state import State, WorktreeState
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 
 WROTE = "init"

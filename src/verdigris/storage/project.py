@@ -11,13 +11,13 @@ from verdigris.core.events import Configured, Event, encode
 from verdigris.core.fold import StateFolding
 from verdigris.core.languages import facts_named
 from verdigris.core.paths import Classes, classify, with_frozen
-from verdigris.core.records import from_json, to_json
+from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.log import Draft, Log
 from verdigris.storage.log.light import digest
+from verdigris.storage.log.log import Log
 from verdigris.storage.repository import Repository, find_repository, head
 
 if TYPE_CHECKING:

@@ -8,14 +8,17 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from verdigris.core.records import CHECKPOINT, Draft, Record, Stamp
+from verdigris.core.records import CHECKPOINT, REPAIRED, Draft, Record
 from verdigris.storage.log.log import Log
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ACTOR = {"role": "tester", "context": "c1", "client": "pytest"}
-STAMP = Stamp("main", "trunk", ACTOR)
+
+
+def repair_draft(why: str) -> Draft:
+    return Draft(REPAIRED, {"why": why}, "main", "trunk", ACTOR)
 
 
 @dataclass(frozen=True)

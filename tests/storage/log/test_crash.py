@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 
 def nothing(control: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.log.tally import STAMP, TallyFolding, draft, open_log
+from storage.log.tally import TallyFolding, draft, open_log, repair_draft
 from verdigris.core.records import CURRENT, Draft
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -29,7 +29,7 @@ def write(control: Path) -> None:
     )
     log.append([draft(5)])
     (control / "events.jsonl").write_bytes((control / "events.jsonl").read_bytes()[:-1])
-    log.repair("a newline was lost", STAMP)
+    log.repair(repair_draft("a newline was lost"))
     log.append([draft(6)])
     (control / "events.damaged-1.jsonl").unlink()
     (control / "lock").unlink()

@@ -16,14 +16,14 @@ import pytest
 import verdigris
 from storage.log import children
 from storage.log.children import at_call, deaths, die, fail, outcome, start
-from storage.log.tally import ACTOR, STAMP, draft, filled, lines, numbers, open_log, put_lines
+from storage.log.tally import ACTOR, draft, filled, lines, numbers, open_log, put_lines, repair_draft
 from verdigris.core.records import Record, flatten
 from verdigris.storage.log import light
 from verdigris.storage.log.lines import encode, parse
 
 if TYPE_CHECKING:
     from storage.log.tally import Tally
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 ENVELOPE: dict[str, Any] = {"worktree": "main", "branch": "trunk", "actor": ACTOR, "v": 1}
 
@@ -76,7 +76,7 @@ def test_a_repair_that_ends_at_the_same_number_has_another_stamp(tmp_path: Path)
     log = filled(tmp_path, 3)
     state = light.stamp(head(tmp_path))
     put_lines(tmp_path, [*lines(tmp_path)[:2], b"{}\n"])
-    log.repair("it was cut", STAMP)
+    log.repair(repair_draft("it was cut"))
     assert light.changed_at(head(tmp_path)) == 3
     assert light.stamp(head(tmp_path)) != state
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from storage.log.tally import Tally
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from storage.log.children import at_call, deaths, fail
-from storage.log.tally import STAMP, draft, filled, lines, numbers, open_log, put_lines
+from storage.log.tally import ACTOR, draft, filled, lines, numbers, open_log, put_lines, repair_draft
 from verdigris.core.errors import StorageError
 from verdigris.storage.log.log import Repaired
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from storage.log.tally import Tally
-    from verdigris.storage.log import Log
+    from verdigris.storage.log.log import Log
 
 
 def edit(line: bytes) -> bytes:
@@ -36,7 +36,7 @@ def test_a_whole_log_is_left_alone(tmp_path: Path) -> None:
     log = filled(tmp_path, 5)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
-    assert log.repair("no reason", STAMP) == Repaired(5, 0, None)
+    assert log.repair(repair_draft("no reason")) == Repaired(5, 0, None)
 
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -45,13 +45,13 @@ def test_what_is_whole_is_kept_and_the_damaged_log_put_aside(tmp_path: Path) -> 
     log = damaged(tmp_path)
     bad = (tmp_path / "events.jsonl").read_bytes()
 
-    assert log.repair("disk trouble", STAMP) == Repaired(4, 7, "events.damaged-1.jsonl")
+    assert log.repair(repair_draft("disk trouble")) == Repaired(4, 7, "events.damaged-1.jsonl")
 
     assert (tmp_path / "events.damaged-1.jsonl").read_bytes() == bad
     assert log.verify().findings == ()
     *kept, last = log.records()
     assert [record.data["n"] for record in kept] == [1, 2, 3, 4]
-    assert (last.seq, last.type, last.worktree, last.actor) == (5, "log_repaired", "main", STAMP.actor)
+    assert (last.seq, last.type, last.worktree, last.actor) == (5, "log_repaired", "main", ACTOR)
     assert last.data == {"kept": 4, "lost": 7, "why": "disk trouble", "damaged": "events.damaged-1.jsonl"}
     log.append([draft(5)])
     assert log.state().events == 6
@@ -60,10 +60,10 @@ def test_what_is_whole_is_kept_and_the_damaged_log_put_aside(tmp_path: Path) -> 
 
 
 def test_the_next_damaged_log_gets_the_next_name(tmp_path: Path) -> None:
-    damaged(tmp_path).repair("first", STAMP)
+    damaged(tmp_path).repair(repair_draft("first"))
     put_lines(tmp_path, lines(tmp_path)[:2])
 
-    assert open_log(tmp_path).repair("second", STAMP) == Repaired(2, 3, "events.damaged-2.jsonl")
+    assert open_log(tmp_path).repair(repair_draft("second")) == Repaired(2, 3, "events.damaged-2.jsonl")
     assert (tmp_path / "events.damaged-1.jsonl").exists()
 
 
@@ -102,7 +102,7 @@ def test_the_longest_run_of_whole_batches_is_kept(
     damage(tmp_path)
     assert not log.verify().whole
 
-    repaired = log.repair("tried", STAMP)
+    repaired = log.repair(repair_draft("tried"))
 
     assert (repaired.kept, repaired.lost) == (kept, lost)
     assert log.verify().findings == ()
@@ -117,7 +117,7 @@ def test_a_batch_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     text = lines(tmp_path)
     put_lines(tmp_path, [*text[:3], edit(text[3]), *text[4:]])
 
-    assert log.repair("tried", STAMP).kept == 2
+    assert log.repair(repair_draft("tried")).kept == 2
 
 
 def test_a_repair_killed_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path: Path) -> None:
@@ -132,13 +132,13 @@ def test_a_repair_killed_at_any_step_leaves_the_old_log_or_the_new_one(tmp_path:
         shutil.rmtree(control)
         shutil.copytree(kept, control)
 
-    for number in deaths(lambda: log.repair("tried", STAMP), restore):
+    for number in deaths(lambda: log.repair(repair_draft("tried")), restore):
         now = log.verify().findings
         assert now in {findings, ()}, f"killed at call {number}"
         seen.add(now)
         assert bad in [path.read_bytes() for path in control.glob("events*.jsonl")]
         if now:
-            assert log.repair("again", STAMP).damaged == "events.damaged-1.jsonl"
+            assert log.repair(repair_draft("again")).damaged == "events.damaged-1.jsonl"
         assert log.state().events == 5
         assert log.append([draft(5)]).records[0].seq == 6
         assert log.verify().findings == ()
@@ -155,7 +155,7 @@ def test_a_repair_on_a_disk_that_fails_leaves_the_old_log_or_the_new_one(tmp_pat
     while findings == log.verify().findings:
         number += 1
         with at_call(number, fail), suppress(StorageError):
-            log.repair("tried", STAMP)
+            log.repair(repair_draft("tried"))
     assert number > 5
     assert log.verify().findings == ()
     assert numbers(log, limit=4) == [1, 2, 3, 4]

@@ -8,9 +8,9 @@ import pytest
 
 from storage.log.tally import ACTOR, Tally, TallyFolding, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import HarnessError, LogDamaged, UserError
-from verdigris.core.records import GENESIS, Record, Schema
-from verdigris.storage.log import Draft, Log
+from verdigris.core.records import GENESIS, Draft, Record, Schema
 from verdigris.storage.log.light import digest
+from verdigris.storage.log.log import Log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, open_log, put_lines
-from verdigris.storage.log import Log
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import EMPTY, LogHead, encode, head_after, parse, render
-from verdigris.storage.log.log import chain_batch
+from verdigris.storage.log.log import Log, chain_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -253,8 +253,9 @@ def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: byte
 
 
 def _judge_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
+    from verdigris.core.records import Draft
     from verdigris.gates.quick.quick import judge_call
-    from verdigris.storage.log import Draft, light
+    from verdigris.storage.log import light
 
     allowed = judge_call(raw, words)
     if allowed.record():

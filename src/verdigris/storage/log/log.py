@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic
 
 from verdigris.core.errors import HarnessError
-from verdigris.core.records import CHECKPOINT, REPAIRED, SCHEMA, Draft, Record, S, Stamp, flatten
+from verdigris.core.records import CHECKPOINT, SCHEMA, Draft, Record, S, flatten
 from verdigris.core.value import replace, value
 from verdigris.storage.log.files import HEAD, LOG, REPAIRED_HEAD, LogFiles, storage_errors, write_all
 from verdigris.storage.log.lines import (
@@ -292,9 +292,11 @@ class Log(Generic[S]):
 
         return verify(self._files, self._folding, self._schema)
 
-    def repair(self, why: str, stamp: Stamp) -> Repaired:
-        """Keep the longest run of events that nothing contradicts, and the damaged file beside it."""
-        draft = Draft(REPAIRED, {"why": why}, stamp.worktree, stamp.branch, stamp.actor)
+    def repair(self, draft: Draft) -> Repaired:
+        """Keeps the longest run of events that nothing contradicts, and the damaged file beside it.
+
+        The draft is of `log_repaired`, and says why.
+        """
         return repair(self._files, self._folding, self._schema, draft, self._clock)
 
     def _view(self) -> LogView[S]:
