@@ -12,8 +12,8 @@ from support.recordings import asked, replayed
 from support.tool_projects import BROKEN_CARGO, CARGO, lay_out
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status
+from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.cargo.libtest_output import doc_ids
-from verdigris.runners.cargo.runner import CargoRunner
 
 if TYPE_CHECKING:
     from pathlib import Path

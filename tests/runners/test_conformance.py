@@ -13,10 +13,10 @@ from support import made_up_runner, node_recording, recordings
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import Before, Kind, TrialFacts, judge
-from verdigris.runners.cargo.runner import CargoRunner
-from verdigris.runners.go.runner import GoRunner
-from verdigris.runners.junit.runner import SUREFIRE, JUnitRunner
-from verdigris.runners.node.tools import Jest, NodeTest, Vitest
+from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.go import GoRunner
+from verdigris.runners.junit import SUREFIRE, JUnitRunner
+from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, RunnerCall, TestRequest
 from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
 from verdigris.runners.registry import BUILT_IN

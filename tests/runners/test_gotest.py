@@ -14,7 +14,7 @@ from support.tool_worlds import lend_go_cache
 from support.tools import run_tool, why_not
 from verdigris.core.report import Place, RunEnd, RunPhase, Status
 from verdigris.execution.tools.go import CACHE
-from verdigris.runners.go.runner import GoRunner
+from verdigris.runners.go import GoRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from support.node_recording import replayed
 from support.node_tools import NAMES, TWIN, Project, names_file, present, project, told
 from verdigris.core.report import RunEnd, Status
 from verdigris.languages.node.test_ids import node_id
-from verdigris.runners.node.tools import Jest
+from verdigris.runners.node import Jest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

@@ -18,14 +18,14 @@ from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error, judge_r
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 from verdigris.languages.rust.test_regions import is_test_line
-from verdigris.runners.cargo.runner import CargoRunner
-from verdigris.runners.go.runner import GoRunner
-from verdigris.runners.junit.runner import PHPUNIT, RSPEC, SUREFIRE
-from verdigris.runners.node.tools import Jest, NodeTest, Vitest
+from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.go import GoRunner
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.node import Jest, NodeTest, Vitest
 
 if TYPE_CHECKING:
     from verdigris.core.report import Place, TestReport
-    from verdigris.runners.junit.runner import JUnitTool
+    from verdigris.runners.junit import JUnitTool
 
 
 def of(language: str, runner: str = "junit") -> Classes:

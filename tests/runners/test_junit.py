@@ -12,7 +12,7 @@ from support.tool_projects import lay_out
 from support.tools import run_tool
 from verdigris.core.report import Place, RunEnd, Status
 from verdigris.core.value import replace
-from verdigris.runners.junit.runner import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from support.node_recording import replayed
 from support.node_tools import NAMES, Project, names_file, node_22, project, told
 from verdigris.core.report import RunEnd, Status
 from verdigris.languages.node.test_ids import node_id
-from verdigris.runners.node.tools import NodeTest
+from verdigris.runners.node import NodeTest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

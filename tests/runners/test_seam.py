@@ -9,9 +9,8 @@ import pytest
 
 import verdigris
 from verdigris.core.languages import FACTS, READ_LANGUAGES
-from verdigris.execution.tools.protocol import TestTool
-from verdigris.execution.tools.registry import tool_of
-from verdigris.runners.junit.runner import PRESETS
+from verdigris.execution.tools.registry import TestTool, tool_of
+from verdigris.runners.junit import PRESETS
 from verdigris.runners.registry import BUILT_IN, kind_of
 
 ROOT = Path(verdigris.__file__).parent

@@ -11,7 +11,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.verdict.redness import judge_red
 from verdigris.languages.node.test_ids import node_id
-from verdigris.runners.node.tools import Vitest
+from verdigris.runners.node import Vitest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from support.gitrepo import GitRepo, make_repo
 from verdigris.core.records import Actor
-from verdigris.execution.tools.versions import version
+from verdigris.execution.tools.registry import version
 from verdigris.sandbox import child
 from verdigris.setup.doctor import examine
 from verdigris.setup.doctor_checks import DoctorFinding, check_sandbox

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from support.node_tools import RECORDED, node_22, present, project
+from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.node.report import REPORT
-from verdigris.runners.node.tools import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest
 
 if TYPE_CHECKING:

@@ -245,7 +245,7 @@ class RunnerKind:
     find: FindTool | None = None
     """Of a third party's runner: finds its tool. Ours are found in `verdigris.execution.tools`."""
     tool: object = None
-    """Instead of `find`: a `verdigris.execution.tools.protocol.TestTool`, which can do more."""
+    """Instead of `find`: a `verdigris.execution.tools.registry.TestTool`, which can do more."""
 
 
 TAIL = 4_000

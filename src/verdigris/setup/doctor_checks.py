@@ -13,8 +13,7 @@ from verdigris.core.verdict import first_line
 from verdigris.execution.process import Command, run
 from verdigris.execution.test_run import execute, run_request
 from verdigris.execution.tools.python import installed_plugins
-from verdigris.execution.tools.registry import tool_of
-from verdigris.execution.tools.versions import SECONDS, version
+from verdigris.execution.tools.registry import SECONDS, tool_of, version
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import need_finders
 from verdigris.sandbox import child

@@ -18,9 +18,9 @@ from verdigris.core.report import RunEnd, Status
 from verdigris.core.settings import JUnit, Stack
 from verdigris.execution.test_run import collect, execute
 from verdigris.execution.tools.registry import find_tool, tool_of
-from verdigris.runners.cargo.runner import CargoRunner
-from verdigris.runners.junit.runner import JUnitRunner
-from verdigris.runners.node.tools import Jest, NodeTest, Vitest
+from verdigris.runners.cargo import CargoRunner
+from verdigris.runners.junit import JUnitRunner
+from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:

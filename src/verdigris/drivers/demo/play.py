@@ -31,7 +31,7 @@ from verdigris.drivers.happenings import RunEnded
 from verdigris.drivers.machine.open_machine import open_machine
 from verdigris.drivers.machine.roles import TEAM
 from verdigris.drivers.machine.run import MachineRun
-from verdigris.execution.tools.protocol import program
+from verdigris.execution.tools.registry import program
 from verdigris.languages.registry import language_named
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.git import ask_users_git

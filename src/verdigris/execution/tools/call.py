@@ -11,8 +11,7 @@ from verdigris.core.report import RunEnd
 from verdigris.core.value import replace
 from verdigris.execution.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_selection import answer_of
-from verdigris.execution.tools.protocol import Build
-from verdigris.execution.tools.registry import find_tool, tool_of
+from verdigris.execution.tools.registry import Build, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
 from verdigris.runners.registry import Words, fetching, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
@@ -20,7 +19,7 @@ from verdigris.sandbox.folders import Folders
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.execution.test_selection import TestCall
-    from verdigris.execution.tools.protocol import TestTool
+    from verdigris.execution.tools.registry import TestTool
     from verdigris.execution.tools.runs import Ran
     from verdigris.runners.protocol import RunnerAnswer, RunnerCall, TestRequest, Toolset
 

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import replace, value
 from verdigris.execution.room import Layer
-from verdigris.execution.tools.protocol import OURS, TestTool, program
+from verdigris.execution.tools.registry import OURS, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, empty_folder, run_in_room
-from verdigris.runners.cargo.runner import CargoRunner
+from verdigris.runners.cargo import CargoRunner
 from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.protocol import Build, Environ, Lent
+    from verdigris.execution.tools.registry import Build, Environ, Lent
     from verdigris.storage.project import Project
 
 

@@ -11,16 +11,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from verdigris.execution.tools.protocol import OURS, TestTool, program
+from verdigris.execution.tools.registry import OURS, TestTool, program
 from verdigris.execution.tools.runs import Prepared, cache_folder, run_in_room
-from verdigris.runners.go.runner import GoRunner
+from verdigris.runners.go import GoRunner
 from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.protocol import Build, Environ, Lent
+    from verdigris.execution.tools.registry import Build, Environ, Lent
     from verdigris.storage.project import Project
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import JUnit
 from verdigris.core.value import replace
-from verdigris.execution.tools.protocol import TestTool, path_in, program
-from verdigris.runners.junit.runner import PRESETS, JUnitRunner, JUnitTool
+from verdigris.execution.tools.registry import TestTool, path_in, program
+from verdigris.runners.junit import PRESETS, JUnitRunner, JUnitTool
 from verdigris.runners.protocol import Toolset
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.protocol import Environ, Lent
+    from verdigris.execution.tools.registry import Environ, Lent
 
 _LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}
 """Programs that a project may have of its own."""

@@ -18,9 +18,19 @@ from verdigris.execution.tools.node_packages import (
     package_of,
     real_place,
 )
-from verdigris.execution.tools.protocol import OURS, TestTool, home_of, path_in, program
-from verdigris.execution.tools.versions import ToolCheck, check_program, name_in, version, write_version
-from verdigris.runners.node.tools import JEST, VITEST, Jest, NodeTest, Vitest
+from verdigris.execution.tools.registry import (
+    OURS,
+    TestTool,
+    ToolCheck,
+    check_program,
+    home_of,
+    name_in,
+    path_in,
+    program,
+    version,
+    write_version,
+)
+from verdigris.runners.node import JEST, VITEST, Jest, NodeTest, Vitest
 from verdigris.runners.protocol import Toolset
 from verdigris.runners.registry import kind_of
 from verdigris.runners.reporter import node_watch
@@ -30,9 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.protocol import Environ, Lent
+    from verdigris.execution.tools.registry import Environ, Lent, Version
     from verdigris.execution.tools.runs import Ran, RunPlace
-    from verdigris.execution.tools.versions import Version
     from verdigris.runners.protocol import Runner, RunnerCall
 
 NODE = "install Node.js, and have `node` on PATH"

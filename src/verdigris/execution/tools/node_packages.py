@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from verdigris.core.paths import Entry
-    from verdigris.execution.tools.protocol import Lent
+    from verdigris.execution.tools.registry import Lent
     from verdigris.storage.project import Project
 
 MODULES = "node_modules"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.errors import VerdigrisError
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.interpreter import find_interpreter
-from verdigris.execution.tools.protocol import TestTool
-from verdigris.execution.tools.versions import (
+from verdigris.execution.tools.registry import (
     SECONDS,
+    TestTool,
     ToolCheck,
     failed_check,
     name_in,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.settings import Stack
     from verdigris.execution.tools.interpreter import Interpreter
-    from verdigris.execution.tools.protocol import Environ, Lent
+    from verdigris.execution.tools.registry import Environ, Lent
     from verdigris.runners.protocol import RunnerKind
     from verdigris.storage.project import Project
 

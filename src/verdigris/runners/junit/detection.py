@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.settings import JUnit, Stack
 from verdigris.languages.folders import FoundStacks, folders_with, outermost_of, text_in
-from verdigris.runners.junit.runner import PHPUNIT, RSPEC, SUREFIRE
+from verdigris.runners.junit import PHPUNIT, RSPEC, SUREFIRE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

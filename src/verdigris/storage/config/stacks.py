@@ -152,7 +152,7 @@ def _junit(keys: StackKeys, at: str, places: Places) -> JUnit | None:
 
 
 def _missing_key(at: str, places: Places) -> ConfigError:
-    from verdigris.runners.junit.runner import PRESETS
+    from verdigris.runners.junit import PRESETS
 
     what = "`runner: junit` needs to know the tool"
     hint = f"give `junit: {{preset: NAME}}` ({', '.join(PRESETS)}), or `junit.command` and `junit.path`"
@@ -160,7 +160,7 @@ def _missing_key(at: str, places: Places) -> ConfigError:
 
 
 def _check_preset(keys: JUnitKeys, at: str, places: Places) -> None:
-    from verdigris.runners.junit.runner import PRESETS
+    from verdigris.runners.junit import PRESETS
 
     if keys.preset and keys.preset not in PRESETS:
         what = f"there is no preset {keys.preset!r}"
@@ -169,7 +169,7 @@ def _check_preset(keys: JUnitKeys, at: str, places: Places) -> None:
 
 def _check_report(found: JUnit, at: str, places: Places) -> None:
     """A custom command must name its reports; those of a preset belong to the preset's own command."""
-    from verdigris.runners.junit.runner import PRESETS
+    from verdigris.runners.junit import PRESETS
 
     known = PRESETS.get(found.preset)
     if not found.command or found.reports or (known is not None and known.reports):

@@ -10,7 +10,7 @@ from verdigris.core.agents import AGENTS
 from verdigris.core.errors import ConfigError
 from verdigris.core.settings import DriverSettings, JUnit, MachineSettings, Settings, Stack
 from verdigris.languages.registry import language_named
-from verdigris.runners.junit.runner import PRESETS
+from verdigris.runners.junit import PRESETS
 from verdigris.runners.registry import kind_of
 from verdigris.storage.config.drivers import built_in_sections
 from verdigris.storage.config.file import NAME, parse

@@ -28,7 +28,7 @@ from verdigris.drivers.audit.tree_runs.environment import (
 from verdigris.execution.process import Command, run
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.execution.tools.node import NODE
-from verdigris.execution.tools.protocol import program
+from verdigris.execution.tools.registry import program
 from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import texts_at
