@@ -57,7 +57,7 @@ def test_a_recording_that_is_out_of_step_does_not_answer(recording: Recording) -
     with pytest.raises(ModelMisused) as caught:
         recording.at("step-1-tester").ask(ask("stable", "first", wants="edit"))
     assert "answer 1 of step-1-tester" in caught.value.message
-    assert "has the form plan, and edit is asked for" in caught.value.message
+    assert "has the form plan, and edit is requested" in caught.value.message
 
 
 def test_a_recording_ends(recording: Recording) -> None:

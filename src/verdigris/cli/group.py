@@ -1,4 +1,4 @@
-"""The click group, which imports a command when it is called; and what it tells: help, completion."""
+"""The click group, which imports a command when it is called; and `tdd help`, `tdd completion`."""
 
 from __future__ import annotations
 

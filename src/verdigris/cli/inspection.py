@@ -160,7 +160,7 @@ _TELLING = (
     "why",
     "argv",
 )
-"""The fields that tell most, in the order in which a line shows them."""
+"""The fields that a line shows, in their order."""
 _EVENT_DOTS: dict[str, Dot] = {"accepted": "green", "denied": "red", "violation": "red", "repair": "red"}
 
 

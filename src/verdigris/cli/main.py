@@ -154,7 +154,7 @@ def _wants_json(argv: list[str]) -> bool:
 
 
 def _tell_error(argv: list[str], message: str, hint: str | None) -> None:
-    """Whoever asked for JSON gets the error as JSON too."""
+    """Prints the error, as JSON if that was requested."""
     if not _wants_json(argv):
         _say(message, hint)
         return

@@ -34,7 +34,7 @@ JSON, QUIET, VERBOSE = ("--json",), ("--quiet", "-q"), ("--verbose", "-v")
 
 
 def run_plain(words: Sequence[str]) -> int | None:
-    """The exit code; None where there are options that only click reads."""
+    """The exit code; None if there are options that only click reads."""
     names = [word for word in words if not word.startswith("-")]
     options = {word for word in words if word.startswith("-")}
     if not options.issubset((*JSON, *QUIET, *VERBOSE)):

@@ -188,7 +188,7 @@ def off_command(why: str) -> int:
     cycle = opened.state().open_cycle
     shown = show_result(switch_off(opened, why), lambda _: switched_lines(opened.state()))
     if cycle is not None and shown == 0:
-        show([Line(f"the cycle {cycle.id} on {cycle.spec_id} ended with that; start it anew after `tdd on`")])
+        show([Line(f"the cycle {cycle.id} on {cycle.spec_id} ended, too; start it again after `tdd on`")])
     return shown
 
 
@@ -207,7 +207,7 @@ def revise_command(names: tuple[str, ...], *, why: str) -> int:
 
 @click.group("holdout")
 def holdout_command() -> None:
-    """Tests that only verdicts run, and whose output nobody sees."""
+    """Hidden tests: only verdicts run them, and their output is not shown."""
 
 
 @holdout_command.command("add")

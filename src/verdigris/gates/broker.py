@@ -120,7 +120,7 @@ class ServedCommand:
         self.root = root
         self.environment = environment
         self.subagent = subagent
-        """Whose call it is, where it is not the session's own."""
+        """The subagent that calls; empty if it is the session itself."""
 
     def of(self, call: BrokerCall) -> dict[str, str]:
         """The command's environment: the caller chooses how output looks; we say who acts, and where."""

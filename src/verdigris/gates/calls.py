@@ -83,7 +83,7 @@ class HookCall:
     """Keys of `SIGNS` that a tool printed: the sandbox stopped it."""
     prompt: str = ""
     said: str = ""
-    """The agent's last words, where it stops."""
+    """The agent's last message, at a stop."""
     nested: bool = False
     """The client itself was started by an agent's shell call."""
     fault: str = ""

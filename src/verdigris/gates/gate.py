@@ -143,7 +143,7 @@ def _shell(project: Project, call: HookCall) -> Reply:
 
 
 def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
-    """A prompt that the agent leaves for itself must not speak as a person."""
+    """Refuses a person's command in a prompt that the agent leaves for itself."""
     from verdigris.gates.prompts import is_a_persons
 
     if any(is_a_persons(text) for text in call.strings or ()):

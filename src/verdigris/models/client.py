@@ -60,7 +60,7 @@ class ModelClient:
         """`hear`: see `AnswerStream`."""
         try:
             return self._receive(request, key, AnswerStream(hear))
-        except Exception as error:  # noqa: BLE001 - whatever the SDK raises is told in our words, without its request
+        except Exception as error:  # noqa: BLE001 - whatever the SDK raises is reported in our words, without its request
             return self._failure(error, request)
 
     def models(self, key: str) -> tuple[str, ...] | ModelFailure:
@@ -137,7 +137,9 @@ class ModelClient:
             case Endless():
                 return ModelFailure(Meaning.AGAIN, f"the answer of {shown} {error}")
             case ValueError() | KeyError() | TypeError() | AttributeError():
-                return ModelFailure(Meaning.AGAIN, f"{shown} sent what is no answer ({type(error).__name__})")
+                return ModelFailure(
+                    Meaning.AGAIN, f"{shown} sent an answer that cannot be read ({type(error).__name__})"
+                )
             case _:
                 return ModelFailure(Meaning.AGAIN, f"the call of {shown} failed ({type(error).__name__})")
 
@@ -198,7 +200,7 @@ class AnswerStream:
     """Takes pieces and whole answers, as JSON documents; `finish` is empty until the model has ended."""
 
     def __init__(self, hear: Callable[[str], object] | None = None) -> None:
-        """`hear` is told the text as it comes, by whole lines: a key is never cut in two."""
+        """`hear` gets the text as it comes, by whole lines, so that no key is cut in two."""
         self.finish = ""
         self._hear = hear
         self._told = 0
@@ -223,7 +225,7 @@ class AnswerStream:
             self._add_call(call, place)
 
     def _tell_lines(self, hear: Callable[[str], object]) -> None:
-        """Reasoning in front of the answer is not told, and waited for until it ends."""
+        """Passes whole lines on; reasoning in front of the answer is left out."""
         text = _THOUGHT.sub("", "".join(self._text))
         lines = text[: text.rfind("\n") + 1]
         if lines.strip() and not lines.lstrip().startswith("<think"):

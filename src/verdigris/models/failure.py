@@ -93,14 +93,14 @@ def meaning_of(refusal: Refusal, endpoint: Endpoint, sent: Sequence[Feature]) ->
         return ModelFailure(
             Meaning.UNAVAILABLE,
             f"there is no credit or quota left for {endpoint.shown}",
-            f"see to it at the provider, then run again{_key_hint(endpoint)}",
+            f"add credit at the provider, then run again{_key_hint(endpoint)}",
         )
     if _overflows(refusal.status, said):
         return ModelFailure(
             Meaning.OVERFLOW, f"{endpoint.shown} cannot read that much at once: {refusal.message}"
         )
     if refusal.code in _MISSED:
-        return ModelFailure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the form asked for")
+        return ModelFailure(Meaning.AGAIN, f"{endpoint.shown} failed to answer in the requested form")
     if refusal.status in _PARAMETERS and (feature := _refused_feature(said, sent)):
         return ModelFailure(Meaning.LESS, f"{endpoint.shown} does not take {feature}", feature=feature)
     if refusal.status in _AGAIN or refusal.status >= _FAULT:
@@ -157,7 +157,7 @@ def _failure_of_misuse(refusal: Refusal, endpoint: Endpoint) -> ModelFailure:
 def _wrong_key(endpoint: Endpoint) -> tuple[str, str]:
     if not endpoint.api_key_env:
         return (
-            f"{endpoint.shown} wants a key, and no variable for one is configured",
+            f"{endpoint.shown} needs a key, and no variable for it is configured",
             "set api_key_env (of the role, or under llm) to the name of the variable that holds the key",
         )
     return (

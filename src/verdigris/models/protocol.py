@@ -1,4 +1,4 @@
-"""A model, what it is asked and what it answers, whoever serves it."""
+"""A model, its questions and its replies, whichever server it has."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Usage:
     """How much of the prompt the provider had in its cache."""
     completion: int = 0
     estimated: bool = False
-    """The server did not say; at least one of the numbers is our estimate."""
+    """At least one of the numbers is our estimate, since the server did not report it."""
     cache_known: bool = True
-    """Whether the server said how much was cached; where it did not, `cached` is 0 and means nothing."""
+    """Whether the server reported how much was cached; if not, `cached` is 0 and means nothing."""
 
     def since(self, other: Usage) -> Usage:
-        """What came on top of it."""
+        """The difference to an earlier count."""
         return Usage(
             self.prompt - other.prompt,
             self.cached - other.cached,
@@ -75,7 +75,7 @@ class Ask:
     schema_name: str = "answer"
     tools: tuple[ToolSpec, ...] = ()
     needs_tools: bool = False
-    """A server that takes no tools is of no use, instead of being asked without them."""
+    """A server that takes no tools is an error, and is not asked without them."""
 
 
 @value

@@ -77,7 +77,7 @@ _MORE_KEYS = re.compile(
 
 
 def hide_keys(text: str) -> str:
-    """Takes out what looks like a key, whoever's it is; a model does without."""
+    """Replaces whatever looks like a key."""
     for pattern in (LIKE_A_KEY, _MORE_KEYS):
         text = pattern.sub("[looks like a key]", text)
     return text

@@ -28,7 +28,7 @@ HEADER = {"recording": "verdigris", "schema": 1}
 
 @value
 class AskDigest:
-    """What is kept of an ask: enough to tell where another differs, and none of its text."""
+    """The digest of an ask: enough to find where another one differs, without its text."""
 
     wants: str
     """The schema's name, or nothing."""
@@ -67,7 +67,7 @@ class Recorder:
 
 
 class Recorded:
-    """Any model, with what it is asked and answers written down."""
+    """A model whose exchanges are recorded."""
 
     def __init__(self, model: Model, recorder: Recorder, place: str) -> None:
         self._model, self._recorder, self._place = model, recorder, place
@@ -171,7 +171,7 @@ class Replay:
         which = f"answer {self._number} of {self._place} in the recording {self._recording.path}"
         if then.wants != now.wants:
             raise ModelMisused(
-                f"{which} has the form {then.wants or 'text'}, and {now.wants or 'text'} is asked for",
+                f"{which} has the form {then.wants or 'text'}, and {now.wants or 'text'} is requested",
                 hint="the recording is of another run: record again with `tdd run --record FILE`",
             )
         if not self._recording.drift and (difference := first_difference(then, now)):
@@ -179,7 +179,7 @@ class Replay:
 
 
 def first_difference(then: AskDigest, now: AskDigest) -> str:
-    """Names the first difference in words; empty where the asks are the same."""
+    """Describes the first difference; empty if the asks are the same."""
     for number, (old, new) in enumerate(zip(then.messages, now.messages, strict=False), start=1):
         if old != new:
             return f"message {number} ({new[0]}) differs"

@@ -33,7 +33,7 @@ class RemoteModel(AbstractContextManager["RemoteModel"]):
         notice: Callable[[str], object] = lambda _: None,
         hear: Callable[[str], object] | None = None,
     ) -> None:
-        """`notice` is told why and how long is waited, while it is; `hear` an answer's lines as they come."""
+        """`notice` gets the reason and length of each wait; `hear` gets an answer's lines as they come."""
         self.endpoint = endpoint
         self.counter = Counter()
         self._environ = os.environ if environ is None else environ
@@ -186,7 +186,7 @@ def _check_listed(endpoint: Endpoint, listed: Sequence[str]) -> Checked:
 
 
 def _check_by_asking(endpoint: Endpoint, environ: Mapping[str, str]) -> Checked:
-    """Not every server can list its models: one token is asked for, and a refusal tells what is wrong."""
+    """Requests one token, since not every server lists its models; a refusal says what is wrong."""
     with RemoteModel(replace(endpoint, max_tokens=1), environ=environ, patience=Patience(tries=1)) as model:
         try:
             model.ask(_ONE_TOKEN)

@@ -24,7 +24,7 @@ class Abilities:
     """What a server has not refused yet."""
 
     formats: tuple[str, ...] = ("json_schema", "json_object")
-    """The best first; when none is left, plain text is asked for."""
+    """The best first; when none is left, plain text is requested."""
     limits: tuple[str, ...] = ("max_tokens", "max_completion_tokens")
     """Two words for the same thing, of which most servers know the first."""
     refused: frozenset[Feature] = frozenset()

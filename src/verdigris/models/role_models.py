@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RoleModels(AbstractContextManager["RoleModels"]):
-    """Made once a run; a wrong word or a missing recording is told here, before anything is done."""
+    """Made once a run: a wrong model or a missing recording is an error here, before anything is done."""
 
     def __init__(
         self,
@@ -92,12 +92,12 @@ def assign_models(
     notice: Callable[[str], None],
     optional: Collection[str],
 ) -> RoleModels:
-    """Whom `tdd.yaml` names for each role that no person plays; a role that nobody plays is told here."""
+    """The models that `tdd.yaml` names for the roles; a role without a player is an error."""
     players = {role: settings.player(role) for role in team.names}
     missing = next((role for role in team.names if not players[role].model and role not in optional), None)
     if missing is not None:
         raise UserError(
-            f"nobody plays the {missing}: tdd.yaml names no model for it.",
+            f"nobody plays the {missing}: tdd.yaml names no model for this role.",
             hint=f"roles: {{{missing}: {{model: 'ollama:NAME'}}}}; see `tdd help {team.driver}`",
         )
     models = {role: player for role, player in players.items() if player.model and not player.human}
@@ -105,9 +105,9 @@ def assign_models(
 
 
 def check_players(start: Path) -> tuple[DoctorFinding, ...]:
-    """Each player is asked once, whichever roles it has, in whichever drivers.
+    """Asks each player once, however many roles it has in however many drivers.
 
-    Nothing where no role is configured, or the configuration cannot be read: that is found elsewhere.
+    Finds nothing if no role is configured, or the configuration cannot be read: another check reports that.
     """
     try:
         root = find_repository(start).root
@@ -135,7 +135,7 @@ def _find_missing(section: AnySection, settings: DriverSettings) -> Iterator[Doc
 
 
 def check_player(roles: str, player: Player, llm: ModelSettings, root: Path) -> DoctorFinding:
-    """Whether whoever is configured answers."""
+    """Checks that a configured player answers."""
     name = f"model ({roles})"
     if player.model == HUMAN:
         return DoctorFinding(name, "ok", "a person")

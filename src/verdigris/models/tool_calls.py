@@ -1,4 +1,4 @@
-"""Reads the arguments of a model's tool calls, and sees that every call can be sent back with an answer.
+"""Reads the arguments of a model's tool calls, and makes every call fit to be sent back with an answer.
 
 Arguments that are cut or junk are values with a reason: they are never completed by guessing, since a gate
 has to know the bytes that it decides about.
@@ -56,7 +56,7 @@ def read_arguments(call: ToolCall, tool: ToolSpec, *, finish: str = "") -> dict[
 
 
 def _parse(text: str) -> Any:
-    """The document, None where there is none, or a fault that leaves it in doubt."""
+    """The document; None if the text is no JSON; a fault if its meaning is in doubt."""
     if not text.strip():
         return UnsoundJson("its arguments are empty")
     try:

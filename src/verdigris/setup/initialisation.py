@@ -175,7 +175,7 @@ def _remove(repo: Repository, log: Log[State], *, force: bool) -> Literal["remov
 
 
 def _digest_of_init(log: Log[State]) -> str | None:
-    """The digest of the file that the latest `tdd init` wrote; None where it adopted one."""
+    """The digest of the file that the latest `tdd init` wrote; None if it adopted one."""
     by_init = False
     for record in log.records(reverse=True):
         if record.type == "ground" and record.data["why"] in {WROTE, ADOPTED}:

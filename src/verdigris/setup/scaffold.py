@@ -248,7 +248,7 @@ def placeholder() -> Kata:
 
 
 def read_kata(given: str, cwd: Path, root: Path) -> Kata:
-    """One that lies in the tree is used where it is."""
+    """Reads the kata; one in the tree is used where it is."""
     place = cwd / given
     text = _text(given, place)
     inside = _path_inside(place, root)
@@ -296,7 +296,7 @@ def _text(given: str, place: Path) -> str:
 
 
 def _path_inside(place: Path, root: Path) -> str | None:
-    """Its path from the root, where it is a plain file of the tree whose name a configuration can hold."""
+    """Its path from the root, if it is a plain file of the tree with a printable name."""
     where = Path(os.path.normpath(place.absolute()))
     if place.is_symlink() or not where.is_relative_to(root):
         return None

@@ -1,4 +1,4 @@
-"""Writes a scaffold, and takes it away while nobody has worked in it.
+"""Writes a scaffold, and removes it if nobody has worked in it.
 
 Safe to repeat after a kill: what is there already is left, and what is missing is written.
 """
@@ -85,7 +85,7 @@ def _make_repository(root: Path) -> None:
 
 
 def _commit_first(scaffold: Scaffold, repo: Repository, done: Initialised) -> ScaffoldResult:
-    """Commits only where there is no commit yet, and nothing that is somebody else's to commit."""
+    """Commits only if there is no commit yet, and no file of somebody else's."""
     root = scaffold.root
     ours = {*scaffold.files, *scaffold.there, CONFIG, scaffold.kata}
     shown = visible_files(root)

@@ -135,7 +135,7 @@ def _carry_out(
 
 
 def author_environment(root: Path, author: CommitIdentity) -> Mapping[str, str]:
-    """The author is the machine; who commits is whoever runs it, unless git does not know them."""
+    """The author is the machine; the committer is the user, or the machine if git knows no user."""
     wanted = {"GIT_AUTHOR_NAME": author.name, "GIT_AUTHOR_EMAIL": author.email}
     if git(root, "var", "GIT_COMMITTER_IDENT").ok:
         return wanted
@@ -172,7 +172,7 @@ def _gist(said: GitAnswer) -> str:
 
 
 def _lost_trailers(project: Project, message: str) -> list[str]:
-    """Trailers that a hook took out: a run finds by them where it stands. A hook may add others."""
+    """Trailers that a hook took out: a run needs them to know its position. A hook may add others."""
     asked = git(project.root, "interpret-trailers", "--parse", "--unfold", stdin=message).out.splitlines()
     there = git(project.root, "show", "--no-patch", "--format=%(trailers:only,unfold)", "HEAD").out
     return [line for line in asked if line not in there.splitlines()]
@@ -218,7 +218,7 @@ class Moved:
     """Paths that joined the ground."""
     in_progress: str | None
     said: str = ""
-    """What git and its hooks printed, where it was not shown."""
+    """The output of git and its hooks, if it was not shown."""
 
 
 class AgentGit(Protocol):

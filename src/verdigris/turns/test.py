@@ -201,7 +201,7 @@ class _ObservedRun:
     tree: str
     asked: Sequence[str]
     whole: bool
-    """All of the suite was asked for."""
+    """The whole suite was requested."""
     steady: bool
     """Nothing was touched meanwhile."""
 
@@ -235,7 +235,7 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
 def _find_characterizations(
     project: Project, state: WorktreeState, runs: Sequence[TestRun], tree: str
 ) -> tuple[str, ...]:
-    """New tests that pass although nobody has touched source since the last settlement."""
+    """New tests that pass although source is unchanged since the last settlement."""
     if state.phase is not Phase.RED or state.ground is None or state.ground == tree:
         return ()
     known = {*state.characterized, *state.reds}
@@ -290,7 +290,7 @@ def _members(name: str, others: Sequence[str]) -> list[str]:
 
 
 def _all_known(natives: Sequence[str], report: TestReport) -> None:
-    """An id that was asked for and not collected does not exist, unless its file failed to load."""
+    """Raises for a requested id that was not collected, unless its file failed to load."""
     if report.ended is not RunEnd.FINISHED:
         return
     broken = {error.path for error in report.errors}

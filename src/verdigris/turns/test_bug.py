@@ -117,7 +117,7 @@ def _resolve_place(project: Project, state: WorktreeState, spelling: str, cwd: P
 
 
 def _known_ids(project: Project, state: WorktreeState) -> frozenset[str]:
-    """What runs reported: a project's settings may call tests otherwise than is usual."""
+    """Ids that runs reported: a project's settings may name tests in unusual ways."""
     return frozenset(red.native_id for red in state.reds.values()) | (
         baseline_ids(project, state) or frozenset()
     )

@@ -140,7 +140,7 @@ def _read_write(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
 
 
 def _protected_names(project: Project) -> Iterator[str]:
-    """Names that a hard link may lead to; asked for only where a file has several."""
+    """Names that a hard link may lead to; listed only if a file has several."""
     for entry in project.workspace.files(project.workspace.snapshot()):
         if project.classify(entry.path) is not PathClass.OTHER:
             yield entry.path

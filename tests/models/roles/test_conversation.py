@@ -140,7 +140,7 @@ def test_files_that_are_asked_for_are_shown_and_the_others_are_answered() -> Non
     shown = model.asks[1].messages[-1].content
     assert LONG in shown
     assert "There is no file it.py. Files of that name: src/x/it.py." in shown
-    assert ".env is not to be read." in shown
+    assert ".env may not be read." in shown
     assert "hush" not in shown
 
 

@@ -41,8 +41,14 @@ def call(name: str, number: int = 0, /, **arguments: object) -> ToolCall:
         (call("read_file", path="lib/a.py"), "There is no file lib/a.py. Files of that name: src/a.py."),
         (call("read_file", path="none.py"), "There is no file none.py."),
         (call("read_file", path="logo.png"), "logo.png is not a text file."),
-        (call("read_file", path=".env"), ".env is not to be read."),
-        (call("read_file", path="tests/test_held.py"), "tests/test_held.py is not to be read."),
+        (
+            call("read_file", path=".env"),
+            ".env may not be read.",
+        ),
+        (
+            call("read_file", path="tests/test_held.py"),
+            "tests/test_held.py may not be read.",
+        ),
         (call("read_file", path="../x"), "../x cannot be read: `..` may lead outside of the project."),
         (call("read_file", path="/etc/passwd"), OUTSIDE),
         (call("read_file", file="a"), USAGE),

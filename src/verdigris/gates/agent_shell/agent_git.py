@@ -54,7 +54,7 @@ def _has_exec(project: Project) -> bool:
 
 
 def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str]:
-    """Git's exit code, and what it said where that is not shown."""
+    """Git's exit code, and its output if it is not shown."""
     known = regions(project, Phase.OFF)
     programs = [p for p in os.environ.get("PATH", "").split(":") if p.startswith("/")]
     env = plain_environment(

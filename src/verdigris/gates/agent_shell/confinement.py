@@ -274,7 +274,7 @@ def _seal_one_by_one(planned: Sequence[tuple[str, int]]) -> None:
         try:
             mount(None, point, None, MS_REMOUNT | MS_BIND | had | MS_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
-            continue  # hidden by a mount above it, from who is confined too
+            continue  # hidden by a mount above it, also in the sandbox
     for path, kind in planned:
         try:
             _mount(path, ANCHOR if kind in {HOLE, READONLY} else kind)

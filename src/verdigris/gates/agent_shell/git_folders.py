@@ -42,7 +42,7 @@ class GitFolder:
         self.submodules = self._submodules()
 
     def tidy(self) -> list[str]:
-        """What was taken out, told line by line."""
+        """Removes what a person's git would follow; returns a line for each."""
         said = []
         for path in self._pointers():
             if path not in self.pointers and os.path.lexists(path):
@@ -180,7 +180,7 @@ def git_regions(repo: Repository) -> dict[str, bool]:
 
 
 def make_switches(repo: Repository) -> None:
-    """Makes what is missing: an agent could make it, and nothing can be mounted where there is nothing."""
+    """Creates the missing ones: an agent could, and a path that does not exist cannot be mounted."""
     with suppress(OSError):
         for name in (HOOKS, REPLACES):
             (repo.common_dir / name).mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Writes the program that a client's settings name as its shell prefix."""
+"""Writes the programs that a client's settings name, and finds the files that they depend on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def program(repo: Repository) -> str:
 
 
 def write_launcher(repo: Repository) -> Path:
-    """Written anew where it is not as it should be: after an upgrade, or a move of the repository."""
+    """Writes it again after an upgrade, or a move of the repository."""
     target = launcher(repo)
     write_program(target, program(repo))
     return target

@@ -42,7 +42,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class CallPlace:
-    """Where a call belongs; the launcher knows it, so that no working directory has a say."""
+    """The worktree of a call; the launcher names it, whatever the working directory is."""
 
     __slots__ = ("control", "paths", "private", "root", "subagent")
 

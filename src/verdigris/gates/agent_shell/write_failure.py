@@ -77,7 +77,7 @@ class StderrWatch:
 
 
 def _pass_on(reading: int, kept: int) -> NoReturn:
-    """Ends with the last who can write, or when nobody reads any more."""
+    """Copies until the last writer has closed the pipe, or nobody reads any more."""
     try:
         os.setsid()  # a terminal's interrupt is not for us
         os.dup2(reading, 0)
@@ -134,7 +134,7 @@ def explanation(
 
 
 def _is_path(spelling: str, path: str) -> bool:
-    """Words of a sentence are none; a path with blanks is believed where it is absolute."""
+    """Whether a spelling is a path, and not words of a sentence; with blanks it must be absolute."""
     if not spelling or (" " in spelling and not spelling.startswith("/")):
         return False
     return "/" in spelling or spelling.startswith(".") or os.path.lexists(path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from verdigris.gates.clients.registry import Hook
 
 MARK = "tdd/hook"
-"""Stands in each of our commands, and tells them from the user's."""
+"""Stands in each of our commands, and in none of the user's."""
 _FIND = (
     'd=${%s:-.}; while [ ! -e "$d/.git" ] && [ "$d" != "${d%%/*}" ]; do d=${d%%/*}; done; '
     'g=$d/.git; if [ -f "$g" ]; then read -r _ g <"$g"; case $g in /*) ;; *) g=$d/$g;; esac; '
@@ -58,7 +58,7 @@ def open_command(hook: Hook, client: str, project: str) -> str:
 
 
 def read_settings(text: str | None, name: str) -> dict[str, Any]:
-    """The settings in a file's text; none where there is no file."""
+    """The settings in a file's text; empty if there is no file."""
     plain = (text or "").removeprefix("\ufeff")
     try:
         found = json.loads(plain) if plain.strip() else {}

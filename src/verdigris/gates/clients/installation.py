@@ -132,7 +132,7 @@ def _read(file: SettingsFile, text: str | None) -> Settings:
 def _originals(
     known: GateInstalled | None, before: Mapping[str, str], files: Sequence[SettingsFile]
 ) -> dict[str, str]:
-    """Returns the files as they were before any of ours, where nobody has touched them since."""
+    """The files as they were before our hooks, or without our hooks if somebody changed them since."""
     if known is None:
         return dict(before)
     found = {}
@@ -183,7 +183,7 @@ def _write(path: Path, text: str) -> None:
 # -- pages for a cycle ------------------------------------------------------------------------
 
 SECTION, KEY, REQUIRED = "cycle", "judgement", "required"
-"""A sub-agent plays the validator, so its word is asked for besides the kernel's checks."""
+"""A sub-agent plays the validator, so its judgement is required besides the kernel's checks."""
 
 
 @value

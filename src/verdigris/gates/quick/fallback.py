@@ -163,7 +163,7 @@ def _leave(code: int, out: str, err: str, modules: CodeFile | None) -> NoReturn:
 
 
 def _find_packages() -> None:
-    """`-S` was for the quick entry: now what we are installed with is needed, and nobody's start-up files."""
+    """Adds our packages to the path: the interpreter was started without `site`, for the quick entry."""
     import os
 
     from verdigris.gates.agent_shell.launcher import add_import_paths
@@ -201,7 +201,7 @@ def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
 
 
 def _words(client: Client) -> ModuleType | None:
-    """None where the client's folder has none for the quick entry: then each call is decided here."""
+    """The client's words for the quick entry; None if it has none, and each call is decided here."""
     from verdigris.gates.quick.quick import words_of
 
     try:
@@ -211,7 +211,7 @@ def _words(client: Client) -> ModuleType | None:
 
 
 def _project(raw: bytes, words: ModuleType) -> Project | None:
-    """None where the call does not say plainly where it is: whoever decides finds the words for that."""
+    """None if the call does not say plainly where it is: the gate then words the refusal."""
     from pathlib import Path
 
     from verdigris.core.records import Actor
@@ -228,7 +228,7 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
 
 
 def _recall_compiled(place: str) -> None:
-    """The card is stale, and yet its patterns are the configuration's as a rule."""
+    """Takes compiled patterns from a stale card: the configuration mostly still has them."""
     from verdigris.core.paths import recall_compiled
     from verdigris.gates.quick.place import NotPlain, find
     from verdigris.storage import quick_state
@@ -243,7 +243,7 @@ def _recall_compiled(place: str) -> None:
 
 
 def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: bytes) -> bool:
-    """Often it was only the card that was stale."""
+    """Whether the call is plainly allowed by a fresh card: often only the card was stale."""
     try:
         if _is_good(project, words) or not _refresh(client, words, project):
             return False

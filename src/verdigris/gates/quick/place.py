@@ -10,7 +10,7 @@ _TYPE, _FOLDER, _FILE, _LINK = 0o170000, 0o040000, 0o100000, 0o120000
 
 
 class NotPlain(Exception):
-    """It takes more than a quick look to tell."""
+    """A quick look does not suffice to decide."""
 
 
 class WorktreePlace:
@@ -77,7 +77,7 @@ def is_lone_file(found: posix.stat_result) -> bool:
 
 
 def path_below(root: str, path: str) -> str | None:
-    """The path as seen from the root; None where it lies outside."""
+    """The path relative to the root; None if it lies outside."""
     return path[len(root) + 1 :] if path.startswith(root + "/") else None
 
 

@@ -33,7 +33,7 @@ _WRITABLE = {
 
 
 def writable(card: QuickCard, cwd: str, spelling: str) -> str:
-    """The path below the root; NotPlain where it is not for sure an agent's to write now."""
+    """The path below the root; raises NotPlain unless an agent may surely write it now."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or not (is_folder(found) if missing else is_lone_file(found)):
         raise NotPlain
@@ -50,7 +50,7 @@ def writable(card: QuickCard, cwd: str, spelling: str) -> str:
 
 
 def readable(card: QuickCard, cwd: str, spelling: str) -> str:
-    """The path, from the root where it lies below; NotPlain where it may be one that is kept from agents."""
+    """The path, relative to the root if it lies below; raises NotPlain if agents may not be shown it."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or missing or not (is_folder(found) or is_lone_file(found)):
         raise NotPlain
@@ -93,7 +93,7 @@ _TYPE, _FOLDER = 0o170000, 0o040000
 
 
 def check(private: str, root: str, state: int) -> None:
-    """NotPlain where one looks otherwise than when it was known to be right, or the state was another."""
+    """Raises NotPlain if a stamp differs from when the tree was right, or the state was another."""
     here = posix.open(".", posix.O_RDONLY)
     try:
         version, seq, top, rows = marshal.loads(whole(f"{private}/stamps"))  # noqa: S302 - our own, as the card
@@ -201,7 +201,7 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
             paths = [readable(card, cwd, _text(given))]
             return AllowedCall(card, envelope, "call", {"tool": tool, "paths": paths})
         case "shell":
-            if not card.prefix or words.prefix_now(posix.environ, _settings_of(place)) != card.prefix:
+            if not card.prefix or words.prefix_now(_variable, _settings_of(place)) != card.prefix:
                 raise NotPlain
             _before_shell(given, words.caller_of(payload), card, place)
             return AllowedCall(card, envelope, "", {})
@@ -209,9 +209,13 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
 
 
 def start(payload: dict[str, Any], words: ModuleType) -> str:
-    """The client's word for where its project is, as for its `Client.start`."""
-    named = posix.environ.get(words.PROJECT.encode("ascii"), b"").decode("utf-8")
-    return _text(named or payload["cwd"])
+    """The folder of the client's project, as `Client.start` gives it."""
+    return _text(_variable(words.PROJECT) or payload["cwd"])
+
+
+def _variable(name: str) -> str | None:
+    found = posix.environ.get(name.encode("ascii"))
+    return None if found is None else found.decode("utf-8")
 
 
 def home(words: ModuleType) -> str:
@@ -264,7 +268,7 @@ def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
 
 
 def _check_nothing_changed(card: QuickCard, place: WorktreePlace) -> None:
-    """What is protected looks as it did when it was last known to be right, and nothing waits to be told."""
+    """Checks that no stamp of a protected path changed, and that no message waits to be reported."""
     head = light.head(card.control)
     memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
     if head is None or any(memory.get(name) for name in ("alive", "moved", "undone", "texts")):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Tree: TypeAlias = Mapping[str, str | None]
 Objection: TypeAlias = Callable[[RoleEdit, Tree], str | None]
-"""Why this edit is not the role's to make; None where it is."""
+"""Why the role may not make this edit; None if it may."""
 Judge = Literal["red", "settlement", "refactor", "plan", "validation"]
 """Which verdict of the kernel ends its step: a valid red, a settled claim, a refactor; a plan that says
 enough, a validation of the tests."""
@@ -29,7 +29,7 @@ BUILT_IN = {
     "cycle": "verdigris.drivers.cycle.roles",
     "loop": "verdigris.drivers.loop.roles",
 }
-"""Modules whose `TEAM` it is; loaded when it is asked for."""
+"""Modules with a `TEAM`, by its driver; loaded when it is needed."""
 
 
 @value
@@ -39,7 +39,7 @@ class Role:
     guide: str
     """Its part of the system prompt, which all roles of the driver share."""
     task: str
-    """What is asked of it, in a sentence."""
+    """Its task, in a sentence."""
     instead: str
     """What it may do instead of what it must not."""
     commit_types: tuple[str, ...]
@@ -50,7 +50,7 @@ class Role:
     stops: frozenset[Say] = frozenset()
     """The verdicts with which it may end a step without an edit."""
     objections: tuple[tuple[PathClass, Objection], ...] = ()
-    """By the class of a path; a class that is not named is its to write. Specification is nobody's."""
+    """By class of path. It may write a class that is not named; no role writes specification."""
     only_own: bool = False
     """It writes the files that the driver names for it (`Material.own`), and no other."""
     parts: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Team:
     """What is said to every role after the roles' own parts."""
     roles: tuple[Role, ...]
     brief: str = "kata"
-    """What says what is to be built, as the roles are told it."""
+    """The roles' word for the text that describes what is to be built."""
 
     @property
     def says(self) -> tuple[Say, ...]:

@@ -41,7 +41,7 @@ class RoleEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     action: Action
     intent: str = ""
-    """In a few words, what it is for: a line of the commit's summary."""
+    """The purpose in a few words: a line of the commit's summary."""
     content: str | None = None
     """The whole text, for `upsert`; for `move` where it changes as well."""
     to: str | None = None
@@ -68,7 +68,7 @@ class RoleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rationale: str
     """Why this change now; in answer to the first question the plan."""
     reason: str = ""
-    """Why it is not `edit`, in words for a person."""
+    """For a person: why the verdict is not `edit`."""
     read: tuple[str, ...] = ()
     """Files that it wants to see before it edits."""
     type: str = ""
@@ -82,7 +82,7 @@ class RoleAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     improvement: str = ""
     """Of a refactor: what gets better, in a line."""
     lesson: str = ""
-    """What holds beyond this step, for whoever works here next."""
+    """A rule for later steps."""
     edits: tuple[RoleEdit, ...] = ()
 
 
@@ -205,7 +205,7 @@ def read_answer(text: str, *, finish: str = "") -> RoleAnswer | RefusedAnswer:
 
 
 def find_test_bug(text: str, answer: RoleAnswer | RefusedAnswer) -> str:
-    """What a line `TEST_BUG: file:line — why` says in an answer's words, or in one that cannot be read."""
+    """The text of a line `TEST_BUG: file:line — why` in an answer, also in one that cannot be read."""
     words = text if isinstance(answer, RefusedAnswer) else f"{answer.rationale}\n{answer.reason}"
     found = _TEST_BUG.search(words)
     return found[1].strip() if found else ""

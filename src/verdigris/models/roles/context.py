@@ -44,11 +44,11 @@ _UNTOLD = re.compile(
       | (?:node_modules|target|dist|build|\.venv|venv|__pycache__)/.*
     )"""
 )
-"""Made by tools, or the same everywhere: listed, and told only when asked for."""
+"""Files that tools make, or that are the same everywhere: listed, and shown only on request."""
 
 
 def secret(path: str) -> bool:
-    """Whether the name is a secret's; such a file is not told, listed, searched or written."""
+    """Whether a file of this name may hold secrets; it is not shown, listed, searched or written."""
     return _SECRET.fullmatch(path) is not None
 
 
@@ -102,7 +102,7 @@ class Material:
         return self.open(self.files)
 
     def open(self, tree: Tree) -> Tree:
-        """Leaves out what nobody may see."""
+        """Leaves out the files that no role may see."""
         return {path: text for path, text in tree.items() if not self.is_closed(path)}
 
     def is_closed(self, path: str) -> bool:

@@ -38,7 +38,7 @@ _MOST_LINES = 25
 _LINE = 300
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 _TAKEN_BACK = (
-    "Your edits were taken back: every file is as you were told it. Answer anew, with all the edits."
+    "Your edits were taken back: every file is as it was shown to you. Answer again, with all the edits."
 )
 
 _MEANS = {
@@ -56,11 +56,11 @@ _MEANS = {
 
 
 def earlier_attempts(tried: Sequence[str]) -> str:
-    """What the attempts before the last one came to, a line each."""
+    """How the attempts before the last one failed, a line each."""
     if not tried:
         return ""
     lines = [f"{number}. {_clip(why)}" for number, why in enumerate(tried, 1)]
-    return "\nYour attempts before that, and why they came to nothing:\n" + "\n".join(lines) + "\n"
+    return "\nYour attempts before that, and why they failed:\n" + "\n".join(lines) + "\n"
 
 
 def _clip(why: str) -> str:
@@ -74,7 +74,7 @@ def refused_answer(refused: RefusedAnswer, material: Material) -> str:
     shown = [shown_file(path, tree[path] or "") for path in refused.unseen if tree.get(path)]
     now = ["These files as they are now:", *shown] if shown else []
     return _join_parts(
-        "Your answer was not used:", _list_lines(refused.reasons), *now, "Answer anew, in full."
+        "Your answer was not used:", _list_lines(refused.reasons), *now, "Answer again, in full."
     )
 
 
@@ -146,7 +146,7 @@ def describe_verdict(
     details = _details(report, withheld, quote)
     if verdict.reasons and all(_is_tools(reason) for reason in verdict.reasons):
         head = "Not accepted: the tests pass, a command of the project does not."
-    # A failure that is told in full length below need not be told here as well.
+    # A failure that is shown in full below is not listed here as well.
     said = tuple(f"{result.id}: " for result in _failing_results(report, withheld)[:_MOST_TESTS])
     hidden = tuple(withheld)
     reasons = [r for r in verdict.reasons if not r.startswith(said) and not any(path in r for path in hidden)]
@@ -157,7 +157,7 @@ def describe_verdict(
 
 
 def causes(verdict: Verdict, report: TestReport | None) -> str:
-    """Why a verdict is what it is, on a line for people: what does not load before what is missing for it."""
+    """The reasons of a verdict on one line for people; files that do not load come before missing tests."""
     errors = report.errors if report is not None else ()
     unloaded = [f"{error.path}: {error.kind}: {_plain(first_line(error.message))}" for error in errors]
     return "; ".join(dict.fromkeys(unloaded) or once_each(verdict.reasons))
@@ -174,15 +174,14 @@ def not_allowed(reason: str) -> str:
 
 
 def once_each(reasons: Iterable[str]) -> list[str]:
-    """One line a cause: what many tests say alike is told once, with their number."""
+    """One line per cause: a cause that several tests share is listed once, with their number."""
     causes: dict[str, list[str]] = {}
     for reason in reasons:
         test, colon, cause = reason.partition(": ")
         alike = cause if colon and "::" in test else reason
         causes.setdefault(alike, []).append(reason)
     return [
-        same[0] if len(same) == 1 else f"{cause} (told by {len(same)} tests)"
-        for cause, same in causes.items()
+        same[0] if len(same) == 1 else f"{cause} (in {len(same)} tests)" for cause, same in causes.items()
     ]
 
 
@@ -322,7 +321,7 @@ def _is_open(native_id: str, withheld: AbstractSet[str]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Takes out addresses of objects: they tell nothing, and make every run's words different."""
+    """Takes out addresses of objects: they mean nothing, and differ from run to run."""
     return _ADDRESS.sub("0x…", text)
 
 

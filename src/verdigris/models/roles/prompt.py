@@ -59,7 +59,7 @@ def _answer(team: Team) -> str:
 
 
 _LEAST = 120
-"""Tokens of a file that are worth telling."""
+"""The fewest tokens of a file that are worth showing."""
 MOST_COMMITS = 30
 """The newest; what is older is in the files."""
 
@@ -68,7 +68,7 @@ MOST_COMMITS = 30
 class PromptPart:
     text: str
     complete: frozenset[str]
-    """Files that are told whole."""
+    """Files that are shown whole."""
 
 
 def tell(material: Material, room: int) -> PromptPart:
@@ -98,7 +98,7 @@ def _list_tree(tree: Tree, room: int) -> str:
 
 @dataclass(slots=True)
 class _ShownTexts:
-    """Files as they are told, as long as there is room."""
+    """Files as they are shown, while there is room."""
 
     room: int
     told: dict[str, str] = field(default_factory=dict)
@@ -164,13 +164,13 @@ class Task:
     notes: tuple[str, ...] = ()
     """What else it has to know: a finding that sends the step back, the limits of a refactor."""
     standing: str = ""
-    """How the tests stand, in words."""
+    """A sentence about how the tests stand."""
     returned: bool = False
     """Of a tester: its last test came back."""
 
 
 def first_ask(material: Material, task: Task, *, tools: bool = True) -> tuple[Ask, PromptPart]:
-    """The first question of a step, and what it told."""
+    """The first question of a step, and the part of it that shows the project."""
     team = find_team(task.role.driver)
     system = guide(team, material.language, material.runner, material.tools)
     kata = f"# The {team.brief}\n\n{told_kata(material.kata, material.budget)}"

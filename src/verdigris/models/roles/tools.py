@@ -59,7 +59,7 @@ class ToolResult:
 
 
 def answer(call: ToolCall, material: Material, room: int) -> ToolResult:
-    """Answers in plain words, also where there is nothing to give; at most `room` characters of a file."""
+    """Answers a call, with a sentence if there is nothing to give; at most `room` characters of a file."""
     known: dict[str, tuple[str, Callable[[str, Material, int], ToolResult]]] = {
         "read_file": ("path", _read_file),
         "list_files": ("glob", lambda glob, seen, _: ToolResult(list_files(glob, seen.tree))),
@@ -101,7 +101,7 @@ def why_not_read(spelling: str, material: Material) -> str:
     if fault := path_fault(path):
         return f"{spelling} cannot be read: {fault}."
     if material.is_closed(path):
-        return f"{path} is not to be read."
+        return f"{path} may not be read."
     tree = material.tree
     if path not in tree:
         return f"There is no file {path}. {_alike(path, tree)}".strip()

@@ -11,7 +11,7 @@ from verdigris.core.confinement.protection import STARTUP_FILES
 from verdigris.gates.agent_shell.launcher import own_paths, real_path
 from verdigris.gates.clients import hook_dialect
 from verdigris.gates.clients.claude.dialect import DIALECT
-from verdigris.gates.clients.claude.quick import LOCAL, NAME, PREFIX, PROJECT
+from verdigris.gates.clients.claude.quick import LOCAL, NAME, PROJECT, prefix_now
 from verdigris.gates.clients.claude.settings import HOOKS, SHARED, place_of, prefix
 from verdigris.gates.clients.registry import Surroundings
 
@@ -38,12 +38,9 @@ def _is_confinable(project: Project) -> bool:
     return possible(project).way is not None
 
 
-def _active(repo: Repository, environment: Mapping[str, str]) -> str | None:
-    """A running client has it in its environment; who else asks is told by the settings."""
-    if "CLAUDE_PID" in environment or PREFIX in environment:
-        return environment.get(PREFIX)
+def _active(repo: Repository, environment: Mapping[str, str]) -> object:
     try:
-        return str(json.loads(place_of(repo, LOCAL).read_bytes())["env"][PREFIX])
+        return prefix_now(environment.get, lambda name: json.loads(place_of(repo, name).read_bytes()))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -72,7 +69,7 @@ class ClaudeCode:
     fault = staticmethod(hook_dialect.fault)
 
     def start(self, call: HookCall, environment: Mapping[str, str]) -> str:
-        """The client's word for where its project is; the call's folder follows an agent's `cd`."""
+        """The client's variable first, since the call's folder follows an agent's `cd`."""
         return environment.get(PROJECT) or call.cwd
 
     def surroundings(self, project: Project, environment: Mapping[str, str]) -> Surroundings:

@@ -29,7 +29,7 @@ def manner(tool: str) -> Manner:
 
 
 def writes(tool: str, arguments: Mapping[str, Any]) -> dict[str, Rewrite | None] | None:
-    """None where the call names no file in the way that the tool takes one."""
+    """None if the call does not name its file as the tool requires."""
     path = arguments.get(WRITERS[tool])
     if not isinstance(path, str) or not path:
         return None
@@ -37,7 +37,7 @@ def writes(tool: str, arguments: Mapping[str, Any]) -> dict[str, Rewrite | None]
 
 
 def _rewrite(tool: str, arguments: Mapping[str, Any]) -> Rewrite | None:
-    """None where the content cannot be told: it is then decided as if it were anything."""
+    """None if the new content cannot be determined: then any content is assumed."""
     if tool == "Write":
         content = arguments.get("content")
         return (lambda _: _bytes(content)) if isinstance(content, str) else None
@@ -56,7 +56,7 @@ def _is_edit(edit: Any) -> bool:
 
 
 def _apply_edits(before: bytes | None, edits: Iterable[Mapping[str, Any]]) -> bytes | None:
-    """None where the old text does not stand there as given: the client may know better how to find it."""
+    """None if the old text is not in the file just so: the client may find it by other means."""
     content = (before or b"").decode("utf-8", "surrogateescape")
     for edit in edits:
         old, new = edit["old_string"], edit["new_string"]

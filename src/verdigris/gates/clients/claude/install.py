@@ -54,7 +54,7 @@ def install(project: Project) -> tuple[str, ...]:
 
 
 def confine(project: Project) -> None:
-    """What a fresh clone or worktree lacks, since it is nobody's to commit; the client reads it at once."""
+    """Writes the personal settings, which a fresh clone or worktree lacks; the client reads them at once."""
     _write_programs(project.repo)
     write_settings(project, NAME, _files(project.repo)[1:])
 
@@ -106,7 +106,7 @@ _ASKED = b'{"hook_event_name":"Notification"}'
 
 
 def check(start: Path) -> DoctorFinding | None:
-    """None where there is no repository: another finding says so."""
+    """None if there is no repository: another finding says so."""
     try:
         repo = find_repository(start)
         shared, local = (_settings(repo, name) for name in (SHARED, LOCAL))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # as in storage/log/light.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any
 
 NAME = "claude"
@@ -85,11 +85,10 @@ def caller_of(payload: dict[str, Any]) -> tuple[Any, Any]:
     return payload.get("session_id") or "", payload.get("agent_id") or ""
 
 
-def prefix_now(environment: Mapping[bytes, bytes], settings: Callable[[str], Any]) -> object:
-    """The shell prefix. A running client has it in its environment; who else asks is told by the settings."""
-    name = PREFIX.encode("ascii")
-    if PROCESS.encode("ascii") in environment or name in environment:
-        return environment.get(name, b"").decode("utf-8")
+def prefix_now(variable: Callable[[str], str | None], settings: Callable[[str], Any]) -> object:
+    """The shell prefix: of the environment, if a running client made it; else of the settings."""
+    if variable(PROCESS) is not None or variable(PREFIX) is not None:
+        return variable(PREFIX)
     return settings(LOCAL)["env"][PREFIX]
 
 
