@@ -9,13 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from verdigris.core.errors import ConfigError
-from verdigris.core.paths import Classes, Detected, PathClass, Where, classify, recall_compiled
+from verdigris.core.paths import (
+    EXECUTABLE,
+    FILE,
+    Change,
+    Classes,
+    Detected,
+    PathClass,
+    Where,
+    classify,
+    from_elsewhere,
+    recall_compiled,
+)
+from verdigris.core.report import RunEnd, TestReport
 from verdigris.core.settings import Settings, Stack
 from verdigris.languages.conventions import compile_classes
 from verdigris.languages.registry import usual
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 
 SWITCH, TEST, SPEC, SOURCE, OTHER = PathClass
 SRC = compile_classes(Settings(), {(".", "python"): Detected(source=("src",))}, usual)
@@ -319,3 +332,24 @@ def test_a_pattern_that_somebody_kept_is_not_compiled_again(monkeypatch: pytest.
     classes = Classes.from_json([["test", text]])
     assert classify("kept-by-its-text/a", classes) is PathClass.TEST
     assert classify("elsewhere/a", classes) is PathClass.OTHER
+
+
+def test_a_change_is_an_addition_a_deletion_or_neither() -> None:
+    added = Change("a.py", None, None, FILE, "1")
+    deleted = Change("a.py", FILE, "1", None, None)
+    edited = Change("a.py", FILE, "1", EXECUTABLE, "1")
+
+    assert (added.added, added.deleted) == (True, False)
+    assert (deleted.added, deleted.deleted) == (False, True)
+    assert (edited.added, edited.deleted) == (False, False)
+
+
+def report(loaded: tuple[str, ...] = (), outside: tuple[str, ...] = ()) -> TestReport:
+    return TestReport("pytest", RunEnd.FINISHED, 0, 1, loaded=loaded, outside=outside)
+
+
+def test_a_copy_from_elsewhere_is_named_with_a_way_out() -> None:
+    (reason,) = from_elsewhere(report(outside=("/lib/calc.py instead of src/calc.py",)))
+    assert reason.startswith("loaded /lib/calc.py instead of src/calc.py: ")
+    assert "editable" in reason
+    assert from_elsewhere(report()) == ()

@@ -1,8 +1,31 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
 import pytest
 
-from verdigris.core.records import GENESIS, Record, flatten, unflatten
+from verdigris.core.errors import HarnessError, UserError
+from verdigris.core.records import (
+    CHECKPOINT,
+    CURRENT,
+    GENESIS,
+    SCHEMA,
+    UPCASTERS,
+    Record,
+    Schema,
+    flatten,
+    from_json,
+    to_json,
+    unflatten,
+)
+from verdigris.core.report import Status
+from verdigris.core.value import field, value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 RECORD = Record(3, 12, "main", None, {"role": "r"}, 1, GENESIS, "noted", {"b": 1, "a": [2]}, more=2)
 
@@ -39,3 +62,98 @@ def test_a_missing_field_is_no_record() -> None:
 
     with pytest.raises(ValueError, match="field"):
         unflatten(fields)
+
+
+@value
+class Inner:
+    n: int = 0
+
+
+@value
+class Outer:
+    name: str
+    status: Status
+    inner: Inner
+    many: tuple[Inner, ...] = ()
+    by_name: Mapping[str, Inner] = field(default_factory=dict)
+    maybe: Inner | None = None
+    rule: Literal["a", "b"] = "a"
+    lines: frozenset[int] = frozenset()
+    pairs: tuple[tuple[str, tuple[Inner, ...]], ...] = ()
+
+
+FULL = Outer(
+    "x\udc80",
+    Status.FAIL,
+    Inner(1),
+    (Inner(2), Inner(3)),
+    {"k": Inner(4)},
+    Inner(5),
+    "b",
+    frozenset({3, 1}),
+    (("p", (Inner(6), Inner(7))), ("q", ())),
+)
+
+
+@pytest.mark.parametrize("value", [FULL, Outer("y", Status.PASS, Inner())])
+def test_a_value_comes_back_through_json_text(value: Outer) -> None:
+    assert from_json(Outer, json.loads(json.dumps(to_json(value)))) == value
+
+
+def test_defaults_are_left_out() -> None:
+    assert to_json(Outer("y", Status.PASS, Inner())) == {"name": "y", "status": "pass", "inner": {}}
+
+
+def test_an_unknown_key_is_passed_over() -> None:
+    assert from_json(Inner, {"n": 2, "later": True}) == Inner(2)
+
+
+def test_a_word_outside_its_literal_is_refused() -> None:
+    with pytest.raises(ValueError, match="none of"):
+        from_json(Outer, {**to_json(FULL), "rule": "c"})
+
+
+def renamed(kind: str, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    return kind.removesuffix("_old"), data
+
+
+def doubled(kind: str, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    return kind, {"n": data["n"] * 2}
+
+
+NEWER = Schema(3, {1: renamed, 2: doubled})
+
+
+def record(v: int, kind: str = "noted_old") -> Record:
+    return Record(7, 0, "main", None, {}, v, GENESIS, kind, {"n": 4})
+
+
+def test_upcasters_are_chained_up_to_the_current_version() -> None:
+    assert NEWER.lift(record(1)) == Record(7, 0, "main", None, {}, 3, GENESIS, "noted", {"n": 8})
+    assert NEWER.lift(record(2)) == Record(7, 0, "main", None, {}, 3, GENESIS, "noted_old", {"n": 8})
+
+
+def test_a_record_of_the_current_version_is_left_as_it_is() -> None:
+    assert NEWER.lift(record(3)) == record(3)
+
+
+def test_a_newer_version_is_refused_with_the_way_out() -> None:
+    with pytest.raises(UserError, match="newer version") as caught:
+        NEWER.lift(record(4))
+    assert caught.value.hint == "upgrade tdd"
+
+
+def test_a_version_that_never_was_is_our_fault() -> None:
+    with pytest.raises(HarnessError, match="schema 0"):
+        NEWER.lift(record(0))
+
+
+def test_only_checkpoints_of_the_current_version_are_read() -> None:
+    assert NEWER.reads_checkpoint(record(3, CHECKPOINT))
+    assert not NEWER.reads_checkpoint(NEWER.lift(record(2, CHECKPOINT)))
+    assert not NEWER.reads_checkpoint(record(3))
+
+
+def test_there_is_an_upcaster_for_each_older_version() -> None:
+    assert sorted(UPCASTERS) == list(range(1, CURRENT))
+    assert (SCHEMA.current, SCHEMA.upcasters) == (CURRENT, UPCASTERS)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from verdigris.core.test_ids import NativeId, innermost, named_tests, nearest, split_id
+from verdigris.core.test_ids import NativeId, innermost, named_tests, nearest, shell_words, split_id
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,8 @@ def test_a_title_is_known_by_its_last_part() -> None:
 def test_of_subtests_the_innermost_are_told() -> None:
     ids = ["a_test.go::TestA", "a_test.go::TestA/b", "a_test.go::TestA/b/c", "a_test.go::TestAB", "a.py::t"]
     assert innermost(ids) == ["a_test.go::TestA/b/c", "a_test.go::TestAB", "a.py::t"]
+
+
+def test_an_id_is_shown_as_a_shell_takes_it() -> None:
+    assert shell_words("t/a.py::test_x", "src/a.py") == "t/a.py::test_x src/a.py"
+    assert shell_words("t/a.ts::it's › so") == """'t/a.ts::it'"'"'s › so'"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from verdigris.core.report import (
     CollectError,
     Failure,
@@ -9,11 +11,15 @@ from verdigris.core.report import (
     RunEnd,
     RunPhase,
     Status,
+    SuiteNames,
     TestReport,
     TestResult,
     differences,
+    merge_reports,
     only,
+    suite_of,
 )
+from verdigris.core.settings import Stack
 
 
 def result(name: str, status: Status, message: str = "") -> TestResult:
@@ -54,3 +60,36 @@ def test_a_file_that_only_the_room_cannot_load_stands_for_its_tests() -> None:
         RoomDifference("t.py", None, Status.ERROR, "KeyError: 'URL'"),
     )
     assert only(inside, differences(outside, inside)).errors == (error,)
+
+
+@pytest.mark.parametrize(
+    ("stack", "expected"),
+    [
+        (Stack(), SuiteNames((), ())),
+        (Stack(suite=("tests/unit", "-m not slow")), SuiteNames(("tests/unit",), ("-m", "not slow"))),
+        (Stack(root="services/a/", suite=("tests/x.py::y",)), SuiteNames(("services/a/tests/x.py::y",), ())),
+        (Stack(suite=("-mfast",)), SuiteNames((), ("-m", "fast"))),
+    ],
+)
+def test_names_and_marks(stack: Stack, expected: SuiteNames) -> None:
+    assert suite_of(stack) == expected
+
+
+GOOD = TestReport(
+    "pytest", RunEnd.FINISHED, 0, 5, collected=("a",), sandbox="overlay", notes=("n",), tail="good"
+)
+BAD = TestReport(
+    "cargo test", RunEnd.DIED, None, 7, collected=("b",), sandbox="overlay", notes=("n",), tail="bad"
+)
+
+
+def test_it_ended_as_badly_as_the_worst() -> None:
+    both = merge_reports([GOOD, BAD])
+    assert (both.command, both.ended, both.tail) == ("pytest && cargo test", RunEnd.DIED, "bad")
+    assert (both.duration_ms, both.collected, both.notes) == (12, ("a", "b"), ("n",))
+
+
+def test_it_is_confined_where_all_were() -> None:
+    bare = TestReport("x", RunEnd.FINISHED, 0, 1)
+    assert merge_reports([GOOD, BAD]).sandbox == "overlay"
+    assert merge_reports([GOOD, bare]).sandbox == merge_reports([bare, GOOD]).sandbox == "none"

@@ -4,17 +4,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, open_log, put_lines
+from verdigris.core.records import CHECKPOINT, GENESIS, SCHEMA, Record, Schema
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.lines import EMPTY, LogHead, encode, head_after, parse, render
 from verdigris.storage.log.log import Log, chain_batch
+from verdigris.storage.log.verification import ChainScan, FoldReplay, LogFault, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from verdigris.core.records import Record
 
 
 def found(log: Log[Tally]) -> str:
@@ -235,3 +237,97 @@ def test_a_writer_does_not_wait_for_a_verification(tmp_path: Path) -> None:
 
     assert Log(tmp_path, Appending()).verify().events == 3
     assert other.state().events == 4
+
+
+def test_a_log_with_nothing_but_a_torn_end_is_whole() -> None:
+    torn, removed = LogFault(4, "torn", ""), LogFault(2, "removed", "")
+
+    assert Verification((), 3).whole
+    assert Verification((torn,), 3).whole
+    assert not Verification((removed, torn), 3).whole
+
+
+def event(n: int) -> Record:
+    return Record(n, 0, "main", None, {}, 1, GENESIS, "noted", {"n": n})
+
+
+def checkpoint(state: Tally, v: int = 1) -> Record:
+    data = {"state": TallyFolding().dump(state)}
+    return Record(9, 0, "main", None, {}, v, GENESIS, CHECKPOINT, data)
+
+
+AFTER_ONE = TallyFolding().step(Tally(), event(1))
+AFTER_TWO = TallyFolding().step(AFTER_ONE, event(2))
+
+
+def test_a_checkpoint_is_right_if_the_events_fold_to_it() -> None:
+    replay = FoldReplay(TallyFolding(), SCHEMA)
+
+    assert replay.objection(event(1)) is None
+    assert replay.objection(checkpoint(AFTER_ONE)) is None
+    assert replay.objection(event(2)) is None
+    assert "fold" in (replay.objection(checkpoint(AFTER_ONE)) or "")
+    assert replay.objection(checkpoint(AFTER_TWO)) is None
+
+
+def test_after_damage_the_next_checkpoint_is_taken_on_trust() -> None:
+    replay = FoldReplay(TallyFolding(), SCHEMA)
+    replay.lose()
+
+    assert replay.objection(event(7)) is None
+    assert replay.objection(checkpoint(AFTER_ONE)) is None
+    assert replay.objection(event(2)) is None
+    assert replay.objection(checkpoint(AFTER_TWO)) is None
+    assert replay.objection(checkpoint(AFTER_ONE)) is not None
+
+
+def test_a_checkpoint_of_an_older_version_is_passed_over() -> None:
+    replay = FoldReplay(TallyFolding(), Schema(1, {}))
+
+    assert replay.objection(checkpoint(AFTER_TWO, v=0)) is None
+
+
+SIZE = 12
+_, LINKS = chain_batch(EMPTY, [draft(n) for n in range(SIZE)], 0, 1)
+
+
+def scan(order: list[int]) -> ChainScan:
+    """Read the events with these indices, in this order, up to the head of the whole."""
+    seen = ChainScan()
+    for index in order:
+        list(seen.see(LINKS[index]))
+    list(seen.end(SIZE))
+    return seen
+
+
+def missing(seen: ChainScan) -> set[int]:
+    return {n for first, last in seen._missing for n in range(first, last + 1)}
+
+
+@given(st.lists(st.integers(0, SIZE - 1), max_size=20))
+@settings(max_examples=400)
+def test_whatever_was_done_to_the_lines_is_found_and_no_event_that_is_there_is_called_missing(
+    order: list[int],
+) -> None:
+    seen = scan(order)
+
+    assert bool(seen.findings) == (order != list(range(SIZE)))
+    assert missing(seen) == set(range(1, SIZE + 1)) - {index + 1 for index in order}
+    assert "edited" not in {finding.kind for finding in seen.findings}
+
+
+@given(st.sets(st.integers(0, SIZE - 1), min_size=1))
+def test_lines_taken_out_are_removed_or_cut_off_and_nothing_else(gone: set[int]) -> None:
+    seen = scan([index for index in range(SIZE) if index not in gone])
+
+    assert {finding.kind for finding in seen.findings} <= {"removed", "cut-off"}
+    assert missing(seen) == {index + 1 for index in gone}
+
+
+def test_the_chain_holds_what_it_accepted() -> None:
+    seen = scan([0, 1, 3, 4])
+
+    assert seen.count == 4
+    assert seen.holds(4, LINKS[3].hash)
+    assert not seen.holds(4, LINKS[4].hash)
+    assert not seen.holds(3, LINKS[2].hash)
