@@ -32,8 +32,7 @@ MODULES = sorted(
 ENDINGS = tuple(suffix for name in READ_LANGUAGES for suffix in FACTS[name].suffixes)
 EXCEPTED = {
     "checks/foundation.py": ("the source of a cached file of bytecode", {".py"}),
-    "core/confinement/needs.py": ("folders where programs are installed", {"go"}),
-    "core/confinement/protection.py": ("caches of tools", {"go"}),
+    "core/confinement/toolchains.py": ("programs, and where they keep things", {"go", "node", "python"}),
     "drivers/audit/outcome.py": ("files that name packages", {"setup.py"}),
     "drivers/audit/tree_runs/configuration.py": (
         "files that configure tools",
@@ -52,7 +51,7 @@ EXCEPTED = {
         "what an interpreter and its test tool load unasked",
         {"conftest.py", "sitecustomize.py", "usercustomize.py"},
     ),
-    "execution/rooms.py": ("what a test tool loads unasked", {"__init__.py", "conftest.py"}),
+    "execution/rooms.py": ("what a test tool loads unasked", {"__init__.py"}),
     "gates/agent_shell/launcher.py": ("files of our own", {"entry.py", "shell.py"}),
     "storage/config/template.py": ("a key of tdd.yaml", {"python"}),
     "storage/snapshots/scan.py": ("files that configure tools", {"noxfile.py", "setup.py"}),
@@ -64,11 +63,12 @@ EXCEPTED = {
 @pytest.mark.parametrize("module", MODULES)
 def test_no_module_names_a_language_or_an_ending_of_its_files(module: str) -> None:
     _, allowed = EXCEPTED.get(module, ("", set()))
-    assert set(_words((ROOT / module).read_text("utf-8"))) == allowed
+    assert set(_words((ROOT / module).read_text("utf-8"))) <= allowed
 
 
-def test_every_exception_is_a_module() -> None:
-    assert EXCEPTED.keys() <= set(MODULES)
+def test_every_exception_is_still_needed() -> None:
+    found = {module: set(_words((ROOT / module).read_text("utf-8"))) for module in EXCEPTED}
+    assert found == {module: words for module, (_, words) in EXCEPTED.items()}
 
 
 def _words(text: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a language finds in texts, and tells the validator of tests: values that all languages share."""
+"""The values that every language reports: findings in source and in tests."""
 
 from __future__ import annotations
 
@@ -168,10 +168,10 @@ class Parcel:
     """Held-out files that are in the tree at the same time."""
 
     asked: tuple[str, ...]
-    """Those that the runner is asked for."""
+    """The files that the runner runs."""
     files: tuple[str, ...]
     withheld: tuple[str, ...] = ()
-    """Those that whoever runs them empties."""
+    """The files that are emptied once they are loaded, so that the code under test cannot read them."""
 
 
 @value
@@ -246,5 +246,5 @@ class StubBody:
 
 
 def draw_word(dice: Chance) -> str:
-    """Letters that nobody expects."""
+    """Draws a word that no test expects."""
     return "".join(dice.choice("bcdfghjklmnpqrstvwxz") for _ in range(5))

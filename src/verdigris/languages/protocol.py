@@ -1,8 +1,7 @@
 """`Language`: all that Verdigris asks of a programming language. A new one is a folder with a subclass.
 
-Every method has a default, which is what holds for a language that nothing here reads. A method loads what
-it needs when it is called (`lazy_modules`), so that a command loads only the languages, and the parts of
-them, that it meets.
+Every method has a default, which holds for a language that nothing here reads. A method loads its modules
+when it is called (`lazy_modules`), so that a command loads only the languages and the parts that it needs.
 """
 
 # A default has the arguments of what takes its place:
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class LazyModule:
-    """A module that is loaded when something of it is asked for."""
+    """A module that is loaded when one of its names is used."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -67,7 +66,7 @@ class LazyModule:
 
 
 def lazy_modules(package: str, names: str) -> tuple[Any, ...]:
-    """`names`: with blanks between them."""
+    """`names`: separated by blanks."""
     return tuple(LazyModule(f"{package}.{name}") for name in names.split())
 
 
@@ -80,7 +79,7 @@ if not TYPE_CHECKING:
 
 @value
 class Examples:
-    """What stands in comments of a new tdd.yaml, in the words of a language."""
+    """The examples in the comments of a new tdd.yaml."""
 
     generated: tuple[str, ...] = ("**/generated/**",)
     suite: tuple[str, ...] = ("tests/unit",)
@@ -88,7 +87,7 @@ class Examples:
     check: str = "make lint"
     format: str = "make format"
     interpreter: str | None = None
-    """Where an environment keeps it; None where no interpreter is configured."""
+    """Its path in an environment; None if no interpreter is configured."""
     selection: str = "ids or paths"
     """What may be named in `suite`."""
 
@@ -118,7 +117,7 @@ class Language:
     packages_folder: str = ""
     """Where a package manager installs inside the project, and tools keep caches."""
     tried_texts: tuple[int, int] = (3, 2)
-    """Changed texts of a test that are tried at most, and at least; what is compiled takes longer."""
+    """How many changed texts of a test are tried, at most and at least; compiled languages try fewer."""
     examples: Examples = Examples()
     role_words: str = ROLE_WORDS
     """What a model is told about tests and stubs in this language."""
@@ -143,7 +142,7 @@ class Language:
         return conventions.runner_keys(name, text)
 
     def layout(self, home: Path) -> Detected:
-        """Where a stack keeps its source and its tests, as far as names alone do not tell."""
+        """Where a stack keeps its source and its tests, if the names of its files do not show it."""
         return Detected(flat=True)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks | None:
@@ -151,11 +150,11 @@ class Language:
         return None
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks | None:
-        """What can be said where nobody found anything."""
+        """The stacks to propose when no language detected any."""
         return None
 
     bare_runner: str | None = None
-    """What tests it where nothing is there yet."""
+    """The runner of a new project."""
 
     def starter(self) -> Starter | None:
         """What `tdd init` scaffolds, and what `tdd demo` plays."""
@@ -164,7 +163,7 @@ class Language:
     # -- tests among the source ------------------------------------------------------------------------------
 
     def test_regions(self) -> TestRegions | None:
-        """What tells tests from the source that they stand in; None where they have files of their own."""
+        """Separates tests from the source around them; None if tests have files of their own."""
         return None
 
     def holds_test(self, data: bytes) -> bool:
@@ -176,11 +175,11 @@ class Language:
         return True
 
     def without_tests(self, data: bytes) -> bytes:
-        """Takes tests out; what is left stays in its own lines and columns."""
+        """Blanks out the tests; the rest keeps its lines and columns."""
         return data
 
     def gave_up(self, failure: Failure) -> bool:
-        """Whether a test ended because it could not go on with an answer that it got."""
+        """Whether a test stopped because it could not use a value that it got, e.g. by `unwrap`."""
         return False
 
     def defined_functions(self, sources: Mapping[str, bytes]) -> dict[str, str]:
@@ -190,7 +189,7 @@ class Language:
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        """The source whose answer it was, and the line of the test; `known`: as from `defined_functions`."""
+        """The source that returned the value, and the line of the test; `known`: from `defined_functions`."""
         return None
 
     # -- ids of tests ----------------------------------------------------------------------------------------
@@ -204,58 +203,59 @@ class Language:
         return ()
 
     def test_facts(self, path: str, text: str, mark: IdMark) -> TestFacts | None:
-        """The facts of the test below a comment; None where it is no test, or cannot be read."""
+        """The facts of the test below a comment; None if it is no test, or cannot be read."""
         return None
 
     def case_of(self, mark: IdMark, path: str, result: TestResult) -> str | None:
-        """What an id has after its slug; None where the mark belongs to another test."""
+        """The part of an id after its slug; None if the mark belongs to another test."""
         native = test_ids.split_id(result.native_id)
         return native.case if native.function == mark.test else None
 
     def native_id(self, path: str, mark: IdMark, case: str) -> str:
-        """The id of a marked test, or its file where only a run can tell."""
+        """The id of a marked test; its file, if only a run shows the id."""
         return f"{path}::{mark.test}{case}"
 
     def written_id(self, path: str, mark: IdMark) -> str | None:
-        """Reads the id as the text alone tells it, of a table without cases; None where it is computed."""
+        """The id in the text, of a table without its cases; None if the id is computed at run time."""
         return self.native_id(path, mark, "")
 
     def makes(self, written: str, reported: str) -> bool:
-        """Whether a test that is written so is reported so; names without their file."""
+        """Whether a run reports the written test under the reported name; both without their file."""
         return written == reported
 
     def encloses(self, written: str, reported: str) -> bool:
-        """Whether the reported test holds the written one, and fails with it."""
+        """Whether the reported test contains the written one, and so fails with it."""
         return False
 
     def name_parts(self, native: str) -> tuple[str, ...]:
-        """The names of what is around a test, outermost first, and its own."""
+        """The names of the groups around a test, outermost first, and its own name last."""
         return tuple(native.partition("::")[2].split("::"))
 
     # -- stubs -----------------------------------------------------------------------------------------------
 
     def beyond_stubs(self, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-        """Where a change of source is more than stubs, and why."""
+        """Where a change of source adds more than stubs, and why; None if it does not."""
         if before is not None and self.same_tree(path, before, after):
             return None
         ending = path.rpartition(".")[2]
         return findings.StubFinding(1, f"no grammar reads {ending} files here, so it counts as an edit")
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:
-        """Whether comments and layout are all that differs; False where nobody can tell."""
+        """Whether only comments and layout differ; False if that cannot be determined."""
         return False
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
-        """The stub that would have done instead of an edit; empty where none is known."""
+        """A stub that would have been enough instead of an edit; empty if none is known."""
         return ""
 
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
-        """What a test file needs to load, by its text alone; may raise SyntaxError or RecursionError."""
+        """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
         return ()
 
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
-        """What a later version of a text declares, with stubs for what is new; None where this language
-        cannot say. With `old_work` what was there does what it did, else whatever changed is a stub.
+        """Returns the text with the declarations of a later version, new ones as stubs; None if not possible.
+
+        With `old_work`, functions that existed keep their bodies; otherwise each changed one is a stub.
         """
         return None
 
@@ -285,52 +285,52 @@ class Language:
     # -- reading of tests ------------------------------------------------------------------------------------
 
     def has_grammar(self, path: str) -> bool:
-        """Whether a grammar reads the file: its tests become `Reading`s, and its texts can be changed."""
+        """Whether a grammar reads the file: its tests become `TestReading`s, and its text can be changed."""
         return False
 
     def read_tests(self, files: Mapping[str, bytes]) -> dict[str, TestReading]:
-        """Reads files that `has_grammar`; each may call the others' functions."""
+        """Reads files for which `has_grammar` is true; a test may call functions of the other files."""
         return {}
 
     def reads_source(self, path: str) -> bool:
-        """Whether its concerns and mutants can be found."""
+        """Whether `concerns` and `mutants` can read the file."""
         return self.has_grammar(path)
 
     def reads_tests(self, path: str) -> bool:
-        """Whether `read_test_file` can tell the assertions of the file."""
+        """Whether `read_test_file` can read the assertions of the file."""
         return self.has_grammar(path)
 
     def read_test_file(self, path: str, text: str) -> TestFile:
-        """Assertions, tests and skips; SyntaxError where it does not parse."""
+        """Assertions, tests and skips; SyntaxError if the text does not parse."""
         return assertions.TestFile()
 
     def stands(self, text: str, function: str) -> bool:
-        """Whether a test of this qualified name is written there, where no grammar tells."""
+        """Whether the text defines a test of this qualified name; asked only if no grammar reads the file."""
         return False
 
     def without_test(self, text: str, function: str) -> str:
-        """The text without a test, or without a class of tests, where that can be told."""
+        """Returns the text without a test or a class of tests; unchanged if it cannot be found."""
         return text
 
     def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:
-        """The text in which one test is marked as skipped for this reason, and nothing else is changed.
+        """Returns the text with one test marked as skipped for this reason, and nothing else changed.
 
-        `name`: as a run reports it, without its file. As it is where it is marked already; None where this
-        language, or this form of a test, cannot be marked.
+        `name`: as a run reports it, without its file. Returns the text unchanged if the test is marked
+        already, and None if this language, or this form of a test, cannot be marked.
         """
         return None
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:
-        """`known`: names that runs reported; in a file that nothing here reads they are all there is."""
+        """`known`: names that runs reported. In a file that no reader reads they are the only source."""
         end = len(text.splitlines()) or 1
         return (findings.WrittenTest(name, 1, end) for name in sorted(known))
 
     def parses(self, path: str, text: str) -> bool:
-        """True where nobody can tell."""
+        """Whether the text parses; True if nothing here reads it."""
         return True
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
-        """What the given lines say, without comments and imports where those can be told."""
+        """The code of the given lines, without comments and imports if those can be recognised."""
         found = text.splitlines()
         return [found[number - 1] for number in lines]
 
@@ -352,34 +352,34 @@ class Language:
     def probes(
         self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        """Assertions with ways to change them so that honest code fails; `names`: tests by their file."""
+        """Assertions, each with ways to change it so that honest code fails it; `names`: tests by file."""
         return ()
 
     def run_target(self, path: str) -> str:
-        """What the runner is asked for to run a test file as it is run with the suite."""
+        """The argument that makes the runner run a test file as it runs it in the suite."""
         return path
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        """Small changes of what a refactor changed."""
+        """Small changes of the lines that a refactor changed."""
         return findings.Mutated()
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
     ) -> tuple[Replaced, ...]:
-        """One literal that each test gives to the code, as another one.
+        """Replaces, in each test, one literal that it passes to the code.
 
-        `tried`: offsets of literals that had their turn; another one is drawn where a test has one.
+        `tried`: offsets of literals that were replaced before; another one is drawn if the test has one.
         """
         return ()
 
     def concerns(self, change: SourceChange) -> tuple[Concern, ...]:
-        """What a change of source adds that honest code rarely, or never, has."""
+        """Finds code in a change that honest source rarely or never has."""
         return ()
 
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-        """Those of these test files that may reach what changed; `files`: all of the tree."""
+        """Those of these test files that may reach the changed files; `files`: all of the tree."""
         return frozenset(tests)
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
@@ -389,60 +389,60 @@ class Language:
     # -- which results hold after a change -------------------------------------------------------------------
 
     def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
-        """How two texts of a module differ for those who use it; None where nobody can tell."""
+        """How two texts of a module differ for its users; None if that cannot be determined."""
         return None
 
     def module_words(self, text: str) -> ModuleWords | None:
-        """Which words each function says; None where nobody can tell."""
+        """The words in each function; None if that cannot be determined."""
         return None
 
     def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
-        """The function that each line belongs to, empty for none; None where nobody can tell."""
+        """The function that each line belongs to, empty for none; None if that cannot be determined."""
         return None
 
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
-        """What the test seems to assert and does not; None where it cannot be read."""
+        """Finds assertions that cannot fail; None if the test cannot be read."""
         return None
 
     def asserts(self, test: TestText) -> bool:
-        """Whether anything can be told that it asserts; True where nobody can tell."""
+        """Whether the test asserts something; True if that cannot be determined."""
         return True
 
     def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        """Path and line of what its own function asserts, where runs can be traced."""
+        """Path and line of the assertions in its own function, if runs can be traced."""
         return ()
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
-        """Where it replaces what it calls of the project; None where nobody can tell."""
+        """Where the test replaces project code that it calls; None if that cannot be determined."""
         return None
 
     def measured_faults(self, path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-        """What a change of measured code adds that could give the number itself."""
+        """Finds added code that could print or set the measured number itself."""
         return ()
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        """What its assertions compare answers with, as the language writes it."""
+        """The literals that its assertions compare with, as they are written."""
         return ()
 
     def stub_bodies(
         self, path: str, before: bytes | None, after: bytes, literals: Sequence[str], dice: Random
     ) -> tuple[StubBody, ...] | None:
-        """New stubs of a file, with constants to return instead; None where it cannot be read.
+        """New stubs of a file, each with constants that it could return instead; None if it cannot be read.
 
-        `literals`: what tests expect.
+        `literals`: the values that tests expect.
         """
         return None
 
     # -- held-out tests --------------------------------------------------------------------------------------
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-        """Which held-out files are laid into the tree together; `data`: those that are no code of it."""
+        """Groups the held-out files that are put into the tree together; `data`: those that are no code."""
         return [findings.Parcel(tuple(held), tuple(held))]
 
     def dress(self, texts: Mapping[str, bytes], *, loads_modules: bool) -> dict[str, bytes]:
-        """Held-out texts as they are laid into the tree, with what they need to empty themselves.
+        """Returns the held-out texts with the code by which each empties its own file once it is loaded.
 
         `loads_modules`: the runner may load an ES module, whatever the form of a test.
         """

@@ -40,7 +40,7 @@ _THIRD: dict[str, Language] = {}
 
 
 def language_named(name: str) -> Language:
-    """Its language where one reads it; else what holds for all that nothing here reads."""
+    """The language of this name; `UNREAD` if none is known."""
     facts = facts_named(name)
     if facts is None:
         load_third_parties()
@@ -57,7 +57,7 @@ def _language(name: str) -> Language:
 
 
 def load_third_parties() -> None:
-    """What cannot be loaded says so where it is asked for: one broken package must not stop all commands."""
+    """Registers languages of other packages. A broken one raises here, and stops no project without it."""
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
@@ -128,7 +128,7 @@ def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding |
 
 
 def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
-    """Whether comments and layout are all that differs; False where nobody can read the language."""
+    """Whether only comments and layout differ; False if nothing here reads the language."""
     return reader_of(path).same_tree(path, before, after)
 
 
@@ -141,7 +141,7 @@ def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
 
 
 def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
-    """Reads files that have a grammar; of what does not parse, as much as can be made out."""
+    """Reads files that have a grammar; of a text that does not parse, as much as possible."""
     found: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
         found |= language.read_tests({path: files[path] for path in paths})
@@ -175,7 +175,7 @@ def is_mixed(path: str, cls: PathClass) -> bool:
 
 
 def oracle_part(path: str, data: bytes) -> bytes:
-    """Canonical bytes of what decides; empty when there is nothing. What cannot be read counts whole."""
+    """Canonical bytes of the oracle's part, empty if there is none. An unreadable text counts whole."""
     name = path.rpartition("/")[2]
     if facts_of_manifest(name) is not None:
         return runner_keys(name, data)

@@ -68,7 +68,7 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
 
 
 def is_written(path: str, text: str, native: str) -> bool:
-    """Whether the text holds the test of that id; of a text that does not parse nobody can tell otherwise."""
+    """Whether the text holds the test of that id; True for a text that does not parse."""
     if not (language_for(path) or UNREAD).parses(path, text):
         return True
     return any(is_made_by(path, test.name, native) for test in written_tests(path, text, (native,)))
@@ -137,17 +137,17 @@ def _rename_result(result: TestResult, known: Mapping[str, tuple[IdMark, ...]]) 
 
 
 def _case(mark: IdMark, path: str, result: TestResult) -> str | None:
-    """What an id has after its slug; None where the mark belongs to another test."""
+    """The part of an id after its slug; None if the mark belongs to another test."""
     return reader_of(path).case_of(mark, path, result)
 
 
 def native_of(path: str, mark: IdMark, case: str) -> str:
-    """The native id of a marked test, or its file where only a run can tell."""
+    """The native id of a marked test; its file, if only a run shows the id."""
     return reader_of(path).native_id(path, mark, case)
 
 
 def written_as(path: str, mark: IdMark) -> str | None:
-    """The id of a marked test as its text tells it: of a table without cases; None where it is computed."""
+    """The id of a marked test in the text, of a table without its cases; None if it is computed."""
     return reader_of(path).written_id(path, mark)
 
 

@@ -23,6 +23,28 @@ def dotted_name(path: str) -> str:
     return without_suffix(path).replace("/", ".")
 
 
+def files_of_module(module: str, importer: str, paths: Iterable[str]) -> list[str]:
+    """The files that a module's name may mean in a file; if one of them lies beside that file, only this one.
+
+    Where names are looked up is configured elsewhere, so the end of a path decides.
+    """
+    bare = module.lstrip(".")
+    tail = bare.replace(".", "/")
+    beside = posixpath.dirname(importer)
+    if level := len(module) - len(bare):
+        folder = importer
+        for _ in range(level):
+            folder = posixpath.dirname(folder)
+        places = {posixpath.join("/", folder, tail).rstrip("/") + end for end in ENDS}
+        return [path for path in paths if f"/{path}" in places]
+    if not tail:
+        return []
+    ends = tuple(f"/{tail}{end}" for end in ENDS)
+    found = [path for path in paths if f"/{path}".endswith(ends) and path != importer]
+    near = [path for path in found if posixpath.dirname(path) == beside]
+    return near if len(near) == 1 else found
+
+
 def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
     """Folders from which the project's modules may be imported: above each package, and all above those."""
     files = frozenset(path for path in paths if path.endswith(SUFFIX))

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.python.modules import files_of_module
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import Source, nodes_in, shared_tree
 from verdigris.languages.python.tests import read
@@ -274,11 +275,7 @@ class Tests:
 
     def _find_imported(self, code: Code, module: str, name: str) -> _Place | None:
         """Looks in the one test file that the module's name can mean, one beside the importing file first."""
-        tail = module.replace(".", "/") + ".py"
-        beside = code.path.rpartition("/")[0]
-        meant = [path for path in self._texts if f"/{path}".endswith(f"/{tail}")]
-        near = [path for path in meant if path.rpartition("/")[0] == beside]
-        paths = near if len(near) == 1 else meant
+        paths = files_of_module(module, code.path, self._texts)
         found = self.code(paths[0]) if len(paths) == 1 else None
         return None if found is None else (found, name)
 

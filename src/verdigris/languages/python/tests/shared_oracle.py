@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.test_ids import function_of, split_id
-from verdigris.languages.python.modules import ENDS, without_suffix
+from verdigris.languages.python.modules import files_of_module, without_suffix
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import is_literal, nodes_in, parse_or_none
 from verdigris.languages.python.tests import collected_tests
@@ -105,13 +105,8 @@ class ParsedFiles:
 
     def _module(self, code: Code, module: str) -> Code | None:
         """The only file that the module's name can mean, one beside the importing file first."""
-        tail = module.replace(".", "/")
-        ends = tuple(f"/{tail}{end}" for end in ENDS)
-        meant = [p for p in self._by_end.get(tail.rpartition("/")[2], ()) if f"/{p}".endswith(ends)]
-        beside = code.path.rpartition("/")[0]
-        near = [p for p in meant if p.rpartition("/")[0] == beside]
-        paths = near if len(near) == 1 else meant
-        return self.code(paths[0]) if len(paths) == 1 and paths[0] != code.path else None
+        paths = files_of_module(module, code.path, self._by_end.get(module.rpartition(".")[2], ()))
+        return self.code(paths[0]) if len(paths) == 1 else None
 
     def used_by(
         self, place: Place, seen: frozenset[object] = frozenset()

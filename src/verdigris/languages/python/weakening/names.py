@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import itertools
-import posixpath
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from verdigris.languages.python.modules import ENDS
+from verdigris.languages.python.modules import files_of_module
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in, shared_tree
 from verdigris.languages.python.tests import is_fixture, visible
@@ -161,19 +160,7 @@ class SuiteFiles:
         return None
 
     def _modules(self, file: File, module: str) -> list[File]:
-        """The files that the name of a module may mean, one beside the importing file first."""
-        bare = module.lstrip(".")
-        tail = bare.replace(".", "/")
-        here = posixpath.dirname(file.path)
-        if level := len(module) - len(bare):
-            folder = file.path
-            for _ in range(level):
-                folder = posixpath.dirname(folder)
-            ends = tuple(f"{posixpath.join('/', folder, tail).rstrip('/')}{end}" for end in ENDS)
-            return [found for path, found in self.files.items() if f"/{path}" in ends]
-        ends = tuple(f"/{tail}{end}" for end in ENDS) if tail else ()
-        found = [found for path, found in self.files.items() if f"/{path}".endswith(ends)] if ends else []
-        return sorted(found, key=lambda one: posixpath.dirname(one.path) != here)
+        return [self.files[path] for path in files_of_module(module, file.path, self.files)]
 
 
 def _split_dotted(dotted: str) -> tuple[str, str]:
