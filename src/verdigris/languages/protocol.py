@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from verdigris.core import test_ids
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
-    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
     from verdigris.languages import assertions, conventions, findings, weakening
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual
@@ -386,20 +385,6 @@ class Language:
         """The project's files that a text imports, in its order."""
         return iter(())
 
-    # -- which results hold after a change -------------------------------------------------------------------
-
-    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
-        """How two texts of a module differ for its users; None if that cannot be determined."""
-        return None
-
-    def module_words(self, text: str) -> ModuleWords | None:
-        """The words in each function; None if that cannot be determined."""
-        return None
-
-    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
-        """The function that each line belongs to, empty for none; None if that cannot be determined."""
-        return None
-
     # -- what a validator of tests asks ----------------------------------------------------------------------
 
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
@@ -409,10 +394,6 @@ class Language:
     def asserts(self, test: TestText) -> bool:
         """Whether the test asserts something; True if that cannot be determined."""
         return True
-
-    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        """Path and line of the assertions in its own function, if runs can be traced."""
-        return ()
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
         """Where the test replaces project code that it calls; None if that cannot be determined."""

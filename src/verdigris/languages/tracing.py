@@ -12,6 +12,8 @@ from verdigris.core.value import field, value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
+    from verdigris.languages.findings import TestText
     from verdigris.languages.literals import Chance
 
 
@@ -32,6 +34,24 @@ class Tracing(Protocol):
 
     def function_lines(self, text: str) -> frozenset[int]:
         """Lines in the bodies of functions: all others run when the file is loaded."""
+        ...
+
+    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
+        """Path and line of the assertions in the test's own function."""
+        ...
+
+    # -- which results hold after a change -------------------------------------------------------------------
+
+    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
+        """How two texts of a module differ for its users; None if that cannot be determined."""
+        ...
+
+    def module_words(self, text: str) -> ModuleWords | None:
+        """The words in each function; None if that cannot be determined."""
+        ...
+
+    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
+        """The function that each line belongs to, empty for none; None if that cannot be determined."""
         ...
 
     # -- changed assertions ----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 
 from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
 from verdigris.languages.python.module_delta import compare_modules, keep_order, module_words, name_lines
-from verdigris.languages.registry import reader_of
 
 BASE = '''
 import re
@@ -363,7 +362,7 @@ TYPED = "def h(x: A):\n    return x\n"
 )
 def test_what_moves_across_a_statement_that_may_read_it_is_a_difference(before: str, after: str) -> None:
     assert not keep_order(before, after)
-    found = reader_of("a.py").compare_modules(before, after)
+    found = compare_modules(before, after)
     assert found is not None
     assert found.more
 
@@ -371,9 +370,8 @@ def test_what_moves_across_a_statement_that_may_read_it_is_a_difference(before: 
 @pytest.mark.parametrize("reader", ["B = [A]\n", "print(A)\n", f"{F}B = f()\n"])
 def test_who_says_a_name_that_is_bound_otherwise_is_known_wherever_it_stands(reader: str) -> None:
     """Then it is the name's difference, and who says it while the module is loaded is told by that."""
-    language = reader_of("a.py")
     after = f"{reader}def A():\n    return 1\n"
-    found, said = language.compare_modules(f"from b import A\n{reader}", after), language.module_words(after)
+    found, said = compare_modules(f"from b import A\n{reader}", after), module_words(after)
     assert found is not None
     assert said is not None
     assert "A" in found.names or found.more

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.core.paths import Detected
-    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from verdigris.languages.python import (
         concerns,
         imports,
-        module_delta,
         modules,
         mutation,
         project,
@@ -64,9 +62,7 @@ _MODULES = (".py", ".pyi")
 
 
 if not TYPE_CHECKING:
-    concerns, imports, module_delta, mutation, project = lazy_modules(
-        __name__, "concerns imports module_delta mutation project"
-    )
+    concerns, imports, mutation, project = lazy_modules(__name__, "concerns imports mutation project")
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
     )
@@ -248,15 +244,6 @@ there is."""
     def empty_assertions(self, test: TestText) -> tuple[TestFault, ...] | None:
         return vacuity.find_empty_assertions(test)
 
-    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
-        return module_delta.compare_modules(before, after)
-
-    def module_words(self, text: str) -> ModuleWords | None:
-        return module_delta.module_words(text)
-
-    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
-        return module_delta.name_lines(text, lines)
-
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
         if not old_work:
             return None  # nothing is compiled, so what was there is never in the way
@@ -267,9 +254,6 @@ there is."""
 
     def asserts(self, test: TestText) -> bool:
         return vacuity.asserts_something(test)
-
-    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
-        return vacuity.assertion_lines(test)
 
     def mocked_subjects(self, test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
         return mocks.find_mocked_subjects(test, sources)

@@ -12,21 +12,25 @@ from verdigris.languages.python.syntax import shared_tree
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from verdigris.core.reuse.facts import ModuleDelta, ModuleWords
+    from verdigris.languages.findings import TestText
     from verdigris.languages.literals import Chance
-    from verdigris.languages.python import imports, syntax
+    from verdigris.languages.python import imports, module_delta, syntax
     from verdigris.languages.python.liveness import probes
     from verdigris.languages.python.stubs import forms
     from verdigris.languages.python.tests import shared_oracle
+    from verdigris.languages.python.validation import vacuity
     from verdigris.languages.python.weakening import shared_losses
     from verdigris.languages.tracing import ProbePlan, SharedLosses, SharedOracle, TracedProbe
 
 _FOLDER = "verdigris.languages.python"
 
 if not TYPE_CHECKING:
-    imports, syntax = lazy_modules(_FOLDER, "imports syntax")
+    imports, module_delta, syntax = lazy_modules(_FOLDER, "imports module_delta syntax")
     (probes,) = lazy_modules(f"{_FOLDER}.liveness", "probes")
     (forms,) = lazy_modules(f"{_FOLDER}.stubs", "forms")
     (shared_oracle,) = lazy_modules(f"{_FOLDER}.tests", "shared_oracle")
+    (vacuity,) = lazy_modules(f"{_FOLDER}.validation", "vacuity")
     (shared_losses,) = lazy_modules(f"{_FOLDER}.weakening", "shared_losses")
 
 
@@ -49,6 +53,18 @@ class PythonTracing:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
             for line in range(node.body[0].lineno, (node.end_lineno or node.lineno) + 1)
         )
+
+    def assertion_lines(self, test: TestText) -> tuple[tuple[str, int], ...]:
+        return vacuity.assertion_lines(test)
+
+    def compare_modules(self, before: str, after: str) -> ModuleDelta | None:
+        return module_delta.compare_modules(before, after)
+
+    def module_words(self, text: str) -> ModuleWords | None:
+        return module_delta.module_words(text)
+
+    def name_lines(self, text: str, lines: Iterable[int]) -> dict[int, str] | None:
+        return module_delta.name_lines(text, lines)
 
     def affected_tests(
         self,

@@ -63,7 +63,8 @@ def _name_places(uses: RunUses, texts: Mapping[str, str]) -> tuple[tuple[str, st
         lines.setdefault(path, set()).add(line)
     named: dict[str, dict[int, str]] = {}
     for path, wanted in lines.items():
-        found = reader_of(path).name_lines(texts[path], wanted) if path in texts else None
+        tracing = reader_of(path).tracing()
+        found = tracing.name_lines(texts[path], wanted) if tracing is not None and path in texts else None
         if found is None:
             return None  # the run made the file, or it is of another language
         named[path] = found
@@ -144,7 +145,8 @@ def _with_loaders(record: RunRecord, change: TreeChange, rerun: Rerun) -> Rerun:
 
 
 def _say(path: str, text: str) -> ModuleWords:
-    found = reader_of(path).module_words(text)
+    tracing = reader_of(path).tracing()
+    found = None if tracing is None else tracing.module_words(text)
     if found is None:
         raise Doubt(f"{path} cannot be parsed")
     return found
@@ -180,7 +182,8 @@ def _compare(project: Project, change: Change) -> ModuleDelta:
     if old is None or new is None:
         return _MORE
     texts = (data.decode("utf-8", "replace") for data in (old, new))
-    return reader_of(change.path).compare_modules(*texts) or _MORE
+    tracing = reader_of(change.path).tracing()
+    return (None if tracing is None else tracing.compare_modules(*texts)) or _MORE
 
 
 def _is_test(project: Project, path: str) -> bool:

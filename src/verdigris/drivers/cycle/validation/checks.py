@@ -159,7 +159,8 @@ def _find_unreached_assertions(
         frames = [at for native, at in red.places.items() if _is_case(native, name)]
         failed = min((line for at in frames if (line := _line_in(one, at))), default=0)
         ran = runs.lines.get(one.text.path, frozenset())
-        own = one.language.assertion_lines(one.text) if one.language and ran else ()
+        tracing = one.language.tracing() if one.language and ran else None
+        own = () if tracing is None else tracing.assertion_lines(one.text)
         for path, line in own:
             if path == one.text.path and line < failed and line not in ran:
                 yield ValidationFinding(
