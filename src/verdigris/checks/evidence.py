@@ -176,7 +176,7 @@ def _is_oracle(project: Project, path: str) -> bool:
 
 
 def violations(project: Project, report: TestReport) -> tuple[Violation, ...]:
-    """Attempts of a run on what nobody may write; in an overlay they have no effect."""
+    """Attempts of a run to write protected files; in an overlay they have no effect."""
     if report.sandbox == "none":
         return ()
     switches = tuple(path for path in report.wrote if project.classify(path) is PathClass.SWITCH)

@@ -207,7 +207,7 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     caches = [path for path in differing if path.endswith(".pyc")]
     genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
     memory.save()
-    # Bytecode that is gone harms nobody, and what Python itself wrote anew neither.
+    # Missing bytecode does no harm, nor does bytecode that Python itself wrote again.
     harmless = genuine.union(path for path in caches if path not in now)
     return tuple(path.removeprefix(f"{project.root}/") for path in differing if path not in harmless)
 
@@ -257,7 +257,7 @@ def _genuine(
     now: dict[str, str],
     memory: DigestMemory,
 ) -> set[str]:
-    """New bytecode that its source explains: it appears when somebody runs what had none."""
+    """New bytecode that matches its source: it appears when a module without bytecode is run."""
     checked: dict[str, str] = memory.part("genuine")
     unknown = [path for path in caches if checked.get(path) != now[path]]
     for interpreter in interpreters:

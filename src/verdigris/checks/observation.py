@@ -127,7 +127,7 @@ def look(project: Project, state: WorktreeState) -> WorktreeState:
 
 
 def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
-    """A red ends with its test: nobody can run it any more."""
+    """A red ends with its test, which can no longer be run."""
     gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
     if not gone:
         return state
@@ -147,7 +147,7 @@ def lost_reds(project: Project, state: WorktreeState, tree: str) -> tuple[str, .
 
 
 def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
-    """What no reader found in the text when it was red may be made at run time: only a run tells of it."""
+    """A test that no reader found in the text of its red may be created at run time: only a run shows it."""
     before, after = project.workspace.read(red.tree, path), project.workspace.read(tree, path)
     if before == after:
         return False
@@ -246,7 +246,7 @@ def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
 def take_ground(
     project: Project, state: WorktreeState, paths: frozenset[str], now: Head, why: str
 ) -> WorktreeState:
-    """What commits made elsewhere brought is nobody's edit here; an open turn is suspended by it."""
+    """Changes from commits made elsewhere are no edits of this turn; they suspend an open one."""
     current = project.workspace.snapshot()
     ground, brought = _graft_move(project, state.ground or current, current, paths)
     events: list[Event] = [

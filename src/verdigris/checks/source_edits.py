@@ -48,7 +48,7 @@ _DEEP = 16
 class Edits:
     found: tuple[Unclaimed, ...]
     unread: tuple[str, ...] = ()
-    """Paths for which there was no time, or which nobody needed any more."""
+    """Paths for which there was no time, or which were no longer needed."""
 
 
 def find_edits(

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 _DATA = (".json", ".csv", ".tsv", ".txt", ".yaml", ".yml", ".toml", ".ini", ".sql")
 _SAMPLE = 6
-"""So many tests that nobody claimed are tried besides."""
+"""How many unclaimed tests are tried besides."""
 _LEAST_MS = 200
-"""As long as the claimed tests they may take together, or so many milliseconds."""
+"""They may take as long as the claimed tests together, or at least so many milliseconds."""
 NO_SANDBOX = "liveness not tried: no sandbox can be made here"
 
 
@@ -85,7 +85,7 @@ def scrutinise(
         noted += tuple(f"not shown to be live: {what}" for what in alive.unreached)
     strict = project.settings.uncovered == "block" and bool(claimed)
     noted += list_unmeasured(c.path for c in edits.source if not c.deleted) if strict else ()
-    # Only to note it, nobody waits for another run.
+    # Another run is made only if its result can refuse the verdict.
     asked_lines = strict or (watched and claimed)
     idle = never_run(candidate, claimed, watched) if asked_lines else ()
     if strict:

@@ -110,7 +110,7 @@ class SharedAnswers:
 
 
 class _TreeTexts(Mapping[str, str]):
-    """Files of a tree, read when they are asked for."""
+    """Files of a tree, each read when it is first needed."""
 
     def __init__(self, project: Project, tree: str, paths: Iterable[str]) -> None:
         self._project, self._tree = project, tree

@@ -30,7 +30,7 @@ class Usual:
     runner: str
     """What configures the runner, anywhere in the worktree: a tool also reads what lies above its stack."""
     transient: str
-    """Installed packages, caches and what a build makes, from the stack's root: nobody's to protect."""
+    """Installed packages, caches and build output, from the stack's root: not protected."""
     not_source: str
     """Of the language's files, from the stack's root: what is beside the source."""
     test_names: str = ""

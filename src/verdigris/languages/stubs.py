@@ -23,7 +23,7 @@ class Argument:
     name: str
     """What a parameter for it would be called."""
     type: str = ""
-    """In the words of its language; empty where it cannot be told."""
+    """As its language writes it; empty if it is unknown."""
     keyword: bool = False
 
 
@@ -31,12 +31,12 @@ class Argument:
 class WantedCall:
     arguments: tuple[Argument, ...] = ()
     spread: bool = False
-    """With `*args`, whose number nobody can tell."""
+    """With `*args`, whose number is unknown."""
     options: bool = False
     """With `**options`."""
     awaited: bool = False
     result: tuple[str, ...] = ()
-    """The types of what is made of it, as far as they can be told."""
+    """The types of its results, as far as they are known."""
 
 
 @value
@@ -68,7 +68,7 @@ class Wanted:
     of_type: bool = False
     """A member of the class itself, not of what is made of it."""
     type: str = ""
-    """Of a value, where it can be told."""
+    """Of a value, if it is known."""
 
     @property
     def signature(self) -> Signature:
@@ -196,4 +196,4 @@ class WorktreeFiles(Protocol):
         """The innermost stack of the file's language around it, or the first of all."""
 
     def packages(self, stack: Stack) -> Sequence[Path]:
-        """Where the packages lie that are installed for a stack; none where nobody can tell."""
+        """The folders with the packages that are installed for a stack; none if they are unknown."""

@@ -150,7 +150,7 @@ class LiveRuns:
         return reached_assertions(runs, report.variants)
 
     def _judge_others(self, hollow: Mapping[str, tuple[str, ...]], runs: RunSet) -> None:
-        """A test that nobody claimed may pass such a change on the tree before too: that is no news."""
+        """An unclaimed test that passes such a change on the tree before too is only noted."""
         if not hollow:
             return
         with self.start() as layer:

@@ -107,7 +107,7 @@ Add no dependency."""
         return tests_reaching([*tests], frozenset(changed), [*files], read)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        """A folder is a package, and is asked for as one."""
+        """A folder is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
         asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
         return [findings.Parcel(paths, (*code, *data), tuple(code)) for paths in asked]

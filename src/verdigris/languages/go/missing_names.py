@@ -197,7 +197,7 @@ class _GoTestUses:
         return (WantedCall(arguments, result=self._results(call, text_of_node(node))),)
 
     def _results(self, call: Node, name: str) -> tuple[str, ...]:
-        """The types of what a call gives back; `any` where something is used and cannot be told."""
+        """The types of a call's results; `any` for a result that is used and whose type is unknown."""
         parent = call.parent
         above = parent.parent if parent is not None and parent.type == "expression_list" else parent
         if above is None or above.type == "expression_statement":
@@ -243,7 +243,7 @@ class _GoTestUses:
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
 
     def _type(self, node: Node | None) -> str:
-        """Returns the type as far as the text tells; empty where it does not."""
+        """Returns the type; empty if the text does not show it."""
         if node is None:
             return ""
         match node.type:

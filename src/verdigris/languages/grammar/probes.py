@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _BUILT = re.compile(r"(?:\w+::)*[A-Z]\w*\Z|String::from\Z")
-"""What only holds its arguments: constructors, as far as a name tells."""
+"""Calls that only hold their arguments: constructors, recognised by their names."""
 _CONVERTED = frozenset({"to_string", "to_owned", "into", "to_vec"})
 _COMPUTING = frozenset({"*", "/", "%", "^", "|", "<<", ">>", "as"})
 """After these, another operand may well make the same value."""

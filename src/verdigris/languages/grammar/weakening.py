@@ -30,7 +30,7 @@ def plain_weakenings(
     if unreadable:
         return unreadable
     old, new = PlainState(before), PlainState(after)
-    # A test must not be put to rest as a function that no one calls.
+    # A test must not be disabled by turning it into a function that is never called.
     known = {fact.scope for fact in old.facts}
     new.facts = [fact for fact in new.facts if not fact.scope.endswith(HELPER) or fact.scope in known]
     found_in = match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])

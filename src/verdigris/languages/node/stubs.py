@@ -47,7 +47,7 @@ _SIGNATURES = frozenset(
     }
 )
 _FELT = frozenset({"constructor", "toString", "valueOf", "toJSON", "then"})
-"""Methods that run although nobody names them."""
+"""Methods that the language calls itself."""
 _EMPTY_EXPORT = re.compile(r"export\s*\{\s*\};?")
 
 

@@ -201,7 +201,7 @@ def _call(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
 
 
 def _is_member(tokens: list[_NodeToken], index: int) -> bool:
-    """`t.test(…)` declares a subtest of node's; every other `x.test(…)` is somebody else's function."""
+    """`t.test(…)` declares a subtest of node:test; every other `x.test(…)` is a foreign function."""
     if index == 0 or tokens[index - 1].text not in {".", "function", "?."}:
         return False
     return not (index > 1 and tokens[index - 1].text == "." and tokens[index - 2].text == "t")

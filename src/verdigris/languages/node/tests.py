@@ -249,7 +249,7 @@ def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
 
 
 def _read_await(node: Node, chain: list[str], at: At) -> At:
-    """A promise that nobody waits for fails nothing."""
+    """A rejected promise that is not awaited fails no test."""
     if not {"resolves", "rejects"} & set(chain):
         return at
     above = node.parent

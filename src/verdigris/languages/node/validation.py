@@ -1,4 +1,4 @@
-"""Finds matchers that nobody calls, callbacks that nobody awaits, and mocks of what a test calls."""
+"""Finds matchers that are never called, callbacks that are not awaited, and mocks of the code under test."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _why_unfinished(found: list[Node]) -> str:
 
 
 def _is_late(call: Node) -> bool:
-    """A callback that asserts, given to what calls it later, with nobody waiting for that."""
+    """A callback with assertions, passed to a function that calls it later, while the test does not wait."""
     function = part(call, "function")
     later = text_of_node(part(function, "property")) in _LATER or text_of_node(function) in _TIMERS
     given = [one for one in parts(part(call, "arguments")) if one.type in _FUNCTIONS]

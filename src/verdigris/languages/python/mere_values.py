@@ -24,7 +24,7 @@ _OF_CLASSES = {
     "typing": frozenset({"NamedTuple", "TypedDict", "Protocol", "Generic", "final", "runtime_checkable"}),
     "abc": frozenset({"ABC"}),
 }
-"""Decorators and bases that make a class and tell nobody of it."""
+"""Decorators and bases that build a class and register it nowhere."""
 
 
 def find_makers(tree: ast.Module) -> frozenset[str]:

@@ -161,7 +161,7 @@ _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__versio
 
 
 def _are_lazy(name: str, old: BoundName | None, new: BoundName | None) -> bool:
-    """Whether it only tells of the library's modules when they are loaded: that nobody notices."""
+    """Whether it lists lazily loaded modules of the standard library alone: no code notices the change."""
     told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
     return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
 
@@ -174,7 +174,7 @@ def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set
 
 
 def _may_come(name: str, before: Outline, after: Outline) -> bool:
-    """Whether a name may be bound anew, or no longer, and nobody notices who does not say it."""
+    """Whether a name may appear or disappear unnoticed by all code that does not use it."""
     owner, _, last = name.rpartition(".")
     if PROTOCOL.fullmatch(last):
         return False

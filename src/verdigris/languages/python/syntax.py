@@ -275,7 +275,7 @@ class _Nameless(ast.NodeTransformer):
 
 
 class _Statement:
-    """A statement of a file; what it says is written out where somebody asks."""
+    """A statement of a file; its text and shape are computed when they are needed."""
 
     def __init__(self, path: str, node: ast.stmt | None, text: str = "") -> None:
         """`text`: where the file does not parse, what stands there."""

@@ -1,4 +1,4 @@
-"""Resolves names and expressions of source, as far as reading tells."""
+"""Resolves names and expressions of source without running it."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ _MEASURES = frozenset(
         *("copy", "traceback", "itertools", "numpy", "pandas", "hypothesis"),
     }
 )
-"""What assertions and reports are made of: whoever changes it changes every answer."""
+"""Modules that assertions and reports are built on: a change of them changes every result."""
 _PROPERTIES = frozenset({"hypothesis", "schemathesis", "hypofuzz"})
 _DATA = frozenset({"strategies", "extra", "__dict__"})
 """Parts of them that only say what data looks like."""

@@ -66,7 +66,7 @@ _UNRELATED = {
         ("warns", "assertWarns", "assertWarnsRegex"), ("BytesWarning", "UnicodeWarning", "ImportWarning")
     ),
 }
-"""What nobody's own exceptions are derived from."""
+"""Exceptions from which a project derives none of its own."""
 _TYPES = frozenset({"expected_exception", "expected_warning", "exception", "warning"})
 _TOLERANCES = frozenset({"delta", "places", "rtol", "atol", "decimal"})
 _PLACES = 1e-6
@@ -92,7 +92,7 @@ def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
 
 
 def failing_after(at: AssertionPlace) -> ExpressionChange:
-    """The assertion as it is, and a failure behind it: whoever gets there fails, unless nobody hears it."""
+    """The assertion, followed by a failure: a test that reaches it fails, unless the failure is caught."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
     return ExpressionChange(

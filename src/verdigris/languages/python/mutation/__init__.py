@@ -188,7 +188,7 @@ def _other(found: object) -> object:
 def _defaults(
     path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
 ) -> Iterator[Mutant]:
-    """A parameter that never has another value than its default is one that nobody needs yet.
+    """A parameter that never has another value than its default is not needed yet.
 
     `gone`: literals that stand nowhere else any more; a default that took one in is where it was moved to.
     """

@@ -72,7 +72,7 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
 
 
 def _compare(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
-    # Docstrings may change in every phase, so whoever writes a file anew with its stubs may leave one out.
+    # Docstrings may change in every phase, so a file that is rewritten with its stubs may leave one out.
     rest = [(node, ast.dump(node)) for node in old if not _is_filler(node) and not is_docstring(node)]
     for node in new:
         at = _counterpart(rest, node)

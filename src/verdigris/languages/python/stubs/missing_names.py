@@ -76,7 +76,7 @@ def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ..
 
 
 def read_declarations(text: str) -> frozenset[str] | None:
-    """The names that a module binds; None where that cannot be told without running it."""
+    """The names that a module binds; None if only running it would show them."""
     try:
         tree = parse(text)
     except SyntaxError:

@@ -155,7 +155,7 @@ _Place = tuple[Code, str]
 
 
 class Tests:
-    """All test files that a run loads, parsed when they are asked for."""
+    """All test files that a run loads, each parsed when it is first needed."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts

@@ -51,7 +51,7 @@ def _test_names(text: str) -> list[str]:
 
 
 class ParsedFiles:
-    """Tests and source, parsed when they are asked for."""
+    """Tests and source, each file parsed when it is first needed."""
 
     def __init__(self, tests: Mapping[str, str], sources: Mapping[str, str]) -> None:
         self.tests = tests
@@ -175,7 +175,7 @@ def _calls(node: Function) -> list[ast.Call]:
 
 
 def _statements(node: Function) -> frozenset[int]:
-    """Calls whose answer nobody takes."""
+    """Calls whose result is not used."""
     alone = (inner.value for inner in nodes_in(node) if isinstance(inner, ast.Expr))
     return frozenset(id(one.value if isinstance(one, ast.Await) else one) for one in alone)
 

@@ -181,7 +181,7 @@ def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: 
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
-    """Lists guards as `branches` tells them: a word, then the expressions that decide."""
+    """Lists the guards of a branch: a word, then the expressions that decide."""
     if not guard or guard in {("try",), ("try-else",)}:
         return []
     word, *rest = guard

@@ -27,7 +27,7 @@ Env = dict[str, ast.expr]
 
 @dataclass(eq=False)
 class File:
-    """A file as both sides of many comparisons may share it: nobody changes its tree."""
+    """A parsed file, shared by many comparisons: its tree must not be changed."""
 
     path: str
     tree: ast.Module
@@ -84,7 +84,7 @@ def _file_of(path: str, tree: ast.Module) -> File:
             case ast.ImportFrom(names=aliases):
                 base = "." * node.level + (f"{node.module}." if node.module else "")
                 for alias in aliases:
-                    # Each star has a key of its own: no name can be told from it.
+                    # Each star import has a key of its own, since it binds names that are not in the text.
                     known = f"{base}*" if alias.name == "*" else alias.asname or alias.name
                     file.imports[known] = f"{base}{alias.name}"
     file.values = _find_single_assignments(tree)
