@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from support.unconfined import without_sandbox
 from verdigris.core.events import Proved, Proving
 from verdigris.execution.rooms import possible
 from verdigris.execution.test_run import on_start_tree, stat_tree, touched_paths
+from verdigris.storage.snapshots import index
 from verdigris.storage.snapshots.index import read_mapped, shared_inodes
 
 if TYPE_CHECKING:
@@ -56,13 +58,19 @@ def memory_backed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelled]:
 @pytest.fixture
 def holder(memory_backed: Shelled) -> Iterator[subprocess.Popen[bytes]]:
     """In red, where tests may be written; it lives as long as its call is open."""
-    file = memory_backed.folder / "holds.py"
+    with holding(memory_backed, TEST) as process:
+        yield process
+
+
+@contextmanager
+def holding(place: Shelled, mapped: str) -> Iterator[subprocess.Popen[bytes]]:
+    file = place.folder / "holds.py"
     file.write_text(HOLDS)
-    words = memory_backed.argv(f"exec {memory_backed.python} -I -S {file} {TEST}")
+    words = place.argv(f"exec {place.python} -I -S {file} {mapped}")
     process = subprocess.Popen(
         words,
-        cwd=memory_backed.root,
-        env=memory_backed.environment,
+        cwd=place.root,
+        env=place.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -89,6 +97,18 @@ def test_bytes_written_through_a_mapping_are_seen_though_no_stamp_tells(
     store(holder, "#")
     assert (memory_backed.root / TEST).stat().st_ctime_ns == look.st_ctime_ns
     assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
+
+
+def test_of_a_file_that_is_mapped_elsewhere_git_is_not_asked(
+    memory_backed: Shelled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = memory_backed.world.project.workspace
+    before = workspace.snapshot()
+    with holding(memory_backed, "$(file=$(mktemp); echo x > $file; echo $file)"):
+        assert shared_inodes(memory_backed.private)
+        monkeypatch.delattr(index, "snapshot")
+        (memory_backed.root / TEST).write_text("X = 1\n")
+        assert [c.path for c in workspace.changes(before, workspace.snapshot())] == [TEST]
 
 
 def test_also_when_the_one_who_wrote_them_is_gone(

@@ -81,6 +81,11 @@ def _text_of(state: os.stat_result) -> str:
     return f"{state.st_ctime_ns} {state.st_mtime_ns} {state.st_size} {state.st_ino} {state.st_mode}"
 
 
+def inodes(found: Listing) -> set[int]:
+    """Of the files and links."""
+    return {int(seen.rsplit(" ", 2)[1]) for seen in found.values() if " " in seen}
+
+
 def _entries(folder: str, *, top: bool) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         return [entry for entry in entries if not top or entry.name != ".git"]

@@ -73,9 +73,12 @@ class Workspace:
 
     def _list(self) -> Listing | None:
         private = self._repo.private
-        if index.read_mapped(private) or index.shared_inodes(private):
+        if index.read_mapped(private):
             return None
-        return listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
+        mapped = index.shared_inodes(private)
+        found = listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
+        # Nearly every process maps a file of the system's: only the worktree's own are in doubt.
+        return None if found and mapped and mapped & listing.inodes(found) else found
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
         """What differs between two trees, sorted by path; a rename is a deletion and an addition."""
