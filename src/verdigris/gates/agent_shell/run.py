@@ -30,14 +30,22 @@ BEGINNING, END = "beginning", "end"
 REFUSED = 126
 SHELLS = ("bash", "zsh")
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
-REFRESH = (
-    "import sys; sys.path += sys.argv[1].split('\\n'); "
-    "from verdigris.gates.agent_shell.protection import main; main(sys.argv[2], sys.argv[3])"
-)
-LOOK = (
-    "import sys; sys.path += sys.argv[1].split('\\n'); "
-    "from verdigris.turns.tripwire.calls import main; main(*sys.argv[2:])"
-)
+_MAIN = """\
+import gc, os, sys
+gc.disable()
+sys.path += sys.argv[1].split('\\n')
+from verdigris.storage.bytecode import begin
+modules = begin({name!r})
+from {module} import main
+main(*sys.argv[2:])
+if modules is not None:
+    modules.close()
+sys.stderr.flush()
+os._exit(0)
+"""
+"""To load its modules and to take them apart again is most of what such a short process does."""
+REFRESH = _MAIN.format(name="shell-refresh", module="verdigris.gates.agent_shell.protection")
+LOOK = _MAIN.format(name="shell-look", module="verdigris.turns.tripwire.calls")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
