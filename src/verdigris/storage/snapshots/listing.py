@@ -82,7 +82,7 @@ def _text_of(state: os.stat_result) -> str:
 
 
 def inodes(found: Listing) -> set[int]:
-    """Of the files and links."""
+    """The inodes of the files and links that are listed."""
     return {int(seen.rsplit(" ", 2)[1]) for seen in found.values() if " " in seen}
 
 
