@@ -96,20 +96,9 @@ def flatten(record: Record) -> dict[str, Any]:
         raise ValueError(
             f"event {record.type} has data under the log's own names: {', '.join(sorted(clash))}"
         )
-    fields = {
-        "seq": record.seq,
-        "ts": record.ts,
-        "worktree": record.worktree,
-        "branch": record.branch,
-        "actor": dict(record.actor),
-        "v": record.v,
-        "prev": record.prev,
-        "type": record.type,
-        **record.data,
-    }
-    if record.more:
-        fields["more"] = record.more
-    return fields
+    fields = {**vars(record), "actor": dict(record.actor)}
+    data, more = fields.pop("data"), fields.pop("more")
+    return {**fields, **data, **({"more": more} if more else {})}
 
 
 def unflatten(fields: dict[str, Any]) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
@@ -238,6 +238,8 @@ class TestReport:
         return next((r for r in self.results if test_id in {r.id, r.native_id}), None)
 
 
+_UNITED = ("loaded", "outside", "files", "opened", "below", "installed", "notes")
+"""Lists without repetitions."""
 _WORST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.EARLY_EXIT, RunEnd.NO_START, RunEnd.FINISHED)
 
 
@@ -246,6 +248,9 @@ def merge_reports(reports: Iterable[TestReport]) -> TestReport:
     first, *rest = reports
     for other in rest:
         worst = min(first, other, key=lambda report: _WORST.index(report.ended))
+        united: dict[str, Any] = {
+            name: tuple(dict.fromkeys(getattr(first, name) + getattr(other, name))) for name in _UNITED
+        }
         first = TestReport(
             command=f"{first.command} && {other.command}",
             ended=worst.ended,
@@ -258,16 +263,10 @@ def merge_reports(reports: Iterable[TestReport]) -> TestReport:
             tail=worst.tail,
             lines={**first.lines, **other.lines},
             strays=first.strays + other.strays,
-            loaded=tuple(dict.fromkeys((*first.loaded, *other.loaded))),
-            outside=tuple(dict.fromkeys((*first.outside, *other.outside))),
-            files=tuple(dict.fromkeys((*first.files, *other.files))),
-            opened=tuple(dict.fromkeys((*first.opened, *other.opened))),
-            below=tuple(dict.fromkeys((*first.below, *other.below))),
             variants=_variants(first.variants, other.variants),
-            installed=tuple(dict.fromkeys((*first.installed, *other.installed))),
             sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",
             wrote=tuple(sorted({*first.wrote, *other.wrote})),
-            notes=tuple(dict.fromkeys((*first.notes, *other.notes))),
+            **united,
         )
     return first
 

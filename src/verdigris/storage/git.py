@@ -19,6 +19,8 @@ from verdigris.core.value import replace, value
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from subprocess import CompletedProcess
+    from typing import Any
 
     from verdigris.storage.repository import Repository
 
@@ -151,22 +153,20 @@ def run_openly(
 
     `enter` is called in the child before git is.
     """
-    from subprocess import PIPE, STDOUT, run
+    from subprocess import PIPE, STDOUT
+
+    shown = {"stdout": PIPE, "stderr": STDOUT} if quiet else {}
+    done = _run(root, argv, env, stdin=stdin, preexec_fn=enter, **shown)
+    return done.returncode, os.fsdecode(done.stdout or b"").strip()
+
+
+def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], **options: Any) -> CompletedProcess[bytes]:
+    from subprocess import run
 
     try:
-        done = run(
-            [program(env), *argv],
-            cwd=root,
-            env=env,
-            check=False,
-            stdin=stdin,
-            stdout=PIPE if quiet else None,
-            stderr=STDOUT if quiet else None,
-            preexec_fn=enter,
-        )
+        return run([program(env), *argv], cwd=root, env=env, check=False, **options)
     except FileNotFoundError:
         raise not_started(root) from None
-    return done.returncode, os.fsdecode(done.stdout or b"").strip()
 
 
 def _spawn(argv: list[str], env: Mapping[str, str], kept: Sequence[int]) -> Callable[[bytes], Output]:
@@ -315,20 +315,14 @@ def git(
         name: text for name, text in os.environ.items() if name not in _REDIRECTING and name not in hidden
     }
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "true", "GIT_LITERAL_PATHSPECS": "1"}
-    import subprocess
-
-    try:
-        done = subprocess.run(
-            [program(kept), *arguments],
-            cwd=root,
-            env={**kept, **quiet, **(env or {})},
-            input=os.fsencode(stdin),
-            capture_output=True,
-            check=False,
-            pass_fds=() if held is None else (held,),
-        )
-    except FileNotFoundError:
-        raise not_started(root) from None
+    done = _run(
+        root,
+        arguments,
+        {**kept, **quiet, **(env or {})},
+        input=os.fsencode(stdin),
+        capture_output=True,
+        pass_fds=() if held is None else (held,),
+    )
     return GitAnswer(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
 

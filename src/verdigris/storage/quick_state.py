@@ -30,26 +30,6 @@ TAG = (3, __version__, sys.hexversion, _sre.MAGIC)
 
 
 class QuickCard:
-    __slots__ = (
-        "config",
-        "control",
-        "guarded",
-        "held_out",
-        "home",
-        "mixed",
-        "mixed_source",
-        "phase",
-        "prefix",
-        "refs",
-        "root",
-        "rules",
-        "schema",
-        "stamp",
-        "suspended",
-        "targets",
-        "texts",
-        "worktree",
-    )
     stamp: str
     root: str
     control: str
@@ -79,11 +59,7 @@ class QuickCard:
     """The shell prefix in the client's settings, if its commands are confined."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
-        for name in self.__slots__:
-            setattr(self, name, fields[name])
-
-    def fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        self.__dict__.update(fields)
 
 
 def read(private: str) -> QuickCard | None:
@@ -99,7 +75,7 @@ def write(private: str, card: QuickCard) -> None:
     new = f"{place}.{posix.getpid()}"
     fd = posix.open(new, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
     try:
-        posix.write(fd, marshal.dumps((TAG, card.fields())))
+        posix.write(fd, marshal.dumps((TAG, card.__dict__)))
     finally:
         posix.close(fd)
     posix.replace(new, place)
