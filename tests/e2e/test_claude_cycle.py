@@ -196,4 +196,4 @@ def test_no_tool_leaves_its_stage_and_no_author_validates(cycle: PlayedCycle) ->
     refused = [event["actor"]["context"] for event in place.events("denied") if event["rule"] == REFUSED]
     (author,) = place.cli.ok("cycle", "status", "--json").json["cycle"]["workers"]["red"]
     assert [f"claude/agent/{context}" for context in refused] == [author, author], "also when it is resumed"
-    assert "the cycle c1 on SPEC-001 stands in stage validate" in playing.told()
+    assert "the cycle c1 on SPEC-001 is not finished: it is in stage validate" in playing.told()

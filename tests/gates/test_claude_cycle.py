@@ -189,11 +189,13 @@ def test_a_stop_says_where_the_cycle_stands(
     said = own.say("Stop")
     name = "green" if stage == "proven" else stage
     assert said["decision"] == "block"
-    assert f"the cycle c1 on SPEC-001 stands in stage {name}" in said["reason"]
+    assert f"the cycle c1 on SPEC-001 is not finished: it is in stage {name}" in said["reason"]
     assert following in said["reason"]
     again = own.say("Stop", stop_hook_active=True)
     assert "decision" not in again, "once"
-    assert f"stands in stage {name}" in again["systemMessage"], "the person hears it each time"
+    assert f"is not finished: it is in stage {name}" in again["systemMessage"], (
+        "the person hears it each time"
+    )
 
 
 def test_a_cycle_that_waits_for_a_person_sends_nobody_back(at: Callable[[str], CycleWorld]) -> None:

@@ -200,15 +200,15 @@ def refuse(links: tuple[LinkOut, ...]) -> Deny | None:
 
 def explain(link: LinkOut) -> str:
     return (
-        f"{link.path} is a link that leads out of the worktree, to {link.target}: what is read there has no "
-        "snapshot, so nobody can tell whether it changed."
+        f"{link.path} is a link that leads out of the worktree, to {link.target}: no snapshot holds the "
+        "files there, so a change of them would go unseen."
     )
 
 
 def remedy(link: LinkOut) -> str:
     return (
-        f"put the files themselves at {link.path}; a person may name it under `generated:` in tdd.yaml, and "
-        "no verdict covers what lies there then"
+        f"put the files themselves at {link.path}; a person may name it under `generated:` in tdd.yaml, but "
+        "then no verdict covers those files"
     )
 
 

@@ -40,7 +40,7 @@ def closes_stage(denial: Deny) -> bool:
 
 
 def describe_standing(cycle: Cycle) -> str:
-    return f"the cycle {cycle.id} on {cycle.spec_id} stands in stage {cycle.stage}: it is not finished"
+    return f"the cycle {cycle.id} on {cycle.spec_id} is not finished: it is in stage {cycle.stage}"
 
 
 def deny_write(cycle: Cycle, name: str) -> Deny:
