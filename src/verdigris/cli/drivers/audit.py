@@ -1,4 +1,4 @@
-"""`tdd audit`: show what each change of a range was, and give the exit code."""
+"""`tdd audit`: classifies each change of a range, shows the report, and gives the exit code."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from verdigris.drivers.audit.report import (
     units_with,
 )
 from verdigris.views.audit.formats import FORMATS, render
+from verdigris.views.lines import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +37,12 @@ F = TypeVar("F", bound="Callable[..., Any]")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _WRITABLE = "name a file in a folder that exists and can be written"
 _WIDE = 100
-"""Columns where nobody says how many there are."""
+"""Columns if the terminal does not say how many it has."""
 
 
 @value
 class ReportFiles:
-    """What else is written of a report, besides what is shown."""
+    """Files and annotations that are written besides the report that is shown."""
 
     markdown: Path | None = None
     junit: Path | None = None
@@ -50,7 +51,7 @@ class ReportFiles:
     annotations: bool = False
 
     def check(self, *, as_json: bool = False) -> None:
-        """Before the audit, which may take long: each file can be written, as far as that can be told."""
+        """Checks before a long audit that each file can probably be written."""
         if as_json and self.annotations:
             raise UserError(
                 "--json and --annotations would both write to standard output.",
@@ -101,7 +102,7 @@ def show_table(report: AuditReport, *, err: bool = False) -> None:
     type=click.Choice(FORMATS),
     default="table",
     show_default=True,
-    help="Of what is shown.",
+    help="The format to show.",
 )
 @click.option("--output", "-o", type=_FILE, metavar="FILE", help="Write it there instead of showing it.")
 def show_command(path: str, format_: str, output: Path | None) -> int:
@@ -119,7 +120,7 @@ def show_command(path: str, format_: str, output: Path | None) -> int:
 
 
 def _render(report: AuditReport, format_: str) -> str:
-    """A page shows what each change did too, where its repository is here."""
+    """A page also shows the diffs of changes, if their repository is here."""
     if format_ != "html":
         return render(report, format_)
     from verdigris.drivers.audit.units import read_diffs
@@ -142,7 +143,7 @@ def read_report(path: str) -> AuditReport:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all; a pipe or a device is written as it is."""
+    """Writes a file whole or not at all; a pipe or a device is written to directly."""
     data = text.encode("utf-8", "backslashreplace")
     try:
         if path.exists() and not path.is_file():
@@ -160,11 +161,11 @@ BLAMING = tuple(str(one) for one in AuditOutcome if one not in SOUND | BLAMELESS
 _SHORT = 10
 _SELECTION = ("squash", "merged", "since", "author", "paths", "shard")
 _REQUEST = ("deep", "timeout", "fresh", "suite", "env", "jobs", "whole")
-"""Options by the names of the fields that they fill."""
+"""Options, named as the fields of `AuditRequest` and `Selection`."""
 
 
 class AuditProgress:
-    """Tells on standard error how far the audit is: a line a judged change, and about how long it takes."""
+    """Shows on standard error a line for each judged change, and about how long the rest will take."""
 
     def __init__(self) -> None:
         self._total = self._known = self._done = 0
@@ -173,10 +174,10 @@ class AuditProgress:
     def began(self, total: int, known: int) -> None:
         self._total, self._known = total, known
         again = f", {known} of them known from an earlier audit" if known else ""
-        say(f"{total} change{'s'[: total != 1]} to judge{again}")
+        say(f"{count_of(total, 'change')} to judge{again}")
 
     def running(self, what: str) -> None:
-        """Say it where one change alone is judged: of many, the answers tell enough."""
+        """Shows the steps of one change; of many, the answers say enough."""
         if self._total - self._known == 1:
             say(f"  {what} …")
 
@@ -193,7 +194,7 @@ def _duration(seconds: float) -> str:
 
 
 class RangeOrCommand(click.Group):
-    """`tdd audit RANGE` is a command of its own; `tdd audit show …` and its like are others."""
+    """Lets `tdd audit RANGE` be a command beside `tdd audit show …` and the others."""
 
     allow_extra_args = False
     allow_interspersed_args = True
@@ -251,11 +252,11 @@ class RangeOrCommand(click.Group):
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @report_options
 def command(range_: str, *, fail_on: str, as_json: bool, **said: Any) -> int:
-    """Say of each commit in RANGE (`main..HEAD`, or one commit) whether it was test-driven.
+    """Judge whether each commit in RANGE (`main..HEAD`, or one commit) was test-driven.
 
-    Each change is replayed from git's objects: its tests over the source of before, all tests after.
-    Nothing is written into the repository. Exit code: 0; 1 where `--fail-on` names an outcome; 2 the range
-    is wrong; 69 a tool or the sandbox is missing.
+    Each change is replayed from git's objects: its tests run over the source of before, all tests after it.
+    Nothing is written into the repository. Exit code: 0; 1 if a change has an outcome that `--fail-on` names;
+    2 the range is wrong; 69 a tool or the sandbox is missing.
     """
     from verdigris.drivers.audit.run import AuditRequest, audit
     from verdigris.drivers.audit.units import Selection
@@ -282,9 +283,8 @@ def _present(report: AuditReport, wanted: tuple[str, ...], files: ReportFiles, *
     if not found:
         return 0
     names = ", ".join(dict.fromkeys(found))
-    total = len(report.units)
     are = "is" if len(found) == 1 else "are"
-    say(f"failed by `--fail-on`: {len(found)} of {total} change{'s'[: total != 1]} {are} {names}")
+    say(f"failed by `--fail-on`: {len(found)} of {count_of(len(report.units), 'change')} {are} {names}")
     return FAILED
 
 
@@ -317,8 +317,8 @@ def merge_command(paths: tuple[Path, ...], *, fail_on: str, as_json: bool, **fil
 def pre_push(remote: str, address: str, fail_on: str) -> int:
     """Audit what `git push` is about to send, as one change: for git's hook, or for pre-commit.
 
-    Git says on standard input what it will send; pre-commit says it by PRE_COMMIT_FROM_REF and
-    PRE_COMMIT_TO_REF. Exit code: 1 where the push is to stop.
+    Git names what it will send on standard input; pre-commit names it in PRE_COMMIT_FROM_REF and
+    PRE_COMMIT_TO_REF. Exit code: 1 if the push has to stop.
     """
     del address
     from verdigris.drivers.audit.run import AuditRequest, audit

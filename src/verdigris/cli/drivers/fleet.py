@@ -42,7 +42,7 @@ class FleetProgress:
 
 
 def _name(unit: FleetUnit) -> str:
-    """What was asked, as its line says it, with the key by which its result is found."""
+    """Names a unit as its line does, with the key under which its result is found."""
     asked = unit.asked.get("commit") or unit.asked.get("id") or ""
     words = (unit.kind, str(unit.asked.get("repo", "")), str(asked)[:_SHORT], f"({unit.key[:_SHORT]})")
     return make_visible(" ".join(filter(None, words)))
@@ -55,13 +55,17 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("tasks", metavar="TASKS", type=click.Path(path_type=Path))
+@click.option("--engine", type=click.Choice(["local", "ray"]), default="local", help="Where the units run.")
 @click.option(
-    "--engine", type=click.Choice(["local", "ray"]), default="local", help="What carries the units."
+    "--address", default="", help="Address of the Ray cluster; without it, Ray is started on this machine."
 )
-@click.option("--address", default="", help="Of the Ray cluster; without it a Ray of this machine's own.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Units at once; without it one a processor.")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder of the results.")
-@click.option("--attempts", type=click.IntRange(min=1), default=3, help="For a unit that was lost.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many units run at once; by default one for each processor.",
+)
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder for the results.")
+@click.option("--attempts", type=click.IntRange(min=1), default=3, help="How often a lost unit is tried.")
 @click.option(
     "--timeout", "seconds", type=click.FloatRange(min=1), default=3600.0, help="Seconds for one unit."
 )
@@ -70,7 +74,7 @@ def command() -> None:
 def run(*, engine: str, address: str, jobs: int | None, as_json: bool, **said: Any) -> int:
     """Carry out each line of TASKS as a `tdd` command, and write its result into the folder --out.
 
-    The same call goes on after a kill: what the folder answers is not carried out again. Exit code: 0 every
+    After a kill, the same command goes on: units with a result are not run again. Exit code: 0 every
     unit said yes, 1 some said no or could not be verified, 2 the tasks are wrong, 69 Ray is missing or cannot
     be reached, 70 units are left without an answer, 130 interrupted.
     """
@@ -93,7 +97,7 @@ def _lines(summary: FleetSummary) -> Iterator[Line]:
     for answer, count in told["verdicts"].items():
         yield Line(f"{count:>6}  {make_visible(answer)}", "green" if not summary.negative else None)
     if summary.unverified:
-        yield Line(f"{summary.unverified:>6}  unverified: it could not be told", "yellow")
+        yield Line(f"{summary.unverified:>6}  unverified: it could not be judged", "yellow")
     if summary.infrastructure:
         yield Line(f"{summary.infrastructure:>6}  without an answer: the same command tries again", "red")
     yield Line(f"{count_of(summary.units, 'unit')}, {summary.negative} said no")

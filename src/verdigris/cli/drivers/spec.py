@@ -1,4 +1,4 @@
-"""`tdd spec new | show | lint | activate | supersede`: specs as teams write them, up to their successors."""
+"""`tdd spec new | show | lint | activate | supersede`: the specs of a team, from draft to next version."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from verdigris.cli.context import (
 )
 from verdigris.cli.context import paths as complete_paths
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
+from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def show_specs(paths: tuple[str, ...], *, as_json: bool) -> int:
 @json_option
 def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
     """Check specs: scenarios, names, open questions, and the targets of deltas. Exit code: 1 on errors."""
-    found = [(spec, _faults(spec, text)) for spec, text in map(_read_spec, paths)]
+    from verdigris.drivers.specs.spec_files import lint_in
+
+    found = [(spec, lint_in(_root(), spec, text)) for spec, text in map(_read_spec, paths)]
     if plan is not None:
         found.append(_lint_plan(plan, [spec for spec, _ in found]))
     if as_json:
@@ -66,10 +69,10 @@ def lint(paths: tuple[str, ...], plan: str | None, *, as_json: bool) -> int:
 @command.command("new")
 @click.argument("title")
 @click.option(
-    "--id", "spec_id", metavar="ID", default="", help="The spec's id; without it, made from the title."
+    "--id", "spec_id", metavar="ID", default="", help="The spec's id; by default made from the title."
 )
 @click.option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Without it, the format whose folder is there."
+    "--format", "form", type=click.Choice(_FORMATS), help="By default the format whose folder is there."
 )
 @click.option("--parent", metavar="PRD", default="", help="The id of the PRD that must be active with it.")
 def new(title: str, spec_id: str, form: str | None, parent: str) -> int:
@@ -114,7 +117,7 @@ def activate(path: str) -> int:
 def supersede(path: str, to: str, delta: str, *, as_json: bool) -> int:
     """Make the delta of a spec, mark the spec superseded, and name what becomes stale (a person's command).
 
-    Without options a delta file is made to fill in; called again, it tells what the delta makes stale.
+    Without options it writes a delta file to fill in; called again, it lists what the delta makes stale.
     """
     files, relative = _files(), _require_inside(path)
     _refuse_in_cycle(relative)
@@ -151,7 +154,7 @@ def _refuse_in_cycle(path: str) -> None:
 
 
 def _record(spec: Spec) -> None:
-    """Records nothing where nothing is set up: there is no log either."""
+    """Records the status in the log, if the project has one."""
     from verdigris.core.events import SpecStatusSet
 
     try:
@@ -190,7 +193,7 @@ def _root() -> Path:
 
 
 def _relative(file: Path) -> str:
-    """From the repository's root, where it lies in one: the place of a file may tell its id."""
+    """Returns the path from the repository's root, if there is one: a spec's id may come from its folder."""
     root, resolved = _root().resolve(), file.resolve()
     return resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else resolved.name
 
@@ -200,16 +203,6 @@ def _require_inside(spelling: str) -> str:
     if not file.resolve().is_relative_to(_root().resolve()):
         raise UserError(f"{spelling} lies outside the repository.", hint="name a spec inside it")
     return _relative(file)
-
-
-def _faults(spec: Spec, text: str) -> tuple[SpecFault, ...]:
-    from verdigris.drivers.specs.spec_lint import base_path, lint_spec
-
-    base = base_path(spec)
-    file = _root() / base if base else None
-    if file is None or not file.is_file():
-        return lint_spec(spec, text)
-    return lint_spec(spec, text, *_read_spec(str(file)))
 
 
 def _spec_lines(spec: Spec) -> list[Line]:
@@ -237,7 +230,7 @@ def _spec_document(spec: Spec) -> dict[str, Any]:
             }
             for one in spec.scenarios
         ],
-        "skipped": [{"line": one.line, "why": one.why} for one in spec.skipped],
+        "skipped": to_json(spec.skipped),
     }
 
 
@@ -263,9 +256,7 @@ def _lint_document(spec: Spec, faults: Sequence[SpecFault]) -> dict[str, Any]:
         "spec_id": spec.id,
         "scenarios": len(spec.scenarios),
         "valid": all(fault.level != "error" for fault in faults),
-        "faults": [
-            {"level": one.level, "line": one.line, "what": one.what, "fix": one.fix} for one in faults
-        ],
+        "faults": to_json(faults),
     }
 
 

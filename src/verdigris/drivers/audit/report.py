@@ -71,6 +71,10 @@ class RedTest:
     stub: str = ""
     """The stub that made an import red fail by behaviour, as a diff."""
 
+    @property
+    def place(self) -> str:
+        return place_of(self.path, self.line)
+
 
 @value
 class FoundPlace:
@@ -83,7 +87,7 @@ class FoundPlace:
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else self.path
+        return place_of(self.path, self.line)
 
 
 @value
@@ -95,6 +99,15 @@ class LostCheck:
     line: int
     before: str
     after: str
+
+    @property
+    def place(self) -> str:
+        return place_of(self.path, self.line)
+
+
+def place_of(path: str, line: int) -> str:
+    """Line 0 is the file as a whole."""
+    return f"{path}:{line}" if line else path
 
 
 @value
@@ -135,6 +148,11 @@ class UnitReport:
     """The files of source and tests that it changes; a finding about the whole unit is shown at the first."""
     passing: tuple[str, ...] = ()
     """Native ids of tests that pass before and after; only test-driven changes have them, for a corpus."""
+
+    @property
+    def red_count(self) -> int:
+        """How many tests were red for the right reason."""
+        return sum(test.valid for test in self.reds)
 
 
 @value

@@ -1,3 +1,3 @@
-"""Specs: reads the formats that teams use, checks them, and puts a successor in their place."""
+"""Specs: reads the formats that teams use, checks them, and replaces one by its next version."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What changes between two versions of a spec: reads a delta, applies it, and makes one of two texts.
+"""The changes between two versions of a spec: reads a delta, applies it, and makes one from two texts.
 
 Sections are OpenSpec's: `## ADDED|MODIFIED|REMOVED|RENAMED Requirements`. A MODIFIED block is the whole
 requirement as it shall be. Ours shows the old one too, in a fence below `**BEFORE**`; then what follows
@@ -29,7 +29,7 @@ _RENAME = re.compile(r"(from|to)\s*[:\uff1a]\s*(.+)", re.IGNORECASE)
 _AFTER = re.compile(r"\*\*after\*\*:?|\*\*after:\*\*", re.IGNORECASE)
 _DEEPEST = 6
 _LEVEL = 3
-"""Of a requirement's heading in a delta."""
+"""The level of a requirement's heading in a delta."""
 
 
 @value
@@ -40,9 +40,9 @@ class DeltaEntry:
     name: str
     line: int
     to: str = ""
-    """The new name, where it is renamed; empty where none is given."""
+    """The new name of a renamed requirement; empty if none is given."""
     body: tuple[str, ...] = ()
-    """The lines below its heading, of what is added or changed."""
+    """The lines below its heading, if it is added or changed."""
 
 
 @value
@@ -64,7 +64,7 @@ class StaleScenario:
     scenario: Scenario
     fate: Fate
     to: str = ""
-    """The id of what has taken its place."""
+    """The id of the scenario that replaces it."""
 
 
 def is_delta(text: str) -> bool:
@@ -72,7 +72,7 @@ def is_delta(text: str) -> bool:
 
 
 def read_delta(text: str) -> tuple[DeltaEntry, ...]:
-    """Reads entries in the order of the text; none for a spec that is no delta."""
+    """Reads entries in the order of the text; a spec that is no delta has none."""
     page, raw = read_page(text), split_lines(text)
     found: list[DeltaEntry] = []
     for operation, start, end in _sections(page):
@@ -94,7 +94,7 @@ def read_delta(text: str) -> tuple[DeltaEntry, ...]:
 
 
 def unread_headings(text: str) -> tuple[int, ...]:
-    """Headings in a delta's sections that name no requirement, though they stand where one would."""
+    """Returns the lines of headings that name no requirement, though they are where one belongs."""
     page = read_page(text)
     lines = (line for _, start, end in _sections(page) for line in page.lines[start:end])
     return tuple(
@@ -135,7 +135,7 @@ def _read_renames(page: MarkdownPage, start: int, end: int) -> Iterator[DeltaEnt
 
 
 def _after(lines: Sequence[str]) -> tuple[str, ...]:
-    """What stands below `**AFTER**`, where that is written; without empty lines around it."""
+    """Returns the lines below `**AFTER**`, or all without that line; empty lines around are dropped."""
     at = next((n for n, line in enumerate(lines, 1) if _AFTER.fullmatch(line.strip())), 0)
     return _trim(lines[at:])
 
@@ -150,7 +150,7 @@ def _trim(lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def requirements(spec: Spec, text: str) -> tuple[Requirement, ...]:
-    """Headings `Requirement: NAME`, and those that scenarios stand below, in any format."""
+    """Returns headings `Requirement: NAME`, and headings with scenarios below them, in any format."""
     page, raw = read_page(text), split_lines(text)
     heads = [line for line in page.lines if line.heading]
     above = {_line_above(one, page) for one in spec.scenarios}
@@ -186,9 +186,9 @@ def _line_above(scenario: Scenario, page: MarkdownPage) -> int:
 
 
 def apply_delta(base: str, spec: Spec, delta: Sequence[DeltaEntry]) -> str:
-    """The text that a delta makes of a spec: RENAMED → REMOVED → MODIFIED → ADDED.
+    """Returns the text that a delta makes of a spec: RENAMED → REMOVED → MODIFIED → ADDED.
 
-    What has no target is left out: `lint_spec` tells it. Bytes outside the requirements stay as they are.
+    Entries without a target are left out; `lint_spec` reports them. Bytes outside the requirements stay.
     """
     lines = split_lines(base)
     known = requirements(spec, base)
@@ -217,10 +217,10 @@ def _block(name: str, body: Sequence[str]) -> list[str]:
 
 
 def _shift_headings(lines: Sequence[str], by: int) -> list[str]:
-    """Deeper or higher, outside of fences; a heading keeps at least one `#` and at most six."""
+    """Changes the level of headings outside of fences, within one to six `#`."""
     if not by:
         return [*lines]
-    found = ["", *lines]  # a first line that is empty, so that nothing is front matter
+    found = ["", *lines]  # an empty first line, so that nothing is read as front matter
     for line in read_page("\n".join(found)).lines:
         if line.level:
             signs = "#" * min(_DEEPEST, max(1, line.level + by))
@@ -229,7 +229,7 @@ def _shift_headings(lines: Sequence[str], by: int) -> list[str]:
 
 
 def make_delta(old: tuple[Spec, str], new: tuple[Spec, str]) -> tuple[DeltaEntry, ...]:
-    """What makes the new text of the old one; a requirement with the same scenarios elsewhere is renamed."""
+    """Returns the entries from the old text to the new; the same scenarios under a new name are a rename."""
     before = {one.name: one for one in requirements(*old)}
     after = {one.name: one for one in requirements(*new)}
     gone = [one for name, one in before.items() if name not in after]
@@ -265,12 +265,12 @@ def _entry(operation: Operation, one: Requirement) -> DeltaEntry:
 
 
 def level_body(one: Requirement) -> tuple[str, ...]:
-    """Writes a body as it stands below a heading of a delta."""
+    """Returns the body with headings as they are below a requirement of a delta."""
     return tuple(_shift_headings(one.body, _LEVEL - one.level))
 
 
 def render_delta(entries: Sequence[DeltaEntry], before: Mapping[str, Requirement]) -> str:
-    """The sections of a delta file, those without an entry left out; `before`: by name, for BEFORE."""
+    """Renders the sections that have entries; `before`: requirements by name, for BEFORE."""
     names = {one.to: one.name for one in entries if one.operation == "renamed"}
     parts = []
     for operation in OPERATIONS:
@@ -306,7 +306,7 @@ def _render_modified(one: DeltaEntry, was: Requirement | None) -> list[str]:
 
 
 def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry]) -> tuple[StaleScenario, ...]:
-    """Compares ids without the spec's own part, and hashes; `delta` tells which requirements were renamed."""
+    """Compares hashes, and ids without the spec's own part; `delta` names renamed requirements."""
     after = {one.id.partition("#")[2]: one for one in new.scenarios}
     to = {one.name: one.to for one in delta if one.operation == "renamed"}
     found = []
@@ -325,5 +325,5 @@ def stale_scenarios(old: Spec, new: Spec, delta: Sequence[DeltaEntry]) -> tuple[
 
 
 def changed_spec(spec: Spec, base: str, delta: Sequence[DeltaEntry]) -> Spec:
-    """The spec that a delta makes, with the ids of the old one."""
+    """Returns the spec that a delta makes, with the ids of the old one."""
     return read_spec(spec.path, apply_delta(base, spec, delta).encode())

@@ -1,4 +1,4 @@
-"""Writes specs: a draft in the format that a team uses, and the status of one that is there."""
+"""Writes specs: a draft in the format that a team uses, and the status of an existing one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HOMES: dict[Format, str] = {
     "bmad": "_bmad-output",
     "feature": "features",
 }
-"""The folder that tells that a team uses it."""
+"""The folder that shows that a team uses the format."""
 _PLACES: dict[Format, str] = {
     "forgeplan": ".forgeplan/specs/{number}-{slug}.md",
     "openspec": "openspec/specs/{slug}/spec.md",
@@ -125,7 +125,7 @@ class SpecDraft:
 def make_draft(
     title: str, form: Format, known: Collection[str], *, spec_id: str = "", parent: str = ""
 ) -> SpecDraft:
-    """`known`: the repository's files; its usual place is taken if the format's folder is there."""
+    """`known`: the repository's files. The draft goes to the format's folder if that exists."""
     title = " ".join(title.split())
     name = slug(title)
     has_home = any(path.startswith(f"{HOMES[form]}/") for path in known)
@@ -153,7 +153,7 @@ def _head(title: str, form: Format, spec_id: str, parent: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quotes so that YAML takes it for a text."""
+    """Quotes the text if YAML would read it as something else than a text."""
     try:
         return text if yaml.safe_load(text) == text else json.dumps(text, ensure_ascii=False)
     except (yaml.YAMLError, ValueError):
@@ -161,7 +161,7 @@ def _quote(text: str) -> str:
 
 
 def _next_number(form: Format, known: Collection[str]) -> str:
-    """`SPEC-004` or `004`, the next one that no file has."""
+    """Returns the next number that no file has: `SPEC-004` or `004`."""
     prefix = "SPEC-" if form == "forgeplan" else ""
     folder = ".forgeplan/specs/" if form == "forgeplan" else "specs/"
     taken = (re.match(rf"{re.escape(folder)}{prefix}(\d+)-", path) for path in known)
@@ -175,7 +175,7 @@ _PAIR = re.compile(
 
 
 def with_status(path: str, data: bytes, status: str) -> bytes | None:
-    """The same bytes with another status; None where there is no telling where to write it."""
+    """Returns the same bytes with another status; None if there is no place to write it."""
     made = _tag(data, status) if is_feature(path) and not path.endswith(".md") else _set_status(data, status)
     return made if read_spec(path, made).status == status else None
 
@@ -212,7 +212,7 @@ _TAG = re.compile(rf"(?<!\S)@(?:{'|'.join(STATUSES)})(?!\S)".encode(), re.IGNORE
 
 
 def _tag(data: bytes, status: str) -> bytes:
-    """The tag above the feature, or a new one; the keyword of another language is not looked for."""
+    """Replaces the tag above the feature, or adds one; `Feature` may be a word of any language."""
     lines = data.splitlines(keepends=True)
     mark = b"\xef\xbb\xbf"
     for number, line in enumerate(lines):

@@ -39,7 +39,7 @@ class TextLine:
 
     @property
     def level(self) -> int:
-        """The level of its heading; 0 where it is none."""
+        """The level of its heading; 0 if it is none."""
         return 0 if self.heading is None else self.heading.level
 
     @property
@@ -73,7 +73,7 @@ class MarkdownPage:
 
 
 def read_page(text: str) -> MarkdownPage:
-    """Any text has a page. A byte order mark and CRLF are tolerated."""
+    """Reads any text; a byte order mark and CRLF are tolerated."""
     raw = split_lines(text)
     start, metadata, blocks, skipped = _read_front_matter(raw)
     lines = tuple(_read_lines(raw, start))
@@ -171,7 +171,7 @@ def _read_pairs(lines: Sequence[TextLine]) -> Iterator[tuple[str, str]]:
 
 
 def list_items(lines: Sequence[TextLine]) -> Iterator[ListItem]:
-    """The items at the top level of the first lists in these lines; a heading is not among them."""
+    """Yields the top-level items of the lists in these lines; the lines have no heading."""
     top: int | None = None
     open_: list[TextLine] = []
     for line in lines:
@@ -206,12 +206,12 @@ INSTALL = "pip install 'verdigris[gherkin]'"
 @value
 class FeatureScenario:
     rule: str
-    """Else the name of the feature."""
+    """The name of its rule, else of the feature."""
     name: str
     first: int
     last: int
     text: str
-    """With every background that holds for it, and with its examples; without its tags."""
+    """Its steps and examples, with every background that applies; without its tags."""
 
 
 @value
@@ -221,7 +221,7 @@ class Feature:
     """Without their `@`."""
     scenarios: tuple[FeatureScenario, ...] = ()
     faults: tuple[tuple[int, str], ...] = ()
-    """Lines that are no Gherkin; then nothing is read."""
+    """Lines that are no Gherkin; if there are any, nothing is read."""
 
 
 def is_feature(path: str) -> bool:
@@ -229,7 +229,7 @@ def is_feature(path: str) -> bool:
 
 
 def read_feature(path: str, lines: Sequence[str]) -> Feature:
-    """Raises ToolMissing where the parser is not installed."""
+    """Raises ToolMissing if the parser is not installed."""
     try:
         from gherkin.errors import CompositeParserException, ParserError
         from gherkin.parser import Parser
@@ -257,13 +257,13 @@ def read_feature(path: str, lines: Sequence[str]) -> Feature:
 
 
 def _place(error: Exception) -> tuple[int, str]:
-    """Where, and what the parser says of it without the place."""
+    """Returns the line, and the parser's message without the place."""
     line = getattr(error, "location", {"line": 1})["line"]
     return line, f"no Gherkin: {str(error).partition(': ')[2] or error}"
 
 
 class _FeatureReading:
-    """One feature; each part of it reaches to where the next one begins."""
+    """Reads one feature; each part of it ends where the next one begins."""
 
     def __init__(self, lines: Sequence[str], feature: Mapping[str, Any]) -> None:
         self._lines = lines

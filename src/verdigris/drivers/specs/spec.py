@@ -2,7 +2,7 @@
 
 OpenSpec, spec-kit, Kiro, BMAD and ForgePlan files are read unchanged. A scenario has one of three forms: a
 heading that begins with `Scenario:`, an item of a list below "Acceptance Scenarios" or "Acceptance Criteria",
-or a scenario of a `.feature` file. Whatever was not read is said, with its line.
+or a scenario of a `.feature` file. Lines that look like a scenario and were not read are reported.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Spec:
     id: str
     title: str
     status: str
-    """As it is written, in lower case; a missing one counts as a draft."""
+    """In lower case; a spec without a status is a draft."""
     scenarios: tuple[Scenario, ...]
     digest: str
-    """Of the normalized file: what ForgePlan calls `spec_hash`."""
+    """The hash of the normalized file, which ForgePlan calls `spec_hash`."""
     metadata: Mapping[str, object]
     unclear: tuple[int, ...] = ()
     """Lines with an open question."""
@@ -85,7 +85,7 @@ class Spec:
 
 
 def normalized_digest(data: bytes) -> str:
-    """SHA-256 without CR before LF, blanks at line ends, empty lines at the end, and the last line end."""
+    """Hashes the text without CR before LF, blanks at line ends, and empty lines at the end."""
     lines = [line.rstrip(b" \t") for line in data.replace(b"\r\n", b"\n").split(b"\n")]
     while lines and not lines[-1]:
         lines.pop()
@@ -115,7 +115,7 @@ def read_spec(path: str, data: bytes) -> Spec:
 
 
 def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
-    """Its tags tell id and status: `@id:SPEC-001 @active`; front matter does too, in the Markdown dialect."""
+    """Id and status come from tags, `@id:SPEC-001 @active`; in Markdown also from front matter."""
     first = page.lines[0].number if page.lines else 1
     lines = split_lines(data.decode("utf-8", "replace"))
     feature = read_feature(path, [*("" for _ in range(1, first)), *lines[first - 1 :]])
@@ -139,7 +139,7 @@ def _read_feature(path: str, data: bytes, page: MarkdownPage) -> Spec:
 
 
 def slug(text: str) -> str:
-    """Lower case, words joined by `-`; letters of every alphabet stay. A cut one ends in a hash."""
+    """Joins words in lower case by `-`; letters of every alphabet stay. A long slug ends in a hash."""
     joined = "-".join(re.findall(r"\w+", text.casefold()))
     if len(joined) > _LONGEST:
         end = "-" + hashlib.sha256(joined.encode()).hexdigest()[:_HASH]
@@ -149,7 +149,7 @@ def slug(text: str) -> str:
 
 
 def _id_of(path: str, metadata: Mapping[str, object]) -> str:
-    """The front matter's, else the capability or the folder that the file stands for."""
+    """Returns the front matter's id, else the name of the file, or of its folder if it is `spec.md`."""
     if metadata.get("id"):
         return str(metadata["id"]).strip()
     *folders, name = path.split("/")
@@ -187,7 +187,7 @@ def _by_lists(page: MarkdownPage) -> Iterator[Scenario]:
 
 
 def _acceptance_parts(lines: Sequence[TextLine], at: int) -> Iterator[tuple[int, int]]:
-    """Where lists are read: up to the next heading or bold line, and below the headings within."""
+    """Yields where lists are read: up to the next heading or bold line, and below each heading within."""
     level = lines[at].level or _DEEPEST
     below = [n for n in range(at + 1, len(lines)) if lines[n].level]
     end = next((n for n in below if lines[n].level <= level), len(lines))
@@ -218,7 +218,7 @@ def _bare(text: str) -> str:
 
 
 def _group_steps(items: Sequence[ListItem]) -> Iterator[tuple[ListItem, ...]]:
-    """Each item alone; items that are one step each are one scenario until a new one begins after a Then."""
+    """Yields each item alone; items of one step each are a scenario until a Given or When follows a Then."""
     open_: list[ListItem] = []
     has_then = False
     for item in items:
@@ -237,7 +237,7 @@ def _group_steps(items: Sequence[ListItem]) -> Iterator[tuple[ListItem, ...]]:
 
 
 def _single_step(item: ListItem) -> str | None:
-    """The keyword of an item that is one step of a scenario, and not the whole of it."""
+    """Returns the keyword of an item that is one step of a scenario; None if it is a whole scenario."""
     words = [found[1].casefold() for found in re.finditer(r"\b(given|when|then)\b", item.text, re.IGNORECASE)]
     begins = _STEP.match(item.text)
     return begins[1].casefold() if begins and len(set(words)) <= 1 else None

@@ -1,4 +1,4 @@
-"""The specs of a repository: finds who cites them, sets their status, and puts a successor in their place."""
+"""The specs of a repository: finds tests and specs that cite one, sets its status, and replaces it."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ class Succession:
     delta: str
     """The path of the delta."""
     is_new: bool
-    """It was made now, to be filled in."""
+    """The delta was made now, for a person to fill in."""
     stale: tuple[StaleScenario, ...]
     tests: tuple[ScenarioMark, ...]
-    """Those that carry a stale scenario."""
+    """Tests that carry a stale scenario."""
     related: tuple[str, ...]
     """Specs that name the old one."""
 
 
 class SpecFiles:
-    """All that git lists in a worktree, also what is not committed yet."""
+    """The files that git lists in a worktree, also those that are not committed yet."""
 
     def __init__(self, repo: Repository) -> None:
         self._repo = repo
@@ -102,18 +102,8 @@ class SpecFiles:
     def spec(self, path: str) -> Spec:
         return read_spec(path, self.read(path))
 
-    def lint(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
-        """A delta is compared with the spec that it is about."""
-        data = self.read(path)
-        spec = read_spec(path, data)
-        base = base_path(spec)
-        if base is None or not (self.root / base).is_file():
-            return spec, lint_spec(spec, _text(data))
-        before = self.read(base)
-        return spec, lint_spec(spec, _text(data), read_spec(base, before), _text(before))
-
     def scenario_marks(self) -> tuple[tuple[ScenarioMark, ...], tuple[LooseMark, ...]]:
-        """The scenario marks in all files of code."""
+        """Returns the scenario marks in all files of code."""
         marks: list[ScenarioMark] = []
         loose: list[LooseMark] = []
         for path, data in self._contents(self.paths):
@@ -124,7 +114,7 @@ class SpecFiles:
         return tuple(marks), tuple(loose)
 
     def related_paths(self, spec: Spec) -> tuple[str, ...]:
-        """Specs that name it in their metadata, or below a heading such as `Related`."""
+        """Returns specs that name this one in their metadata, or below a heading such as `Related`."""
         pages = (path for path in self.paths if path.endswith((".md", ".feature")) and path != spec.path)
         return tuple(path for path, data in self._contents(pages) if _names(_text(data), spec))
 
@@ -134,7 +124,7 @@ class SpecFiles:
                 yield path, (self.root / path).read_bytes()
 
     def create(self, path: str, text: str) -> None:
-        """What is there is never overwritten."""
+        """Writes a new file; never overwrites one."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -156,17 +146,17 @@ class SpecFiles:
         return read_spec(path, made)
 
     def activate(self, path: str) -> tuple[Spec, tuple[SpecFault, ...]]:
-        """Returns also the errors that keep it from being active; then nothing is written."""
-        spec, faults = self.lint(path)
+        """Returns also the errors that keep the spec from being active; with any, nothing is written."""
+        spec, text = self.spec(path), _text(self.read(path))
         if spec.status in {SUPERSEDED, DEPRECATED}:
             raise UserError(f"{spec.id} is {spec.status}.", hint="activate the spec that took its place")
-        if is_delta(_text(self.read(path))):
+        if is_delta(text):
             raise UserError(f"{path} is a delta.", hint="activate the spec that it makes")
-        errors = tuple(fault for fault in faults if fault.level == "error")
+        errors = tuple(fault for fault in lint_in(self.root, spec, text) if fault.level == "error")
         return (spec, errors) if errors or spec.status == ACTIVE else (self.set_status(path, ACTIVE), ())
 
     def supersede(self, path: str, to: str, by: str) -> Succession:
-        """`to`: the new version; `by`: a delta that makes it, where it is not there yet."""
+        """`to`: the new version; `by`: a delta that makes the new version if it is not there yet."""
         text = _text(self.read(path))
         old = self.spec(path)
         if is_delta(text) or is_feature(path):
@@ -190,7 +180,7 @@ class SpecFiles:
         return Succession(delta, is_new, stale, tests, related)
 
     def _apply(self, old: Spec, text: str, delta: str, to: str) -> None:
-        """Writes the new version; without a path for it the delta is only looked at."""
+        """Writes the new version; without a path for it, the delta is only checked."""
         data = self.read(delta)
         faults = lint_spec(read_spec(delta, data), _text(data), old, text)
         first = next((fault for fault in faults if fault.level == "error"), None)
@@ -207,8 +197,17 @@ class SpecFiles:
         self.create(delta, _render_head(old) + render_delta(entries, _by_name(old, text)))
 
 
+def lint_in(root: Path, spec: Spec, text: str) -> tuple[SpecFault, ...]:
+    """Checks a spec; a delta is compared with the spec below `root` that it changes."""
+    base = base_path(spec)
+    if base is None or not (root / base).is_file():
+        return lint_spec(spec, text)
+    before = (root / base).read_bytes()
+    return lint_spec(spec, text, read_spec(base, before), _text(before))
+
+
 def _replace(file: Path, data: bytes) -> None:
-    """All of it or nothing, also after a kill; a link stays one, and a mode stays."""
+    """Writes all of it or nothing, also after a kill; a link stays a link, and the mode stays."""
     target = file.resolve()
     fresh = target.with_name(f".{target.name}.new")
     fresh.write_bytes(data)
@@ -229,14 +228,14 @@ def _render_head(old: Spec) -> str:
 
 
 def _render_template(old: Spec, text: str) -> str:
-    """Every requirement as it is: who writes the delta edits what follows AFTER, or takes the block out."""
+    """Shows every requirement as it is; the author edits what follows AFTER, or takes the block out."""
     known = _by_name(old, text)
     same = [DeltaEntry("modified", one.name, one.first, body=level_body(one)) for one in known.values()]
     return _TEMPLATE.format(modified=render_delta(same, known))
 
 
 def _delta_path(spec: Spec) -> str:
-    """A change of its own where OpenSpec keeps its specs, else a file beside it."""
+    """Returns a path in a change of OpenSpec if the spec is one of its own, else a file beside the spec."""
     found = re.fullmatch(r"((?:.*/)?openspec)/(specs/.+)", spec.path)
     if found:
         return f"{found[1]}/changes/supersede-{slug(spec.id)}/{found[2]}"
@@ -244,7 +243,7 @@ def _delta_path(spec: Spec) -> str:
 
 
 def _names(text: str, spec: Spec) -> bool:
-    """Whether the text names it, by its id as a whole word or by its path."""
+    """Whether the text names the spec, by its id as a whole word or by its path."""
     word = re.compile(rf"(?<![\w/-])(?:{re.escape(spec.id)}|{re.escape(spec.path)})(?![\w-])")
     page = read_page(text)
     if any(word.search(str(one)) for key, one in page.metadata.items() if key not in {"id", "title"}):

@@ -29,7 +29,7 @@ _GHERKIN = """\
     Then what can be observed"""
 _THEN = re.compile(r"\b(then|shall)\b", re.IGNORECASE)
 _OTHER_STATUSES = frozenset({"ready-for-dev", "in-progress", "in-review", "done", "blocked"})
-"""What BMAD writes as a status."""
+"""The statuses that BMAD writes."""
 _MOVE = {
     ("added", "modified"): "a requirement is either new or changed",
     ("added", "removed"): "to replace it, write it below `## MODIFIED Requirements`",
@@ -46,7 +46,7 @@ class SpecFault:
 
 
 def lint_spec(spec: Spec, text: str, base: Spec | None = None, base_text: str = "") -> tuple[SpecFault, ...]:
-    """`base`: the spec that a delta changes; None where there is none."""
+    """`base`: the spec that a delta changes; None if there is none."""
     found = [*_lint_file(spec, text), *_lint_names(spec, text), *_lint_words(spec)]
     if is_delta(text):
         delta = read_delta(text)
@@ -109,7 +109,7 @@ def _lint_words(spec: Spec) -> Iterator[SpecFault]:
 
 
 def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]:
-    """What is wrong with a delta whatever it is about."""
+    """Finds faults of a delta that do not depend on the spec that it changes."""
     if not delta:
         yield SpecFault(
             "error", 1, "the delta changes nothing yet", "name a requirement in one of its sections"
@@ -134,7 +134,7 @@ def _lint_entries(delta: Sequence[DeltaEntry], text: str) -> Iterator[SpecFault]
 
 
 def _lint_targets(delta: Sequence[DeltaEntry], base: Spec | None, base_text: str) -> Iterator[SpecFault]:
-    """Names are those after RENAMED, which is applied first."""
+    """Compares names with the spec after RENAMED, which is applied first."""
     before = requirements(base, base_text) if base is not None else ()
     known = [one.name for one in before]
     same = {(one.name, level_body(one)) for one in before}
@@ -179,7 +179,7 @@ def _lint_target(entry: DeltaEntry, base: Spec | None, names: Sequence[str]) -> 
 
 
 def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterator[SpecFault]:
-    """A MODIFIED block replaces the whole requirement: what it leaves out is gone."""
+    """Finds dropped scenarios: a MODIFIED block replaces the whole requirement."""
     before = {one.to: one.name for one in delta if one.operation == "renamed"}
     for entry in (one for one in delta if one.operation == "modified"):
         kept = {_fold_name(one.name) for one in spec.scenarios if one.requirement == entry.name}
@@ -192,7 +192,7 @@ def _lint_dropped(delta: Sequence[DeltaEntry], spec: Spec, base: Spec) -> Iterat
 
 
 def _find_alike(name: str, names: Sequence[str]) -> str:
-    """The same name, or one that differs in case or blanks only; empty where there is none."""
+    """Returns the same name, or one that differs in case or blanks only; empty if there is none."""
     folded = _fold_name(name)
     return name if name in names else next((one for one in names if _fold_name(one) == folded), "")
 
@@ -202,9 +202,9 @@ def _fold_name(name: str) -> str:
 
 
 def base_path(spec: Spec) -> str | None:
-    """The spec that a delta is about: by its front matter, or by its place in an OpenSpec change.
+    """Returns the spec that a delta changes: by its front matter, or by its place in an OpenSpec change.
 
-    `…/changes/ID/specs/CAP/spec.md` is about `…/specs/CAP/spec.md`.
+    `…/changes/ID/specs/CAP/spec.md` changes `…/specs/CAP/spec.md`.
     """
     if named := spec.metadata.get("delta_of"):
         return str(named)

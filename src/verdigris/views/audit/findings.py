@@ -1,4 +1,4 @@
-"""What a report shows: each outcome with its mark and meaning, and findings, the gravest first."""
+"""What a report shows: the mark and meaning of each outcome, and findings, the gravest first."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Level = Literal["error", "warning", "note"]
 
 @value
 class FindingKind:
-    """What is the same for every unit of an outcome, and for every finding of a rule."""
+    """The mark, meaning and advice that belong to an outcome or to a rule."""
 
     name: str
     mark: str
-    """A shape of its own, so that nobody needs colour to tell two of them apart."""
+    """Each has another shape, so that nobody needs colour."""
     means: str
     next: str = ""
-    """What whoever made the change can do; empty where there is nothing to do."""
+    """What the author of the change can do; empty if there is nothing to do."""
     level: Level = "note"
 
 
@@ -64,12 +64,12 @@ KINDS: dict[str, FindingKind] = {
         ),
         FindingKind("concern", "!", "something that honest code rarely has", "look at it", "warning"),
         FindingKind(
-            *(AuditOutcome.UNVERIFIED, "?", "it could not be told"),
+            *(AuditOutcome.UNVERIFIED, "?", "it could not be judged"),
             "see its reason: an environment, a suite that runs, or more time",
         ),
         FindingKind(
             *(AuditOutcome.INFRASTRUCTURE, "≠", "the machine failed, not the change"),
-            "run the audit again: what is done already is not done twice",
+            "run the audit again: answers that were found are kept",
         ),
         FindingKind(
             AuditOutcome.TEST_DRIVEN, "●", "a test was red before, for the right reason, and is green after"
@@ -89,7 +89,7 @@ Tone = Literal["red", "green", "yellow"]
 
 
 def tone_of(outcome: AuditOutcome) -> Tone | None:
-    """Red blames, green does not, yellow could not tell; a change without code has none."""
+    """Returns red for blame, green for none, yellow for doubt; a change without code has no colour."""
     if outcome is AuditOutcome.NO_CODE:
         return None
     return "green" if outcome in SOUND else "yellow" if outcome in BLAMELESS else "red"
@@ -102,7 +102,7 @@ def count_outcomes(report: AuditReport) -> str:
 
 
 def tell_range(report: AuditReport) -> str:
-    """Names the range as the user gave it; whole ids of commits are cut, as git does it."""
+    """Returns the range as the user gave it, with whole ids of commits cut."""
     return re.sub(r"\b[0-9a-f]{40,64}\b", lambda found: short(found[0]), report.range)
 
 
@@ -121,17 +121,17 @@ def tell_time(seconds: float) -> str:
 @value
 class Finding:
     rule: str
-    """An outcome that blames, `uncovered`, `concern`, or an outcome that could not be told."""
+    """An outcome that blames or is in doubt, `uncovered`, or `concern`."""
     text: str
     unit: UnitReport
     path: str = ""
     line: int = 0
-    """In the unit's own files; 0: the file as a whole, or no file."""
+    """In the unit's own files; 0 is the file as a whole, or no file."""
     last_line: int = 0
     subject: str = ""
-    """What it is about, without line numbers: a test's id, or the text of what was found."""
+    """Its subject without line numbers: a test's id, or the text that was found."""
     lost: LostCheck | None = None
-    """The check that asks less than before, where it is one."""
+    """The check that asks less than before, if the finding is about one."""
     lines: tuple[str, ...] = ()
     """The text of uncovered lines, from `line` on."""
 
@@ -141,7 +141,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Empty where nobody is blamed: `path` then serves formats that must name a file."""
+        """Empty if nobody is blamed; `path` then only serves formats that must name a file."""
         if self.rule in BLAMELESS:
             return ""
         lines = f"{self.line}-{self.last_line}" if self.last_line > self.line else f"{self.line}"
@@ -164,14 +164,14 @@ def unit_findings(unit: UnitReport) -> Iterator[Finding]:
     yield from _uncovered_lines(unit)
     for place in unit.concerns:
         if f"{place.path}:{place.line}: {place.kind}: {place.what}" in unit.hollow:
-            continue  # it is what makes the change hollow, and is told
+            continue  # it makes the change hollow, and is listed there
         text = f"{place.what} ({place.kind})" if place.kind else place.what
         subject = f"{place.kind} {_without_numbers(place.what)}"
         yield Finding("concern", text, unit, place.path, place.line, subject=subject)
 
 
 def _says_itself(unit: UnitReport) -> bool:
-    """An outcome that none of the unit's findings stands for."""
+    """Whether the outcome is shown by its own reason, because no finding of the unit stands for it."""
     match unit.outcome:
         case AuditOutcome.REGRESSED:
             return not unit.regressed
@@ -203,7 +203,7 @@ def tell_loss(lost: LostCheck) -> str:
 
 
 def _hollow(unit: UnitReport, test: str) -> Finding:
-    """A test by its id, or a place of source that is written for the tests' values alone."""
+    """`test`: its id, or a place of source that is written for the tests' values alone."""
     placed = re.match(r"([^\s:]+):(\d+): ", test)
     if placed is not None:
         text = test.removeprefix(placed[0])
@@ -228,7 +228,7 @@ def _uncovered_lines(unit: UnitReport) -> Iterator[Finding]:
 
 
 def fingerprints(found: list[Finding]) -> list[str]:
-    """A hash for each finding, which stays when lines move; the same found twice differs by a number."""
+    """Returns a hash for each finding that stays when lines move; equal findings differ by a number."""
     seen: Counter[str] = Counter()
     made = []
     for one in found:

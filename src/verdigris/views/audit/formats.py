@@ -1,4 +1,4 @@
-"""The formats of an audit's report; here those that other programs read: annotations, JUnit, SARIF."""
+"""Renders an audit's report in any format; those for other programs are here: annotations, JUnit, SARIF."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def render(report: AuditReport, format_: str, diffs: Mapping[str, str] | None = 
 
 
 MOST = 10
-"""Of a kind, of one step."""
+"""GitHub shows so many annotations of one level and step."""
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
@@ -96,7 +96,7 @@ def _write(command: str, properties: dict[str, str], text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Escapes a text as GitHub reads it; bytes that are no text are written out."""
+    """Escapes a text for GitHub's commands; bytes that are no text are written as escapes."""
     plain = text.encode("utf-8", "backslashreplace").decode()
     return plain.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -153,7 +153,7 @@ def _output(unit: UnitReport) -> Iterator[str]:
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MOST_RESULTS = 5_000
-"""GitHub takes more and keeps as many."""
+"""GitHub accepts more and keeps this many."""
 _MOST_TEXT = 1_000
 _CATEGORY = "tdd-audit/"
 RULES = tuple(kind for kind in KINDS.values() if kind.level != "note")

@@ -1,4 +1,4 @@
-"""The audit as one HTML file: a timeline of dots, a sum, and each unit with what was found in it.
+"""Renders an audit as one HTML file: a timeline of dots, a sum, and each unit with its findings.
 
 It fetches nothing, works without JavaScript (which only filters), and escapes whatever a repository holds.
 """
@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from verdigris.drivers.audit.report import BLAMELESS, SOUND, AuditOutcome
-from verdigris.views.audit.findings import KINDS, short, tell_range, tell_time, unit_findings
+from verdigris.views.audit.findings import KINDS, name_unit, short, tell_range, tell_time, unit_findings
 from verdigris.views.lines import count_of, make_visible
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from verdigris.views.audit.findings import Finding
 
 _MOST_SHOWN = 20
-"""Items of a list; the others unfold."""
+"""Items of a list; the others are folded away."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def render_page(report: AuditReport, diffs: Mapping[str, str] | None = None) -> str:
-    """`diffs`: what each change did, by commit, as far as it is known."""
+    """`diffs`: the diff of each change by commit, as far as they are known."""
     return "".join(_page(report, diffs or {}))
 
 
@@ -57,7 +57,7 @@ def _part(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Harmless in an element and in a quoted attribute; lines stay lines."""
+    """Escapes a text for an element or a quoted attribute; lines stay lines."""
     return "\n".join(escape(make_visible(line)) for line in text.split("\n"))
 
 
@@ -76,7 +76,7 @@ def _header(report: AuditReport) -> Iterator[str]:
     yield "</dl>\n</header>\n"
 
 
-_GROUPS = {"blame": "to look at", "sound": "sound", "unknown": "could not be told"}
+_GROUPS = {"blame": "to look at", "sound": "sound", "unknown": "not judged"}
 
 
 def _group(outcome: AuditOutcome) -> str:
@@ -86,7 +86,7 @@ def _group(outcome: AuditOutcome) -> str:
 def _timeline(report: AuditReport) -> Iterator[str]:
     yield '<nav aria-label="Timeline, the oldest first">\n<ol class=timeline>\n'
     for number, unit in enumerate(report.units, 1):
-        label = _text(f"{unit.outcome}: {short(unit.commit.id)} {unit.commit.title}".rstrip())
+        label = _text(f"{unit.outcome}: {name_unit(unit)}")
         yield f'<li data-outcome="{unit.outcome}"><a href="#u{number}" class="dot {_group(unit.outcome)}"'
         yield f' title="{label}" aria-label="{label}">{KINDS[unit.outcome].mark}</a></li>\n'
     yield "</ol>\n</nav>\n"
@@ -110,9 +110,8 @@ def _unit(number: int, unit: UnitReport, diff: str) -> Iterator[str]:
     yield f'<span class="mark {group}" aria-hidden=true>{kind.mark}</span>'
     yield f"<span class=name>{unit.outcome}</span> <code>{_text(short(unit.commit.id))}</code> "
     yield f"<span class=title>{_text(unit.commit.title) or '(no title)'}</span>"
-    red = sum(test.valid for test in unit.reds)
-    told = [count_of(red, "red")] if red else []
-    yield f" <span class=facts>{' · '.join([*told, tell_time(unit.seconds)])}</span></summary>\n"
+    reds = [count_of(unit.red_count, "red")] if unit.red_count else []
+    yield f" <span class=facts>{' · '.join([*reds, tell_time(unit.seconds)])}</span></summary>\n"
     yield "<div class=body>\n"
     yield f"<p class=why>{_text(unit.why)}</p>\n" if unit.why else ""
     if kind.next:
@@ -129,8 +128,8 @@ def _unit(number: int, unit: UnitReport, diff: str) -> Iterator[str]:
 def _red_item(test: RedTest) -> str:
     counts = "" if test.valid else " <em>does not count as red</em>"
     parts = [f"<code class=id>{_text(test.id)}</code> <span class=tag>{_text(test.why)}</span>{counts}"]
-    if where := f"{test.path}:{test.line}" if test.line else test.path:
-        parts.append(f"<br><span class=place>{_text(where)}</span>")
+    if test.place:
+        parts.append(f"<br><span class=place>{_text(test.place)}</span>")
     if test.message:
         parts.append(f"<pre>{_text(test.message)}</pre>")
     if test.stub:
@@ -140,15 +139,14 @@ def _red_item(test: RedTest) -> str:
 
 
 def _loss(lost: LostCheck) -> str:
-    where = f"{lost.path}:{lost.line}" if lost.line else lost.path
     lines = [f"- {line}" for line in lost.before.splitlines()]
     lines += [f"+ {line}" for line in lost.after.splitlines()] or ["  (gone)"]
-    head = f"<span class=place>{_text(where)}</span> <span class=tag>{_text(lost.kind)}</span>"
+    head = f"<span class=place>{_text(lost.place)}</span> <span class=tag>{_text(lost.kind)}</span>"
     return f"{head}<pre class=diff>{_diff(lines)}</pre>"
 
 
 def _diff(lines: Iterable[str]) -> str:
-    """A word for who cannot see the colour is the sign itself."""
+    """The sign before each line stays, for readers who do not see the colour."""
     names = {"+": "ins", "-": "del"}
     shown = []
     for line in lines:
@@ -158,7 +156,7 @@ def _diff(lines: Iterable[str]) -> str:
 
 
 def _places(unit: UnitReport) -> Iterator[str]:
-    """What blames comes first."""
+    """Yields lists of findings; those that blame come first."""
     yield from _list("Passed before, fails now", (_place(one.place, one.what) for one in unit.regressed))
     yield from _list("Asks less than before", map(_loss, unit.weakened))
     yield from _list(
@@ -177,7 +175,7 @@ def _place(place: str, text: str) -> str:
 
 
 def _uncovered_item(one: Finding) -> str:
-    """Shows the lines themselves, as far as the report has them."""
+    """Shows the text of the lines, as far as the report has it."""
     numbered = [f"{number:>5}  {line}" for number, line in enumerate(one.lines, one.line)]
     text = "\n".join(numbered) if any(map(str.strip, one.lines)) else ""
     shown = f"<pre>{_text(text)}</pre>" if text else ""
@@ -185,7 +183,7 @@ def _uncovered_item(one: Finding) -> str:
 
 
 def _list(heading: str, items: Iterable[str]) -> Iterator[str]:
-    """Nothing where there is no item; of many, the rest unfolds."""
+    """Yields nothing without an item; of many, the rest is folded away."""
     lines = [f"<li>{item}</li>\n" for item in items]
     if not lines:
         return

@@ -1,6 +1,6 @@
-"""The audit as text: a table for people, and Markdown for the summary of a CI step.
+"""Renders an audit as text: a table for people, and Markdown for the summary of a CI step.
 
-The table has a line for each unit, then what to look at, then the sum. The Markdown fits into a summary, and
+The table has a line for each unit, then findings, then the sum. The Markdown fits into a summary, and
 says what was left out.
 """
 
@@ -37,11 +37,11 @@ NARROWEST = 60
 _FILTERS = ("since", "author", "path")
 _OUTCOME = max(map(len, AuditOutcome))
 _MOST_OF_A_RULE = 12
-"""That are told of one unit and rule."""
+"""Findings that are shown of one unit and rule."""
 
 
 def table_lines(report: AuditReport, width: int) -> list[Line]:
-    """Nothing is wider than `width`, but a word that is."""
+    """No line is wider than `width`, except for a word that is."""
     width = max(width, NARROWEST)
     return [part for line in _lines(report, width) for part in wrap(line, width)]
 
@@ -71,9 +71,8 @@ def _lines(report: AuditReport, width: int) -> Iterator[Line]:
 
 
 def _table_row(unit: UnitReport, time: str, width: int) -> Line:
-    """Outcome, commit, title, how many tests were red, seconds."""
-    red = sum(test.valid for test in unit.reds)
-    reds = f"{count_of(red, 'red') if red else '':>8}"
+    """Shows outcome, commit, title, how many tests were red, and the time."""
+    reds = f"{count_of(unit.red_count, 'red') if unit.red_count else '':>8}"
     head = f"{unit.outcome:<{_OUTCOME}}  {short(unit.commit.id):<9} "
     tail = f" {reds}  {time}"
     room = width - 2 - len(head) - len(tail)
@@ -83,7 +82,7 @@ def _table_row(unit: UnitReport, time: str, width: int) -> Line:
 
 
 def _fit(text: str, room: int) -> str:
-    """Counts cells of the terminal: some letters take two."""
+    """Fits a text into cells of the terminal: some letters take two."""
     if cell_len(text) > room:
         return set_cell_size(f"{set_cell_size(text, room - 1).rstrip()}…", room)
     return set_cell_size(text, room)
@@ -135,7 +134,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]|~#@$])")
 
 
 def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
-    """The table first, then what blames, the gravest first, as far as there is room."""
+    """Renders the table first, then findings, the gravest first, as far as there is room."""
     page = _Page(most)
     page.add(f"### `tdd audit` {_code(tell_range(report))}: {_escape(count_outcomes(report))}\n\n")
     if not report.units:
@@ -153,7 +152,7 @@ def render_markdown(report: AuditReport, most: int = MOST_BYTES) -> str:
 
 
 class _Page:
-    """Grows until it is full, and then only counts."""
+    """Takes parts until it is full, and then counts what was left out."""
 
     _RESERVE = 400
 
@@ -185,7 +184,7 @@ class _Page:
 
 
 def _markdown_row(unit: UnitReport) -> str:
-    red = sum(test.valid for test in unit.reds)
+    red = unit.red_count
     mark = KINDS[unit.outcome].mark
     cells = (
         *(mark, f"**{unit.outcome}**" if _is_grave(unit) else str(unit.outcome)),
@@ -204,10 +203,9 @@ def _has_details(unit: UnitReport) -> bool:
 
 
 def _markdown_details(unit: UnitReport) -> Iterator[str]:
-    """Open where somebody has to look."""
+    """Yields a block that is open if somebody has to look."""
     opened = " open" if _is_grave(unit) else ""
-    title = f"{unit.outcome}: {short(unit.commit.id)} {unit.commit.title}".rstrip()
-    yield f"<details{opened}><summary>{_html(title)}</summary>\n\n"
+    yield f"<details{opened}><summary>{_html(f'{unit.outcome}: {name_unit(unit)}')}</summary>\n\n"
     if unit.why:
         yield f"{_escape(unit.why)}\n\n"
     yield from _reds(unit)
@@ -240,10 +238,9 @@ def _reds(unit: UnitReport) -> Iterator[str]:
 
 
 def _loss(lost: LostCheck) -> str:
-    place = f"{lost.path}:{lost.line}" if lost.line else lost.path
     removed = [f"- {line}" for line in lost.before.splitlines()]
     added = [f"+ {line}" for line in lost.after.splitlines()]
-    return f"- weakened {_code(place)}: {_escape(lost.kind)}\n\n{_fence([*removed, *added])}\n"
+    return f"- weakened {_code(lost.place)}: {_escape(lost.kind)}\n\n{_fence([*removed, *added])}\n"
 
 
 def _fence(lines: list[str]) -> str:
@@ -254,7 +251,7 @@ def _fence(lines: list[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """A span of code; its fence is longer than any run of ticks inside."""
+    """Returns a span of code, whose fence is longer than any run of ticks inside."""
     shown = make_visible(text)[:_MOST_TEXT]
     ticks = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
