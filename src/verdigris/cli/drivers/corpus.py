@@ -34,7 +34,7 @@ def command() -> None:
 
 @command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--format", type=click.Choice(_FORMATS), default="triples", help="What is written.")
+@click.option("--format", type=click.Choice(_FORMATS), default="triples", help="The format to write.")
 @click.option(
     "--audit",
     "audits",
@@ -43,8 +43,10 @@ def command() -> None:
     type=click.Path(path_type=Path),
     help="Also the test-driven changes of this report of `tdd audit --json`; may be repeated.",
 )
-@click.option("--no-log", is_flag=True, help="Audits alone: this repository's log is not read.")
-@click.option("--name", default="", metavar="OWNER/NAME", help="The repository's name; else its remote's.")
+@click.option("--no-log", is_flag=True, help="Export audits alone; do not read this repository's log.")
+@click.option(
+    "--name", default="", metavar="OWNER/NAME", help="The repository's name; by default that of its remote."
+)
 @click.option("--unscrubbed", is_flag=True, help="Do not look for secrets.")
 @click.option("--force", is_flag=True, help="Replace the corpus that is in DIR.")
 @json_option

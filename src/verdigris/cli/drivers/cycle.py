@@ -1,4 +1,4 @@
-"""`tdd cycle`: from a spec to evidence; each verb is refused unless the stage before is done."""
+"""`tdd cycle`: from a spec to evidence; each verb is refused unless the stage before it is done."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _SEEDS_STAGES = {"plan": "tdd-plan", "red": "tdd-red", "validate": "tdd-red", "green": "tdd-green"}
-"""As orchestrators outside call them."""
-as_option = click.option("--as", "name", metavar="NAME", help="Which person acts, where several take part.")
+"""The names that other orchestrators use."""
+as_option = click.option(
+    "--as", "name", metavar="NAME", help="The name of the person who acts, if several take part."
+)
 why_option = click.option("--why", required=True, metavar="WHY", help="Recorded in the log.")
 
 
@@ -138,7 +140,9 @@ def freeze_cycle(name: str | None, *, as_json: bool) -> int:
 
 
 @command.command("resume")
-@click.option("--why", default="", metavar="WHY", help="A person's reason, where the cycle waits for one.")
+@click.option(
+    "--why", default="", metavar="WHY", help="The reason to go on, if the cycle waits for a person."
+)
 @as_option
 @json_option
 def resume_cycle(why: str, name: str | None, *, as_json: bool) -> int:
@@ -199,7 +203,7 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
 @command.command("status")
 @json_option
 def show_status(*, as_json: bool) -> int:
-    """Tell the open stage, who worked in which, and the next move."""
+    """Show the open stage, who worked in which stage, and the next move."""
     opened = project()
     state = opened.state()
     cycle = state.cycle
@@ -253,7 +257,7 @@ def verify_evidence(evidence: str, *, by_git: bool, as_json: bool) -> int:
 
 
 def _project(name: str | None) -> Project:
-    """A person may say which one; an agent is who its context is."""
+    """Lets a person give a name; an agent is known by its context."""
     opened = project()
     if not name or opened.actor != PERSON:
         return opened
@@ -279,7 +283,7 @@ def _dot(cycle: Cycle | None) -> Dot:
 
 
 def _seeds_state(cycle: Cycle | None) -> dict[str, Any]:
-    """The state's shape that other orchestrators read."""
+    """Returns the state in the form that other orchestrators read."""
     if cycle is None:
         return {"phase": None}
     return {

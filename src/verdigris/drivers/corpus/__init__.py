@@ -1,3 +1,3 @@
-"""Exports proven changes as a corpus: triples of a red test, an edit and a green, and replays them."""
+"""Exports proven changes as a corpus of triples (red test, edit, green test), and replays them."""
 
 from __future__ import annotations

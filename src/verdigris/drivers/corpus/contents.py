@@ -1,6 +1,6 @@
-"""What a corpus holds before it is written: triples, trajectories, patches by path class.
+"""The contents of a corpus before it is written, and the trees of a repository from which patches are made.
 
-Patches are made of the trees of a repository, wherever they are kept: commits', snapshots', and patched ones.
+A tree may belong to a commit or to a snapshot, or be the result of a patch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _PATCH = ("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv")
 _PATHS = 400
-"""Of one call of git, since an argv has an end."""
+"""Paths in one call of git, since an argv has a limit."""
 
 
 class TreeObjects:
@@ -48,7 +48,7 @@ class TreeObjects:
             with (self._git.git_dir / "objects" / "info" / "alternates").open("ab") as lent:
                 lent.write(os.fsencode(kept) + b"\n")
         self.project = Project(apart, open_log(apart), Actor(client="corpus"), Settings(), Classes(()))
-        """Reads trees; it knows no settings, and its path classes do not count."""
+        """Reads trees; it has no settings and no path classes."""
         self._whole: set[str] = set()
         self._attributes = folder.path / "binary.attributes"
         self._attributes.write_text("* -diff\n", "ascii")
@@ -57,7 +57,7 @@ class TreeObjects:
         return trees.changes(self._git, old, new)
 
     def patch(self, old: str, new: str, paths: Sequence[str] | None = None) -> str:
-        """A patch that `git apply` takes, as text; files that are no UTF-8 are in it as binary ones."""
+        """Returns a patch for `git apply` as text; files that are no UTF-8 are in it as binary files."""
         wanted = [change.path for change in self.changes(old, new)] if paths is None else paths
         parts = [wanted[at : at + _PATHS] for at in range(0, len(wanted), _PATHS)]
         return "".join(self._patch(old, new, part) for part in parts)
@@ -72,7 +72,7 @@ class TreeObjects:
             return self._git.run("-c", as_binary, *_PATCH, old, new, "--", *paths).decode("utf-8")
 
     def apply(self, tree: str, *patches: str) -> str | None:
-        """The tree after the patches; None where one does not apply."""
+        """Returns the tree after the patches, or None if one does not apply."""
         git = self._git.with_index(self.folder.path / "index")
         git.run("read-tree", tree)
         for patch in filter(None, patches):
@@ -82,7 +82,7 @@ class TreeObjects:
         return os.fsdecode(git.run("write-tree")).strip()
 
     def tree_of(self, commit: str) -> str | None:
-        """None where there is no such commit."""
+        """Returns None if there is no such commit."""
         found = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
         return os.fsdecode(found.stdout).strip() if commit and found.code == 0 else None
 
@@ -113,7 +113,7 @@ def open_objects(repo: Repository) -> Iterator[TreeObjects]:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """It is gone afterwards; that it cannot be written is told as what it is, a full or failing disk."""
+    """Makes a folder that is removed afterwards; a full or failing disk is a StorageError."""
     try:
         with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -130,7 +130,7 @@ ORACLE = frozenset({PathClass.TEST, PathClass.SPEC})
 
 
 class NoTripleMade(Exception):
-    """A change of which no triple can be made; it says why."""
+    """Why no triple can be made of a change."""
 
 
 @value
@@ -152,7 +152,7 @@ class RenderedCorpus:
     """A corpus in one format."""
 
     files: tuple[tuple[str, bytes], ...]
-    """By path, in the order in which they are written."""
+    """Pairs of path and content, in the order in which they are written."""
     rows: Mapping[str, int]
     """By split."""
     left_out: tuple[LeftOut, ...] = ()
@@ -161,7 +161,7 @@ class RenderedCorpus:
 @value
 class RepositoryName:
     name: str
-    """`owner/name`; `local/FOLDER` where it has no remote."""
+    """`owner/name`; `local/FOLDER` without a remote."""
     remote: str = ""
 
 
@@ -179,7 +179,7 @@ def name_repository(repo: Repository, given: str) -> RepositoryName:
 
 
 def patches_against(objects: TreeObjects, classes: Classes, old: str, new: str) -> CommitPatches:
-    """All that changed, tests and specs apart from the rest."""
+    """Returns all that changed, with tests and specs apart from the rest."""
     changed = [change.path for change in objects.changes(old, new)]
     tests = [path for path in changed if classify(path, classes) in ORACLE]
     others = [path for path in changed if path not in frozenset(tests)]

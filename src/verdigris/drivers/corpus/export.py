@@ -1,4 +1,4 @@
-"""Writes a corpus into a folder: gathered, scrubbed, split by task; the same input gives the same bytes."""
+"""Writes a corpus into a folder: gathers, scrubs and splits it; the same input gives the same bytes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def gather(start: Path, options: ExportOptions) -> CorpusContents:
 
 
 def _without_twins(triples: Iterable[Triple]) -> tuple[Triple, ...]:
-    """Sorts by id; the same change from two sources stands there once, as the log tells it."""
+    """Sorts by id; of the same change from two sources, the log's triple is kept."""
     ordered = sorted(triples, key=lambda triple: (triple.origin.startswith("log:"), triple.origin))
     by_id = {triple.id: triple for triple in ordered}
     return tuple(by_id[name] for name in sorted(by_id))
@@ -120,7 +120,7 @@ def _require_room(options: ExportOptions) -> None:
 
 
 def write_folder(folder: Path, files: Iterable[tuple[str, bytes]], *, force: bool) -> None:
-    """All of it or nothing: written beside its place, then put there."""
+    """Writes all of it or nothing: beside its place first, then renamed."""
     draft: Path | None = None
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Replays triples in rooms: the kernel sees each test red before the edit and green after it, or says why."""
+"""Replays triples in rooms: each test has to be red before the edit and green after it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _READABLE = "an export of triples, swebench or parquet"
 class ReplayAnswer(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
-    """It is not red before, or not green after, or its patches are not its change."""
+    """It is not red before, or not green after, or its patches do not make its trees."""
     UNVERIFIED = "unverified"
-    """It could not be told: trees are missing, or a tool is; that blames nobody."""
+    """It could not be judged because trees or a tool are missing; that blames nobody."""
 
 
 @value
@@ -48,9 +48,9 @@ class ReplayedTriple:
 @value
 class ReplayRequest:
     folder: Path
-    """Of the corpus."""
+    """The folder of the corpus."""
     ids: tuple[str, ...] = ()
-    """Only these; all where none is named."""
+    """Only these triples; all if none is named."""
     seconds: float = TIMEOUT
     """For one triple."""
 
@@ -67,7 +67,7 @@ def verify_corpus(start: Path, asked: ReplayRequest) -> Iterator[ReplayedTriple]
 
 
 def read_triples(folder: Path) -> Iterator[Triple]:
-    """Formats of conversations hold none."""
+    """Reads the triples of a corpus, if its format has any."""
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
@@ -102,7 +102,7 @@ def replay_triple(objects: TreeObjects, triple: Triple, seconds: float) -> Repla
 
 
 def _patch_fault(objects: TreeObjects, triple: Triple) -> str:
-    """Whether its patches are its change; of a text that a secret was taken out of nothing is asked."""
+    """Returns which patch does not make the next tree. Scrubbed texts are not checked."""
     if triple.scrubbed:
         return ""
     if triple.test_patch or triple.patch:

@@ -1,4 +1,4 @@
-"""Takes secrets out of a corpus: a detector library finds them, and here they are replaced everywhere."""
+"""Takes secrets out of a corpus: a library finds them, and they are replaced in every text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNUSED = frozenset({"Hex High Entropy String", "Public IP (ipv4)"})
 """Quoted hashes are what tests of hashes expect, and a public address is public."""
 _TOKEN = r"[A-Za-z0-9_+/=-]*"  # noqa: S105 - a pattern
 _GLOBAL = 8
-"""A value of so many signs, with a digit among them, is replaced wherever it stands; others on their line."""
+"""A secret of so many characters, with a digit, is replaced everywhere; any other only on its line."""
 _KEY_BEGINS = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _KEY_ENDS = re.compile(r"-----END [A-Z ]*PRIVATE KEY")
 _KEY_TEXT = re.compile(r"[A-Za-z0-9+/=]{8,}")
@@ -34,7 +34,7 @@ _PRIVATE_KEY = "Private Key"
 
 @value
 class ScrubbedSecret:
-    """What was taken out, and where; never the secret."""
+    """The kind and file of secrets that were taken out; never the secret."""
 
     kind: str
     file: str
@@ -43,14 +43,14 @@ class ScrubbedSecret:
 
 @value
 class TextPart:
-    """Lines that belong to one file; of a patch without the sign before each."""
+    """Lines of one file; those of a patch are without the sign before each."""
 
     file: str
     lines: tuple[str, ...]
 
 
 class SecretScrubber:
-    """First it looks at every text, then it replaces: a secret found in one stands in others too."""
+    """Looks at every text before it replaces anything, since a secret found in one is in others too."""
 
     def __init__(self) -> None:
         try:
@@ -67,14 +67,14 @@ class SecretScrubber:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     def look_at(self, file: str, text: str) -> str:
-        """Takes the text in, with the texts in it where it is JSON; gives it back as it is."""
+        """Takes the text in, and the strings in it if it is JSON; returns it as it is."""
         for one in (text, *_texts_in(text)):
             for part in parts_of(file, one):
                 self._parts[part] = None
         return text
 
     def learn(self) -> None:
-        """What the library finds in all that was looked at."""
+        """Lets the library search all texts that were looked at."""
         for part, kind, number, secret in find_secrets(self._parts):
             self._take(kind, part.lines[number - 1], secret)
         self._parts.clear()
@@ -83,7 +83,7 @@ class SecretScrubber:
 
     def _take(self, kind: str, line: str, secret: str) -> None:
         if kind == _PRIVATE_KEY:
-            return  # its header says that a key follows: the key goes as a block
+            return  # the library finds its header only; `scrub` removes the key as a block
         for match in re.finditer(_TOKEN + re.escape(secret) + _TOKEN, line):
             whole = match[0]
             if len(whole) >= _GLOBAL and any(sign.isdigit() for sign in whole):
@@ -129,7 +129,7 @@ class SecretScrubber:
 
 
 def find_secrets(parts: Iterable[TextPart]) -> Iterator[tuple[TextPart, str, int, str]]:
-    """Kind, line and value of each; the library reads files, and goes by what they are called."""
+    """Yields part, kind, line and value. The library reads files, and chooses detectors by their names."""
     from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
     from detect_secrets.core.scan import scan_file
     from detect_secrets.settings import transient_settings
@@ -149,7 +149,7 @@ def find_secrets(parts: Iterable[TextPart]) -> Iterator[tuple[TextPart, str, int
 
 
 def parts_of(file: str, text: str) -> Iterator[TextPart]:
-    """A patch by the files that it changes; any other text is one part."""
+    """Splits a patch by the files that it changes; any other text is one part."""
     if not _SECTION.match(text):
         yield TextPart(file, tuple(text.split("\n")))
         return
@@ -161,7 +161,7 @@ def parts_of(file: str, text: str) -> Iterator[TextPart]:
 
 
 def _texts_in(text: str) -> Iterator[str]:
-    """The strings of a JSON object, as a tool's arguments are: a detector does not see through escapes."""
+    """Yields the strings of a JSON object, such as a tool's arguments: detectors do not undo escapes."""
     if not text.startswith("{"):
         return
     try:
@@ -189,7 +189,7 @@ def _files_of_lines(file: str, lines: Iterable[str]) -> Iterator[tuple[str, str]
 
 
 def scrub_corpus(gathered: CorpusContents, scrubber: SecretScrubber | None) -> CorpusContents:
-    """All texts as Unicode that any reader takes, and without what the scrubber knows as secret."""
+    """Returns the contents with all texts as valid Unicode, and without secrets."""
     if scrubber is None:
         return _map_texts(gathered, lambda _, text: _readable(text))
     _map_texts(gathered, lambda file, text: scrubber.look_at(file, _readable(text)))

@@ -1,6 +1,6 @@
-"""Reads what sessions of `tdd code` said, and tells who made a triple.
+"""Reads the conversations of `tdd code`, and finds the author of a triple.
 
-A conversation that was compacted is several parts: the model saw each of them, and never all together.
+A compacted conversation has several parts: the model saw each of them, and never all together.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ CLIENT = "code"
 class Spoken:
     message: Message
     copied: bool = False
-    """It was said in a part before, and stands here for context."""
+    """It was said in an earlier part, and is repeated here for context."""
     usage: Usage | None = None
-    """Of the call that this reply answers."""
+    """The tokens of the call that gave this reply."""
     model: str = ""
-    """Who said it, of a reply."""
+    """The model that gave the reply."""
 
 
 @value
 class SessionStory:
-    """What a session's file tells, as parts between compactions."""
+    """A session's file, as parts between compactions."""
 
     name: str
     model: str = ""
@@ -81,7 +81,7 @@ class Trajectory:
     spoken: tuple[Spoken, ...]
     outcome: str
     triples: tuple[Triple, ...]
-    """Of the whole session."""
+    """The triples of the whole session."""
 
     @property
     def task(self) -> str:
@@ -141,7 +141,7 @@ class Sessions:
         return self._stories.get(name)
 
     def author_of(self, record: Record, before: WorktreeState) -> Author:
-        """Who settled; the model is known of sessions, and of steps whose log is still there."""
+        """Returns who settled. The model is known for sessions, and for steps whose log is still there."""
         role, client, context = (record.actor.get(name, "") for name in ("role", "client", "context"))
         author = Author(role, client, context)
         story = self._stories.get(context) if client == CLIENT else None
@@ -153,7 +153,7 @@ class Sessions:
         return replace(author, model=_model_of_step(self._repo.root, step.step, step.role))
 
     def trajectories(self, triples: Iterable[Triple]) -> Iterator[Trajectory]:
-        """The parts of each session that has triples, with the tools that its model is given."""
+        """Yields the parts of each session that has triples, with the tools of its model."""
         by_session: dict[str, list[Triple]] = {}
         for triple in triples:
             if triple.author.client == CLIENT and triple.author.context in self._stories:

@@ -1,7 +1,7 @@
-"""Finds triples: in a repository's log, and in reports of `tdd audit --json`.
+"""Finds triples in a repository's log and in reports of `tdd audit --json`.
 
-In the log it is what settlements accepted, with reds, trees and authors. In a report it is the changes that
-were test-driven, read from git's objects.
+In the log they are the accepted settlements, with reds, trees and authors. In a report they are the
+test-driven changes, whose trees are read from git's objects.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ _NOT_TRIED = "liveness not tried"
 
 @value
 class AcceptedTurn:
-    """A settlement that was accepted, and what the log knew just before it."""
+    """An accepted settlement, and the log's state just before it."""
 
     record: Record
-    """Of the settlement."""
+    """The settlement's record."""
     settled: Settled
     before: WorktreeState
     reds: tuple[TestRun, ...]
     triples: tuple[Accepted, ...]
     findings: tuple[str, ...] = ()
-    """What the frozen tests ask for otherwise than before."""
+    """Changes of what existing tests ask for, found at the freeze."""
     suite: SuiteRun | None = None
     configuration: Configuration | None = None
 
@@ -74,7 +74,7 @@ class AcceptedTurn:
 def read_log(
     repo: Repository, objects: TreeObjects, named: RepositoryName, sessions: Sessions
 ) -> CorpusContents:
-    """Every accepted turn as a triple; those whose trees the store has lost are left out, and named."""
+    """Makes a triple of every accepted turn; turns whose trees the store has lost are left out and named."""
     if not (repo.control / LOG).is_file():
         raise UserError(
             f"there is no log in {repo.root}: nothing was proven here.",
@@ -91,7 +91,7 @@ def read_log(
 
 
 def accepted_turns(records: Iterator[Record]) -> Iterator[AcceptedTurn]:
-    """A turn's settlement, its suite and one acceptance a claim are one batch: they follow each other."""
+    """A settlement, its suite and an acceptance for each claim are one batch, so they follow each other."""
     state = State()
     reds: dict[int, TestRun] = {}
     findings: dict[str, tuple[str, ...]] = {}
@@ -186,7 +186,7 @@ def _proof_of_run(run: TestRun) -> RedProof:
 
 
 def _passing(turn: AcceptedTurn, objects: TreeObjects, claimed: frozenset[str]) -> tuple[str, ...]:
-    """Those that passed in the suite before and in the verdict's; unknown where one of both was not run."""
+    """Returns tests that passed in the suite before and in the verdict's; none if one of both was not run."""
     if turn.suite is None or turn.before.baseline is None:
         return ()
     records = (objects.blob(one.record) for one in (turn.before.baseline, turn.suite))
@@ -202,7 +202,7 @@ def _turn_liveness(settings: Settings, concerns: tuple[str, ...]) -> str:
 
 
 def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> CorpusContents:
-    """What is not test-driven is no triple, and nobody misses it; what cannot be read any more is named."""
+    """Makes a triple of every test-driven change; changes that cannot be read any more are named."""
     report = _read_report(path)
     triples: list[Triple] = []
     left_out: list[LeftOut] = []
@@ -272,7 +272,7 @@ def _triple_of_unit(
 
 
 def _red_tree(objects: TreeObjects, found: UnitConfiguration, unit: UnitReport, reds: list[RedTest]) -> str:
-    """The tests of after over the source of before, with the stubs that the audit made for them."""
+    """Returns the tests of after over the source of before, with the stubs that the audit made."""
     project = replace(objects.project, settings=found.settings, configured=found.classes)
     changed = [change.path for change in objects.changes(unit.before, unit.after)]
     tests = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "verdigris.triple/1"
 SPLITS = ("train", "validation", "test")
 _SHARES = ((80, "train"), (90, "validation"), (100, "test"))
-"""Up to how many of a hundred tasks each takes."""
+"""The upper bound, in hundredths of all tasks, of each split."""
 _ID_DIGITS = 12
 
 
@@ -30,12 +30,12 @@ class RedProof:
 
     id: str
     kind: str
-    """Of a log the exception's class, of an audit the kind of red; empty where nobody knows."""
+    """The exception's class from a log, or the kind of red from an audit; empty if it is not known."""
     place: str = ""
     """`path:line` of the failure inside the project."""
     message: str = ""
     native_id: str = ""
-    """How the test tool names it, where an annotation gives it another id."""
+    """The test tool's own id, if an annotation gives the test another one."""
 
     @property
     def native(self) -> str:
@@ -44,13 +44,13 @@ class RedProof:
 
 @value
 class Author:
-    """Who made the edit; a field that nobody recorded is empty."""
+    """Who made the edit; a field that was not recorded is empty."""
 
     role: str
     """`agent`, `person`, or a role of a driver."""
     client: str = ""
     context: str = ""
-    """Which session or agent it was."""
+    """The session or agent."""
     model: str = ""
     name: str = ""
     """The author of a commit, as git has it."""
@@ -58,7 +58,7 @@ class Author:
 
 @value
 class CommitPatches:
-    """The change against a commit, for readers that know commits only: from its tree to the green one."""
+    """The change from a commit's tree to the green one, for readers that know commits only."""
 
     tests: str
     source: str
@@ -68,23 +68,23 @@ class CommitPatches:
 class Triple:
     id: str
     task: str
-    """Triples of one task never stand in two splits."""
+    """All triples of a task are in one split."""
     repository: str
     """`owner/name`."""
     origin: str
     """`log:EVENT` or `audit:COMMIT`."""
     statement: str
-    """What was to be done, without how."""
+    """The task in words, without its solution."""
     base_commit: str
-    """The commit before it; empty where there was none."""
+    """The commit before it; empty if there was none."""
     base_tree: str
     """The tree before test and edit."""
     red_tree: str
-    """With the test, and stubs where it needed them."""
+    """The tree with the test, and with stubs if the test needed them."""
     green_tree: str
     reds: tuple[RedProof, ...]
     passing: tuple[str, ...]
-    """Native ids of tests that passed before and pass after; none where the suite was not run."""
+    """Native ids of tests that passed before and pass after; none if the suite was not run."""
     test_patch: str
     """From the base to the red tree."""
     patch: str
@@ -94,10 +94,10 @@ class Triple:
     liveness: str
     """`live`, `partly` (some assertions were not reached), `not-tried`."""
     weakening: tuple[str, ...]
-    """What tests ask for otherwise than before."""
+    """Changes of what existing tests ask for."""
     concerns: tuple[str, ...]
     environment: str
-    """The key of what the tests ran on."""
+    """The key of the environment that the tests ran in."""
     language: str
     runner: str
     author: Author
@@ -106,7 +106,7 @@ class Triple:
     remote: str = ""
     """Where the repository can be cloned from, without credentials."""
     scrubbed: bool = False
-    """A secret was taken out of its texts: they may not apply or pass any more; the trees still do."""
+    """A secret was taken out of its texts. They may not apply or pass any more; the trees still do."""
 
     @property
     def split(self) -> str:
@@ -122,13 +122,13 @@ class LeftOut:
 
 
 def split_of(task: str) -> str:
-    """The split of a task, from its name alone: what is added to a corpus later moves nothing."""
+    """Returns the split by the task's name alone, so that later additions to a corpus move nothing."""
     drawn = int(hashlib.sha256(f"verdigris corpus\0{task}".encode()).hexdigest()[:8], 16) % 100
     return next(name for below, name in _SHARES if drawn < below)
 
 
 def slug_of(repository: str) -> str:
-    """`owner__name`, as ids of tasks begin elsewhere too."""
+    """Returns `owner__name`, with which ids of other benchmarks begin too."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", repository.replace("/", "__"))
 
 
@@ -138,12 +138,12 @@ def triple_id(repository: str, red_tree: str, green_tree: str, reds: Iterable[st
 
 
 def task_of_session(repository: str, session: str) -> str:
-    """What one session was asked for is one task."""
+    """All that one session was asked for is one task."""
     return f"{slug_of(repository)}-{_digest('session', session)}"
 
 
 def task_of_tests(repository: str, tests: Iterable[str]) -> str:
-    """Names a task where there is no session: changes that the same test files ask for are one."""
+    """Names a task without a session: changes for the same test files are one task."""
     return f"{slug_of(repository)}-{_digest('tests', *sorted({split_id(one).path for one in tests}))}"
 
 
@@ -152,7 +152,7 @@ def _digest(*parts: str) -> str:
 
 
 def describe_task(reds: Iterable[RedProof]) -> str:
-    """What is to be done, where nobody said it in words: the tests that fail, and how."""
+    """Describes a task that nobody put into words, by the tests that fail, and how they fail."""
     told = ["Make these tests pass; nothing that passes now may fail afterwards."]
     for red in reds:
         at = f" at {red.place}" if red.place else ""
@@ -162,7 +162,7 @@ def describe_task(reds: Iterable[RedProof]) -> str:
 
 
 def render_triple(triple: Triple) -> dict[str, Any]:
-    """Every field is there, so that a reader need not know our defaults."""
+    """Returns every field, so that a reader need not know our defaults."""
     told = {name: to_json(getattr(triple, name)) for name in defaults(Triple)}
     reds = [{name: getattr(red, name) for name in defaults(RedProof)} for red in triple.reds]
     author = {name: getattr(triple.author, name) for name in defaults(Author)}
@@ -170,7 +170,7 @@ def render_triple(triple: Triple) -> dict[str, Any]:
 
 
 def parse_triple(data: Any) -> Triple:
-    """Reads the JSON form; newer keys are passed over."""
+    """Reads the JSON form; unknown keys are ignored."""
     match data:
         case {"schema": str(schema), **fields} if schema == SCHEMA:
             try:

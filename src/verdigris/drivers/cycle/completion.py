@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
-    """The evidence is written and committed with the code; the cycle activates nothing itself."""
+    """Writes the evidence and commits it with the code; the cycle activates no spec itself."""
     denial = _deny_completion(project, cycle)
     if denial is not None:
         return denial
@@ -90,7 +90,7 @@ def _with_coder(project: Project, cycle: Cycle) -> Cycle:
 
 
 def _evidence_id(project: Project, cycle: Cycle) -> str:
-    """A page that a kill left, committed or not, is this cycle's own, and is written anew."""
+    """Returns the id of this cycle's page if a kill left one, which is written again; else the next id."""
     tests = cycle.commits.get(Stage.RED, "")
     folder = project.root / FOLDER
     names = sorted(path.name for path in folder.glob("EVID-*.md")) if folder.is_dir() else []
@@ -163,7 +163,7 @@ def _verify_log(project: Project, evidence: str, text: str) -> Iterator[str]:
 
 
 def _verify_code(project: Project, cycle: Cycle, path: str) -> Iterator[str]:
-    """Whether the commit with the page holds the tests and the source that were accepted."""
+    """Yields files of tests and source in the page's commit that differ from the accepted ones."""
     added = _adding_commit(project, path)
     if not added:
         return
@@ -185,7 +185,7 @@ def _adding_commit(project: Project, path: str) -> str:
 
 
 def _find_ended(project: Project, evidence: str) -> tuple[Cycle, int] | None:
-    """The cycle as it was when its evidence was written."""
+    """Returns the cycle as it was when its evidence was written, and the time."""
     cycles: dict[str, Cycle | None] = {}
     for record in project.log.records():
         event = decode(record.type, record.data)
@@ -222,7 +222,7 @@ def _verify_git(project: Project, path: str, text: str) -> Iterator[str]:
 
 
 def _files_of(text: str) -> dict[str, tuple[str, str]]:
-    """Spec and plan, each with its path and the hash that the page gives it."""
+    """Returns path and hash of spec and plan, as the page has them."""
     items = (line[2:] for line in text.splitlines() if line.startswith("- ") and ": " in line)
     lines = dict(item.split(": ", 1) for item in items)
     spec, plan = lines.get("spec", ""), lines.get("plan", "")

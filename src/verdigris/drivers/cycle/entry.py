@@ -29,12 +29,12 @@ _NONE = frozenset({"", "none", "null", "-", "n/a"})
 
 @value
 class EntryFacts:
-    """What was found around a spec."""
+    """What is known of a spec and its repository before a cycle."""
 
     spec: Spec | None
     spelling: str
     inside: bool = True
-    """It lies in the repository."""
+    """The spec lies in the repository."""
     branch: str | None = None
     commit: str | None = None
     unfinished: str | None = None
@@ -42,16 +42,16 @@ class EntryFacts:
     dirty: tuple[str, ...] = ()
     """Paths that differ from HEAD."""
     errors: tuple[str, ...] = ()
-    """What `tdd spec lint` says against it."""
+    """Errors of `tdd spec lint`."""
     parent: str = ""
-    """The id that its front matter names."""
+    """The id of the parent that its front matter names."""
     parent_spec: Spec | None = None
     is_trusted: bool = True
-    """A person starts the cycle, or activated this very text with `tdd spec activate`."""
+    """A person starts the cycle, or activated this text with `tdd spec activate`."""
 
 
 def decide_entry(state: WorktreeState, facts: EntryFacts) -> Deny | None:
-    """Why no cycle starts, with the next move; None where one may."""
+    """Returns why no cycle may start, with the next move; None if one may."""
     if state.open_cycle is not None:
         open_ = state.open_cycle
         why = (
@@ -135,7 +135,7 @@ def _decide_tree(facts: EntryFacts) -> Deny | None:
 
 
 def _decide_trust(facts: EntryFacts) -> Deny | None:
-    """An agent could write `status: active` into a file."""
+    """Refuses a spec that no person activated: an agent could write `status: active` into a file."""
     if facts.is_trusted or facts.spec is None:
         return None
     return Deny(
@@ -145,7 +145,7 @@ def _decide_trust(facts: EntryFacts) -> Deny | None:
     )
 
 
-# -- what is found ----------------------------------------------------------------------------
+# -- gathering ----------------------------------------------------------------------------
 
 
 def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
@@ -177,7 +177,7 @@ def gather_entry(project: Project, spelling: str, *, cwd: Path) -> EntryFacts:
 
 
 def _is_activated(project: Project, spec: Spec) -> bool:
-    """The newest word on this file in the log is that a person made this text active."""
+    """Whether the newest event on this file in the log is that a person activated this text."""
     for record in project.log.records(reverse=True):
         if record.type == "spec_status_set" and record.data["spec_path"] == spec.path:
             return (record.data["spec_hash"], record.data["status"]) == (spec.digest, ACTIVE)
@@ -185,7 +185,7 @@ def _is_activated(project: Project, spec: Spec) -> bool:
 
 
 def read_at(project: Project, path: str) -> Spec | None:
-    """The spec as it lies in the worktree."""
+    """Returns the spec as it is in the worktree."""
     try:
         return read_spec(path, (project.root / path).read_bytes())
     except OSError:
@@ -193,7 +193,7 @@ def read_at(project: Project, path: str) -> Spec | None:
 
 
 def dirty_paths(project: Project) -> Iterator[str]:
-    """Files that differ from HEAD, of those that git knows or would add; of ours only what git knows."""
+    """Yields files that differ from HEAD; of our own folder, only files that git tracks."""
     said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all").out
     entries = [entry for entry in said.split("\0") if len(entry) > 3]  # noqa: PLR2004 - the status and a space
     yield from (

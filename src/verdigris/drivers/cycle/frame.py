@@ -89,7 +89,7 @@ def back_to_red(project: Project, cycle: Cycle, why: str, by: Actor | None = Non
 
 
 def deny_misplaced(project: Project, cycle: Cycle) -> Deny | None:
-    """What holds in every stage: nobody stopped it, the branch is its own, and the spec is what it was."""
+    """Refuses in any stage if the cycle is stopped, its branch is not checked out, or its spec changed."""
     if cycle.stopped:
         return Deny("cycle-stopped", f"The cycle waits for a person: {cycle.stopped}", next_step(cycle))
     branch = head(project.repo).branch
@@ -115,7 +115,7 @@ def deny_drift(project: Project, cycle: Cycle) -> Deny | None:
 
 
 def _is_renamed(project: Project, cycle: Cycle, branch: str | None) -> bool:
-    """The old name is gone, and what is checked out goes on from where the cycle began."""
+    """Whether the branch has a new name: the old one is gone, and HEAD descends from the cycle's start."""
     if branch is None or git(project.root, "rev-parse", "--quiet", "--verify", f"refs/heads/{cycle.on}").ok:
         return False
     return ancestor(project.root, cycle.commit, "HEAD")
@@ -130,23 +130,23 @@ def spec_of(project: Project, cycle: Cycle) -> Spec:
 
 AGENT = "agent"
 KERNEL = Actor("kernel", "validator", "tdd")
-"""Who validates where nobody judges besides: code that wrote no test."""
+"""The validator if no person or model judges besides: code that wrote no test."""
 
 
 def identity_of(actor: Actor) -> str:
-    """`client/role/context`, as evidence names it."""
+    """Returns `client/role/context`, which evidence shows."""
     return "/".join(part for part in (actor.client, actor.role, actor.context) if part)
 
 
 def workers_since(
     project: Project, cycle: Cycle, is_work: Callable[[str], bool], changed: Collection[str] = ()
 ) -> tuple[Actor, ...]:
-    """Who wrote what is the open stage's work: by the gate's records, else whoever ends the stage.
+    """Returns who wrote the open stage's work: by the gate's records, else whoever ends the stage.
 
     `changed`: paths of that work that differ from the stage's start.
 
-    What a shell wrote is recorded at its call's end. Where something changed that no record explains, such as
-    the write of a process that outlived its call, nobody is cleared: every agent of the stage counts.
+    Writes of a shell are recorded at its call's end. If something changed that no record explains, such as
+    the write of a process that outlived its call, every agent of the stage counts.
     """
     writers: dict[Actor, None] = {}
     agents: dict[Actor, None] = {}
@@ -174,7 +174,7 @@ def is_test(project: Project, path: str) -> bool:
 
 
 def deny_same(cycle: Cycle, validator: Actor) -> Deny | None:
-    """The author of a test does not certify it."""
+    """Refuses a validator who wrote tests: the author of a test does not certify it."""
     if validator.role == AGENT and validator.context == UNKNOWN:
         why = "Nothing says which agent runs this command: its client changed it after the gate had seen it."
         return Deny("unknown-context", why, "run the `tdd cycle …` call as a plain command of its own")
@@ -203,7 +203,7 @@ def commit_stage(
     trailers: Iterable[tuple[str, str]],
     own: Sequence[str] = (),
 ) -> str:
-    """The new commit's id, or HEAD's where the stage left nothing. `own`: files of ours that belong to it."""
+    """Returns the new commit's id, or HEAD's if nothing changed. `own`: files of ours that belong to it."""
     paths = tuple(_changed_paths(project, own))
     now = head(project.repo).commit or ""
     if not paths:
@@ -242,7 +242,7 @@ def _trailers(cycle: Cycle, trailers: Iterable[tuple[str, str]]) -> Iterable[tup
 
 
 def _changed_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
-    """What differs from HEAD, of tests, specs, source and what git knows; new files of no class are left."""
+    """Yields paths that differ from HEAD; new files that are neither test, spec nor source are left out."""
     said = git(project.root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames").out
     for entry in said.split("\0"):
         state, path = entry[:2], entry[3:]
@@ -254,7 +254,7 @@ def _changed_paths(project: Project, own: Sequence[str]) -> Iterable[str]:
 
 
 def _author(project: Project, settings: DriverSettings) -> CommitIdentity:
-    """Whoever git says acts here; where it does not know, as `commit` in tdd.yaml says."""
+    """Returns git's user; if git knows none, the one that `commit` in tdd.yaml names."""
     found = _PERSON.fullmatch(git(project.root, "var", "GIT_AUTHOR_IDENT").out.strip())
     if found:
         return CommitIdentity(found[1], found[2])

@@ -1,4 +1,4 @@
-"""The pages of a cycle: the plan, which is checked, and the evidence, which is made of the log alone."""
+"""The pages of a cycle: checks the plan, and renders the evidence from the log alone."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXAMPLE = """\
 - edge: an input at a boundary, and what is observed then"""
 _ITEM = re.compile(r"\W*(asserts?|edges?|edge cases?)\W*[:\uff1a]\W*\S", re.IGNORECASE)
 _LOOKED_AT = 2000
-"""Characters of a line: longer ones are no plan for a person."""
+"""Characters of a line that are searched; a plan for people has no longer lines."""
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _SOURCE = re.compile(
     r"""\b(?:def|fn|func|function|class|interface|struct|impl)\s+\w+\s*[({:<]   # a definition
@@ -47,7 +47,7 @@ class PlannedScenario:
 
 
 def read_plan(text: str) -> tuple[PlannedScenario, ...]:
-    """One for each heading that is an id with `#`; in the order of the text."""
+    """Reads one for each heading that is an id with `#`, in the order of the text."""
     page = read_page(text)
     heads = [n for n, line in enumerate(page.lines) if line.heading]
     found = []
@@ -65,7 +65,7 @@ def read_plan(text: str) -> tuple[PlannedScenario, ...]:
 
 
 def lint_plan(text: str, scenarios: Sequence[str]) -> tuple[SpecFault, ...]:
-    """`scenarios`: the ids of the spec. The plan is good when there is no fault."""
+    """`scenarios`: the ids of the spec."""
     planned = read_plan(text)
     found = [*_lint_scenarios(planned, scenarios), *_lint_source(text, read_page(text))]
     return tuple(sorted(found, key=lambda fault: fault.line))
@@ -107,7 +107,7 @@ ACTORS = (("planner", "plan"), ("test author", "red"), ("validator", "validate")
 
 @value
 class EvidenceFacts:
-    """All that the page says."""
+    """The facts on the page."""
 
     id: str
     """`EVID-001`."""
@@ -117,7 +117,7 @@ class EvidenceFacts:
     settled: int
     """The event with the kernel's verdict."""
     concerns: tuple[str, ...]
-    """What that verdict noticed."""
+    """Concerns of that verdict."""
     at: int
     """Milliseconds since the epoch."""
 
@@ -132,13 +132,13 @@ def path_of(evidence: str) -> str:
 
 
 def read_fields(text: str) -> Mapping[str, str]:
-    """The fields of the front matter that name what to look for in the log."""
+    """Returns the fields of the front matter by which the log is searched."""
     head = text.split("\n---", 1)[0]
     return {found[1]: found[2].strip().strip('"') for found in _FIELD.finditer(head)}
 
 
 def render(facts: EvidenceFacts) -> str:
-    """The verdict first; the same facts give the same page."""
+    """Renders the verdict first; the same facts give the same page."""
     parts = (
         _front_matter(facts),
         _verdict(facts),

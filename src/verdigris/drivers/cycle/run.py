@@ -1,4 +1,4 @@
-"""`tdd cycle run`: asks whoever plays the open stage's role; every step is one of the kernel's verbs."""
+"""`tdd cycle run`: lets the model or person of each stage work; every step is one of the kernel's verbs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import PASS, Stage
 from verdigris.core.value import value
 from verdigris.drivers.budget import BudgetUsedUp
-from verdigris.drivers.cycle.frame import deny_misplaced
+from verdigris.drivers.cycle.frame import CycleStep, deny_misplaced
 from verdigris.drivers.cycle.roles import ROLE_OF, TEAM, VALIDATOR, step_of
 from verdigris.drivers.cycle.stage_play import StagePlay, set_back
 from verdigris.drivers.cycle.stages import advance, freeze, resume, start
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.state import Cycle
-    from verdigris.drivers.cycle.frame import CycleStep
     from verdigris.drivers.cycle.stage_play import OpenRun
     from verdigris.storage.project import Project
 
@@ -53,7 +52,7 @@ class CycleRun:
     def make(self, spelling: str, *, cwd: Path) -> RunEnded | Deny:
         """Takes the cycle on that spec from wherever it is to its end, or to a stop with the next move."""
         with operation(self._project):
-            pass  # what a kill left half done is finished first
+            pass  # finishes what a kill left half done
         begun = self._begin(spelling, cwd)
         if isinstance(begun, Deny):
             return begun
@@ -90,7 +89,7 @@ class CycleRun:
     # -- one stage ----------------------------------------------------------------------------
 
     def _play(self) -> CycleEnd | None:
-        """What ends the run, if anything does."""
+        """Plays the open stage; returns the end of the run, if it ends."""
         state = self._project.state()
         cycle = state.cycle
         if cycle is None or not cycle.open:
@@ -105,7 +104,7 @@ class CycleRun:
         human = self._open.settings.player(role.name).human
         match cycle.stage:
             case Stage.VALIDATE if cycle.verdict == PASS:
-                # By whoever runs this: the validator has no part in the coder's turn that it opens.
+                # Not as the validator, who has no part in the coder's turn that this opens.
                 return self._tell_verb(freeze(self._project))
             case Stage.GREEN if cycle.proven:
                 return self._complete(project, cycle, step)
@@ -128,28 +127,17 @@ class CycleRun:
         self._watch(StepBegan(step, role.name, model.name, self._open.settings.attempts))
         done = StagePlay(self._open, project, cycle, step).take()
         self._cost = self._open.meter.usage.since(before)
-        if isinstance(done, Deny):
-            return _as_refused(done)
-        stopped = done.cycle is not None and done.cycle.stopped
-        if stopped or cycle.stage is not Stage.GREEN:  # accepted code is told with its commit
-            self._tell_stage(cycle, step, done)
-        return None
+        if cycle.stage is Stage.GREEN and not _is_stopped(done):
+            return _end_if_refused(done)  # accepted code is told with its commit
+        return self._tell_stage(cycle, step, done)
 
     def _validate_alone(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         self._watch(StepBegan(step, VALIDATOR.name, _NOBODY, 1))
-        done = validate(project)
-        if isinstance(done, Deny):
-            return _as_refused(done)
-        self._tell_stage(cycle, step, done)
-        return None
+        return self._tell_stage(cycle, step, validate(project))
 
     def _complete(self, project: Project, cycle: Cycle, step: int) -> CycleEnd | None:
         done = advance(project)
-        if isinstance(done, Deny):
-            return _as_refused(done)
-        self._tell_stage(cycle, step, done)
-        self._watch(Told(done.said))
-        return None
+        return self._tell_stage(cycle, step, done) or self._tell_verb(done)
 
     # -- what is told -------------------------------------------------------------------------
 
@@ -177,13 +165,17 @@ class CycleRun:
             self._watch(Noted("this is a replay: the answers come from a recording, the verdicts do not"))
 
     def _tell_verb(self, done: CycleStep | Deny) -> CycleEnd | None:
+        if isinstance(done, CycleStep):
+            self._watch(Told(done.said))
+        return _end_if_refused(done)
+
+    def _tell_stage(self, cycle: Cycle, step: int, done: CycleStep | Deny) -> CycleEnd | None:
+        """Tells how a stage ended, and returns the end of the run if it was refused.
+
+        `cycle`: as the stage began.
+        """
         if isinstance(done, Deny):
             return _as_refused(done)
-        self._watch(Told(done.said))
-        return None
-
-    def _tell_stage(self, cycle: Cycle, step: int, done: CycleStep) -> None:
-        """`cycle`: as the stage began."""
         self._steps += 1
         project, after = self._project, done.cycle
         made = after.commits.get(cycle.stage, "") if after is not None else ""
@@ -208,9 +200,10 @@ class CycleRun:
             )
         )
         self._cost = Usage()
+        return None
 
     def _difference(self, cycle: Cycle) -> str:
-        """What the stage changed in tests and source; a plan and evidence are read as they are."""
+        """Returns the diff of tests and source in the stage; plan and evidence are pages to read whole."""
         if cycle.stage not in {Stage.RED, Stage.GREEN}:
             return ""
         workspace = self._project.workspace
@@ -232,7 +225,15 @@ def _as_refused(denial: Deny) -> CycleEnd:
     return CycleEnd(REFUSED, denial.reason, denial.next)
 
 
+def _end_if_refused(done: CycleStep | Deny) -> CycleEnd | None:
+    return _as_refused(done) if isinstance(done, Deny) else None
+
+
+def _is_stopped(done: CycleStep | Deny) -> bool:
+    return isinstance(done, CycleStep) and done.cycle is not None and bool(done.cycle.stopped)
+
+
 def _verdict_in(done: CycleStep) -> str:
-    """The verdict of a validation; the state forgets it when the tests are sent back."""
+    """Returns the verdict of a validation, which the state forgets when the tests are sent back."""
     found = re.match(r"validation: (\w+)", done.said[0])
     return found[1] if found else ""

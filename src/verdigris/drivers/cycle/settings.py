@@ -1,4 +1,4 @@
-"""The cycle's section of `tdd.yaml`, and the stack binding that orchestrators outside read from it."""
+"""The cycle's section of `tdd.yaml`, and the file of stacks that other orchestrators read."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ JudgementRule = Literal["optional", "required"]
 @value
 class CycleSettings(DriverSettings):
     judgement: JudgementRule = "optional"
-    """Whether the checks of the kernel suffice for a PASS, or a person or model has to judge besides."""
+    """`required`: for a PASS a person or model has to judge too, besides the kernel's checks."""
     rounds: int = 3
     """How often the tests may be sent back before the cycle stops for a person."""
     attempts: int = 5
-    """Of one role in one stage."""
+    """How often one role may try in one stage."""
     plans: str = ".tdd/plans"
     """The folder of the plans, from the worktree's root."""
     prompt_tokens: int = 24_000
-    """What a prompt may hold of spec, files and history."""
+    """Tokens of spec, files and history that a prompt may hold."""
 
 
 _DEFAULT = CycleSettings()
@@ -94,7 +94,7 @@ PATH = ".tdd/cycle/stack.json"
 
 
 def stack_document(project: Project) -> dict[str, Any]:
-    """The flat fields of the first stack, all stacks below, and a hash of it all."""
+    """Returns the fields of the first stack, all stacks below `stacks`, and a hash of it all."""
     stacks = [_fields(project, stack) for stack in project.settings.stacks]
     document = {**stacks[0], "stacks": stacks}
     return {**document, "hash": _digest(document)}
@@ -113,7 +113,7 @@ def _fields(project: Project, stack: Stack) -> dict[str, Any]:
 
 
 def _globs(project: Project, root: str, named: tuple[str, ...], cls: PathClass) -> str:
-    """What is configured, and what the files that there are show: folder and suffix of each."""
+    """Joins the configured globs with a glob for the folder and suffix of each existing file."""
     found = {root + glob for glob in named}
     for entry in project.workspace.files(project.workspace.snapshot()):
         if entry.path.startswith(root) and project.classify(entry.path) is cls:
@@ -128,7 +128,7 @@ def _digest(document: dict[str, Any]) -> str:
 
 
 def write_stack(project: Project) -> str:
-    """Makes the file anew; what is said where somebody had edited it, else nothing."""
+    """Writes the file; returns a warning if somebody had edited it."""
     prepare_folder(project.root)
     path = project.root / PATH
     said = ""

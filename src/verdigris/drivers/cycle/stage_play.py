@@ -1,4 +1,4 @@
-"""One stage of a cycle that a model plays: it is asked, its edits are carried out, and a verb judges them."""
+"""Lets a model play one stage of a cycle: asks it, carries out its edits, and lets a verb judge them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class OpenRun(RoleRun):
     settings: CycleSettings
 
     def project_for(self, role: Role, cycle: Cycle, step: int) -> Project:
-        """Each stage in a context of its own; a person is who they are. One strike: a refused edit goes."""
+        """Gives each stage its own context, unless a person plays it; a refused edit is set aside at once."""
         if self.settings.player(role.name).human:
             return self.project
         actor = Actor("agent", f"{DRIVER}:{role}:{cycle.id}.{step}", DRIVER)
@@ -64,7 +64,7 @@ class OpenRun(RoleRun):
 
 @contextmanager
 def open_run(project: Project, watch: Watcher, *, record: Path | None = None) -> Iterator[OpenRun]:
-    """One per worktree; a second one says so."""
+    """Opens a run, if no other one is open in this worktree."""
     settings = load_cycle(project.root)
     busy = "a cycle is being run in this worktree already"
     alone = hold_alone(project.repo.lock("cycle"), busy, "let it end, or stop it with Ctrl-C there")
@@ -92,7 +92,7 @@ def set_back(project: Project, cycle: Cycle, why: str) -> None:
 
 
 def _paths_of_stage(project: Project, cycle: Cycle) -> frozenset[str]:
-    """What was written through the kernel in the open stage."""
+    """Returns paths that were written through the kernel in the open stage."""
     records = project.log.records(start=cycle.since)
     edits = (one for one in records if one.type == "edit" and one.worktree == project.repo.worktree)
     return frozenset(path for one in edits for path in one.data.get("paths", ()))
@@ -106,7 +106,7 @@ class StagePlay:
         self._log = self._attempts.log
 
     def take(self) -> CycleStep | Deny:
-        """Where the cycle stopped for a person, its state says why."""
+        """Plays the stage; if the cycle stopped for a person, its state says why."""
         with undo_when_interrupted(lambda: set_back(self._project, self._cycle, "the run was interrupted")):
             return self._ask()
 
@@ -146,13 +146,13 @@ class StagePlay:
         return self._judge_edits(got, seen)
 
     def _judge(self, got: RoleStop) -> CycleStep | Deny:
-        """The validator's word, on top of the kernel's own checks."""
+        """Takes the validator's verdict on top of the kernel's own checks."""
         for path, data in got.changes.items():
             write_whole(self._project.root / HOLDOUT / path, data)
         return validate(self._project, GivenVerdict(got.say.value, got.findings))
 
     def _report_bug(self, reason: str) -> CycleStep | Deny:
-        """Reports the place that it names; where that is no test's, the first test that is still red."""
+        """Reports the place that the coder names; if that is no test, the first test that is still red."""
         project = self._project
         found = _PLACE.search(reason)
         left = [test for test in self._cycle.tests if test not in self._cycle.green]
@@ -179,7 +179,7 @@ class StagePlay:
         return done
 
     def _begin_again(self, why: str) -> Deny | None:
-        """The tree as the next attempt finds it; in the green stage with a turn of its own."""
+        """Sets the tree back for the next attempt; in the green stage opens a new turn."""
         project = self._project
         cycle = project.state().open_cycle or self._cycle
         set_back(project, cycle, why)

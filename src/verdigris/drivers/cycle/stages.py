@@ -1,4 +1,4 @@
-"""The verbs that move a cycle on; each is refused, with the next move, unless its gate holds."""
+"""The verbs of a cycle; each is refused, with the next move, unless its stage is done."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def start(
 
 
 def _run_suite(project: Project, progress: Progress | None) -> str:
-    """The blob with every test's result: what the tests of the cycle must not change."""
+    """Returns a blob with every test's result, which the tests of the cycle must not change."""
     if not has_tests(project):
         return ""
     tested = run_tests(project, (), cwd=project.root, progress=progress)
@@ -166,7 +166,7 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
     if edits:
         return deny_source(cycle, f"{edits[0].path}:{edits[0].line} ({edits[0].why})")
     if losses:
-        # Else the claim that the freezing makes would be refused, when nobody may write tests any more.
+        # Else the freeze's claim would be refused later, when nobody may write tests any more.
         return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), give_up_losses(losses))
     faults = (*seen.changed, *map(str, seen.coverage.faults))
     if faults:
@@ -234,7 +234,7 @@ def _deny_freezing(project: Project, cycle: Cycle) -> Deny | None:
 
 
 def _validated_tests(project: Project, cycle: Cycle) -> frozenset[str]:
-    """The tests that were validated, from the validation's record."""
+    """Returns the tests that were validated, from the validation's record."""
     data = project.workspace.blob_bytes(cycle.record)
     return frozenset(json.loads(data or b"{}").get("tests", ()))
 

@@ -1,3 +1,3 @@
-"""Carries out audits, machine runs and replays by the hundred, on this machine or on many."""
+"""Runs audits, machine runs and replays by the hundred, on this machine or on many."""
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Carries out one unit, as a process of its own: it runs the `tdd` command and writes what that came to.
+"""Carries out one unit in its own process: runs the `tdd` command and writes the result.
 
-Engines start it and nothing else. It dies with whoever started it, and the command dies with it.
+An engine starts carriers and nothing else. A carrier dies with the process that started it, and its command
+dies with it.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 NO_RESULT = 70
 _SAID = 2000
-"""Characters of what went wrong."""
+"""Characters of an error that are kept."""
 
 
 @value
 class Errand:
-    """What a carrier is given: all of it is text, and may come from another machine."""
+    """The input of a carrier, which may come from another machine."""
 
     unit: FleetUnit
     folder: str
     seconds: float
-    """For the command."""
+    """The time limit of the command."""
     tdd: tuple[str, ...] = ()
-    """The command `tdd`; the carrier's own interpreter runs it where nothing is said."""
+    """The command `tdd`; by default the carrier's own interpreter runs it."""
 
 
 def start_words() -> list[str]:
-    """How a carrier is started on this machine; the errand comes on standard input."""
+    """Returns the command that starts a carrier here; it reads the errand from standard input."""
     return [sys.executable, "-m", "verdigris.drivers.fleet.carrier"]
 
 
@@ -51,7 +52,7 @@ def render_errand(errand: Errand) -> bytes:
 
 
 def run_carrier(errand: bytes) -> tuple[int, str]:
-    """Exit code and last words of a carrier that is waited for."""
+    """Runs a carrier to its end. Returns its exit code and the end of its output."""
     done = subprocess.run(start_words(), input=errand, capture_output=True, check=False)
     return done.returncode, os.fsdecode(done.stdout + done.stderr)[-_SAID:]
 
@@ -72,7 +73,7 @@ def carry_out(errand: Errand) -> UnitEnd:
 
 
 def _run_command(argv: Sequence[str], cwd: str, seconds: float) -> tuple[int | None, str, str]:
-    """Exit code, None where its time was up, and what it printed."""
+    """Returns the exit code, or None if its time was up, and what it printed."""
     process = subprocess.Popen(
         argv,
         cwd=cwd,
@@ -92,7 +93,7 @@ def _run_command(argv: Sequence[str], cwd: str, seconds: float) -> tuple[int | N
 
 
 def die_with_parent() -> None:
-    """Where the system cannot do it, what was left behind ends by itself; its result counts or is late."""
+    """Asks Linux to kill this process with its parent; elsewhere an orphan runs to its end."""
     if sys.platform == "linux":
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -101,7 +102,7 @@ def main() -> int:
     starter = os.getppid()
     die_with_parent()
     told: Any = json.loads(sys.stdin.buffer.read())
-    if os.getppid() != starter:  # it died before we could be told
+    if os.getppid() != starter:  # the starter died before Linux would tell us
         return NO_RESULT
     try:
         judged = carry_out(from_json(Errand, told))

@@ -1,4 +1,4 @@
-"""The folder of a fleet's results: the first that is written counts, and a resumed fleet reads it alone."""
+"""The folder of a fleet's results: the first result of a unit counts, and a resumed fleet reads only this."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ResultFolder:
             raise _unwritable(self.path, error) from error
 
     def read(self, unit: FleetUnit) -> dict[str, Any] | None:
-        """The unit's answer; what cannot be read is none, and is carried out again."""
+        """Returns the unit's result; None if there is none that can be read, so that the unit runs again."""
         try:
             found = json.loads(self._file(RESULTS, unit).read_bytes())
         except (OSError, ValueError):
@@ -42,7 +42,7 @@ class ResultFolder:
         return found if isinstance(found, dict) and found.get("schema") == SCHEMA else None
 
     def keep(self, unit: FleetUnit, judged: UnitEnd, exit_code: int) -> None:
-        """Whole or not at all, and the first wins: what was lost may still end after its repetition."""
+        """Writes a result whole or not at all. The first wins: a lost carrier may still end."""
         document = {
             "schema": SCHEMA,
             "key": unit.key,
@@ -55,7 +55,7 @@ class ResultFolder:
         }
         file = self._file(RESULTS, unit)
         if self.read(unit) is None and file.exists():
-            file.unlink(missing_ok=True)  # half a file of another hand: nothing of ours ends so
+            file.unlink(missing_ok=True)  # half a file, which somebody else left: we write whole files
         draft = file.with_name(f".{unit.key}.{os.getpid()}.{os.urandom(4).hex()}")
         try:
             draft.write_text(_text(document), "utf-8")
@@ -68,7 +68,7 @@ class ResultFolder:
         self._file(FAILURES, unit).unlink(missing_ok=True)
 
     def note_failure(self, unit: FleetUnit, why: str) -> None:
-        """Writes it down for people: it is no result, and the next run tries the unit again."""
+        """Writes a note for people. It is no result: the next run tries the unit again."""
         document = {"schema": SCHEMA, "key": unit.key, "unit": dict(unit.asked), "why": why}
         self._replace(self._file(FAILURES, unit), document)
 
@@ -97,7 +97,7 @@ class ResultFolder:
 
 @value
 class FleetSummary:
-    """How the units of a fleet stand: verdicts, what blames nobody, and the machine's faults, each apart."""
+    """Counts of a fleet: verdicts, units that were not judged, and failures of the machine."""
 
     units: int = 0
     verdicts: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ class FleetSummary:
 
 
 def _put_first(draft: Path, file: Path) -> None:
-    """Writes only where nothing is yet; without hard links two may be first, and both say the same."""
+    """Writes only if there is no file yet. Without hard links two may be first, and both say the same."""
     try:
         os.link(draft, file)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Runs a fleet on an engine: what the folder has no answer to, a lost unit again; and counts the answers."""
+"""Runs a fleet on an engine: all units without a result, and lost units again; then counts the results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PAUSE = 0.05
 _SAID = 2000
 _KNOCK = 10.0
-"""Seconds that a cluster has to answer."""
+"""Seconds within which a cluster has to answer."""
 
 
 @value
@@ -37,26 +37,26 @@ class Carried:
 
     errand: Errand
     why: str
-    """Its last words; they matter where it left no result."""
+    """The end of its output; it matters if there is no result."""
 
 
 class Engine(Protocol):
     jobs: int
-    """How many units it carries at once."""
+    """How many units it runs at once."""
 
     def submit(self, errand: Errand) -> None: ...
 
     def wait(self) -> Carried:
-        """The next that ended; there is one on its way."""
+        """Returns the next carrier that ended; at least one is running."""
         ...
 
     def close(self) -> None:
-        """What is still on its way ends without a result."""
+        """Ends the carriers that still run; they leave no result."""
         ...
 
 
 class LocalEngine:
-    """Processes of this machine."""
+    """Runs carriers as processes of this machine."""
 
     def __init__(self, jobs: int = 0) -> None:
         self.jobs = jobs or os.cpu_count() or 1
@@ -72,7 +72,7 @@ class LocalEngine:
             try:
                 carrier.stdin.write(render_errand(errand))
                 carrier.stdin.close()
-            except BrokenPipeError:  # it was killed already, and `wait` finds it so
+            except BrokenPipeError:  # it was killed already; `wait` finds it
                 return
 
     def wait(self) -> Carried:
@@ -100,9 +100,9 @@ def _describe_end(code: int, words: str) -> str:
 
 
 class RayEngine:
-    """A Ray cluster, or a Ray of this machine's own where no address is given.
+    """Runs carriers on a Ray cluster, or on a Ray that is started here if no address is given.
 
-    Ray is not asked to try again: who lost a unit is asked of the folder, in the same way as elsewhere.
+    Ray does not retry: the folder shows which units were lost, as on every engine.
     """
 
     def __init__(self, address: str = "", jobs: int = 0) -> None:
@@ -145,7 +145,7 @@ class RayEngine:
 
 
 def _knock(address: str) -> None:
-    """Whether anybody listens there: Ray itself would try for minutes."""
+    """Raises an OSError if nobody listens there: Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK).close()
@@ -164,16 +164,16 @@ class FleetRequest:
     tasks: Path
     out: Path
     attempts: int = ATTEMPTS
-    """For a unit that is lost or whose machine fails."""
+    """How often a unit is tried that is lost or whose machine fails."""
     seconds: float = SECONDS
     """For one unit."""
     shard: tuple[int, int] = (1, 1)
     tdd: tuple[str, ...] = ()
-    """The command, where it is not the one of the carrier's interpreter."""
+    """The command `tdd`; by default that of the carrier's interpreter."""
 
 
 class FleetWatcher(Protocol):
-    """Is told how the fleet goes."""
+    """Hears how the fleet goes."""
 
     def began(self, total: int, known: int) -> None: ...
 
@@ -183,7 +183,7 @@ class FleetWatcher(Protocol):
 
 
 def prepare_units(asked: FleetRequest) -> tuple[FleetUnit, ...]:
-    """The units of this shard; a wrong line is told before anything is carried out."""
+    """Returns the units of this shard; a wrong line is an error before anything runs."""
     try:
         text = asked.tasks.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""A unit of a fleet: a line of the tasks, the `tdd` command that it is, and what that command's end means."""
+"""A unit of a fleet: a line of the tasks, its `tdd` command, and the meaning of that command's end."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 SCHEMA = "verdigris.fleet/1"
 _FIELDS = {"audit": ("commit",), "machine": (), "replay": ("corpus", "id")}
-"""What each kind needs besides `repo`."""
+"""The fields that each kind needs besides `repo`."""
 _OPTIONAL = {"audit": {"options"}, "machine": {"steps", "options"}, "replay": {"options"}}
 _VOLATILE = frozenset({"seconds", "time", "duration_ms"})
-"""What differs from run to run and is no part of an answer."""
+"""Keys that differ from run to run and are no part of an answer."""
 _NO_ANSWER = frozenset({69, 70, 130, 137, 143})
-"""Exit codes that speak of the machine: a tool is missing, a disk is full, somebody stopped it."""
+"""Exit codes of a failing machine: a tool is missing, a disk is full, somebody stopped it."""
 _VERDICTS = frozenset({0, 1})
 
 
 class UnitOutcome(StrEnum):
     VERDICT = "verdict"
     UNVERIFIED = "unverified"
-    """It could not be told; that blames nobody, and is not tried again."""
+    """It could not be judged; that blames nobody, and is not tried again."""
     INFRASTRUCTURE = "infrastructure"
     """The machine failed: it is tried again."""
 
@@ -40,25 +40,25 @@ class FleetUnit:
     """The name of its result: made of what was asked and of our code."""
     kind: str
     repo: str
-    """Where it is carried out."""
+    """The folder in which the command runs."""
     words: tuple[str, ...]
-    """After `tdd`."""
+    """The arguments of `tdd`."""
     asked: Mapping[str, Any]
-    """The line, as it was written."""
+    """The line as it was written."""
 
 
 @value
 class UnitEnd:
     outcome: UnitOutcome
     answers: tuple[str, ...] = ()
-    """Of a verdict: `test-driven`, `holds`, `kata-done` …"""
+    """The words of a verdict: `test-driven`, `holds`, `kata-done` …"""
     why: str = ""
     report: Any = None
     """What the command printed as JSON."""
 
 
 def read_units(text: str, folder: str) -> tuple[FleetUnit, ...]:
-    """A line a unit; paths are relative to `folder`. The same line twice is one unit."""
+    """Reads one unit from each line; paths are relative to `folder`. The same line twice is one unit."""
     units: dict[str, FleetUnit] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
@@ -112,12 +112,12 @@ def _absolute(folder: str, path: str) -> str:
 
 
 def choose_shard(units: Iterable[FleetUnit], part: int, parts: int) -> tuple[FleetUnit, ...]:
-    """Chooses by key, so that parts are the same on every machine, and lines that were added move little."""
+    """Chooses by key: parts are the same on every machine, and new lines move no old one."""
     return tuple(unit for unit in units if int(unit.key, 16) % parts == part - 1)
 
 
 def judge_end(unit: FleetUnit, exit_code: int, output: str, error: str = "") -> UnitEnd:
-    """What the end of its command means; a negative code is a signal."""
+    """Judges the end of a unit's command; a negative code is a signal."""
     report = _last_document(output)
     why = _complaint(report, error) or f"`tdd {' '.join(unit.words)}` ended with exit code {exit_code}"
     if exit_code < 0 or exit_code in _NO_ANSWER or (exit_code in _VERDICTS and report is None):
@@ -132,7 +132,7 @@ def judge_end(unit: FleetUnit, exit_code: int, output: str, error: str = "") -> 
 
 
 def _last_document(output: str) -> Any:
-    """The last of several lines counts: it tells how a run ended."""
+    """Returns the last line that is JSON, which says how a run ended."""
     for line in reversed(output.splitlines()):
         try:
             return json.loads(line)
@@ -168,7 +168,7 @@ def _answers(unit: FleetUnit, report: Any) -> list[str]:
 
 
 def strip_volatile(document: Any) -> Any:
-    """The same unit gives the same result, whenever and however often it ran."""
+    """Drops times, so that the same unit gives the same result whenever it ran."""
     match document:
         case dict():
             return {name: strip_volatile(one) for name, one in document.items() if name not in _VOLATILE}

@@ -67,7 +67,7 @@ def function_tools(tools: Iterable[ToolSpec]) -> list[dict[str, Any]]:
 
 
 def _render_spoken(one: Spoken) -> dict[str, Any]:
-    """What was said in an earlier part is no lesson a second time."""
+    """A reply that is repeated from an earlier part has no weight in training."""
     skipped = {"weight": 0} if one.copied and one.message.role == "assistant" else {}
     return {**_message(one.message), **skipped}
 
@@ -101,9 +101,9 @@ def _index(trajectory: Trajectory) -> dict[str, Any]:
 
 VERSION = "ATIF-v1.7"
 _UNKNOWN = "unknown"
-"""The format asks for the agent's version, and sessions do not record it."""
+"""The format requires the agent's version, which sessions do not record."""
 _TEXTS = frozenset({"patch", "test_patch", "against_commit", "statement", "passing"})
-"""What a trajectory does not repeat of its triples."""
+"""Fields of its triples that a trajectory does not repeat."""
 
 
 def render_atif(gathered: CorpusContents) -> RenderedCorpus:
@@ -155,7 +155,7 @@ def _opening(prefix: Sequence[Message]) -> Iterator[dict[str, Any]]:
 
 
 def _steps(spoken: Sequence[Spoken], model: str) -> Iterator[dict[str, Any]]:
-    """What tools answered belongs to the step that called them; `model` speaks where a step names none."""
+    """Answers of tools belong to the step that called them; a step names its model if that is not `model`."""
     for at, one in enumerate(spoken):
         copied = {"is_copied_context": True} if one.copied else {}
         match one.message.role:
@@ -169,7 +169,7 @@ def _steps(spoken: Sequence[Spoken], model: str) -> Iterator[dict[str, Any]]:
 
 
 def _answers(spoken: Sequence[Spoken], at: int) -> dict[str, str]:
-    """Collects answers by call, up to the next reply."""
+    """Returns answers by call, up to the next reply."""
     found: dict[str, str] = {}
     for one in spoken[at + 1 :]:
         if one.message.role == "assistant":
@@ -209,7 +209,7 @@ def _call(call: ToolCall) -> dict[str, Any]:
 
 
 def _metrics(usage: Usage | None) -> dict[str, Any] | None:
-    """Tells only what the server reported: an estimate of ours is no measurement."""
+    """Returns only numbers that the server reported: our estimate is no measurement."""
     if usage is None or usage.estimated:
         return None
     cached = {"cached_tokens": usage.cached} if usage.cache_known else {}
@@ -217,7 +217,7 @@ def _metrics(usage: Usage | None) -> dict[str, Any] | None:
 
 
 def _totals(spoken: Sequence[Spoken]) -> dict[str, int | None]:
-    """Where each reply has its numbers; a sum of some of them would be wrong."""
+    """Returns sums only if each reply has its numbers."""
     replies = [_metrics(one.usage) for one in spoken if one.message.role == "assistant" and not one.copied]
     known = [one for one in replies if one is not None]
     if not known or len(known) < len(replies):

@@ -1,4 +1,4 @@
-"""Validates the tests of a cycle by their text and by how they end; no model is asked."""
+"""Validates the tests of a cycle by their text and by runs, without a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _SHARED = frozenset({"conftest", "helpers", "__init__"})
-"""Files of tests that others use without naming them, or by a part of their name."""
+"""Names of test files that other tests use without an import, or by a part of their name."""
 VACUITY, MOCKS, HELD_OUT = "vacuity", "mocks", "held-out"
 
 
@@ -39,8 +39,8 @@ def validate_tests(
     start: str,
     before: Sequence[ValidationCheck] = (),
 ) -> Validation:
-    """`tests`: native ids of those that carry a scenario, each red by assertion on the tree as it is.
-    `start`: the tree before their author began. `before`: checks that were made already.
+    """`tests`: native ids of the tests that carry a scenario, each red by assertion on the present tree.
+    `start`: the tree before their author began. `before`: checks that are done already.
     """
     tests = tuple(dict.fromkeys(tests))
     tree = project.workspace.snapshot()
@@ -69,7 +69,7 @@ class _CheckedTest:
     native: str
     line: int
     body: str
-    """What it does, without its name and its comments."""
+    """Its code, without its name and comments."""
     language: Language | None
     text: TestText
 
@@ -115,11 +115,11 @@ def _tried_test(one: _CheckedTest, literals: tuple[str, ...]) -> TriedTest:
     return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
 
 
-# -- what a test says ----------------------------------------------------------------------------------------
+# -- the text of a test ----------------------------------------------------------------------------------------
 
 
 def _check_vacuity(read: Sequence[_CheckedTest], runs: StubRuns | None) -> ValidationCheck:
-    """What cannot fail, is not reached, or fails unheard; the red run shows what it did not come to."""
+    """Finds assertions that cannot fail, are not reached, or fail unseen, and repeated tests."""
     notes: list[str] = []
     found: list[TestFault] = []
     for one in read:
@@ -137,7 +137,7 @@ def _check_vacuity(read: Sequence[_CheckedTest], runs: StubRuns | None) -> Valid
 
 
 def _find_repeated_tests(read: Sequence[_CheckedTest]) -> Iterator[ValidationFinding]:
-    """A test under two names shows one scenario, not two."""
+    """Finds tests that are the same under two names: they show one scenario, not two."""
     first: dict[str, _CheckedTest] = {}
     for one in read:
         known = first.setdefault(one.body, one)
@@ -149,7 +149,7 @@ def _find_repeated_tests(read: Sequence[_CheckedTest]) -> Iterator[ValidationFin
 def _find_unreached_assertions(
     read: Sequence[_CheckedTest], runs: StubRuns | None
 ) -> Iterator[ValidationFinding]:
-    """An assertion above the one that failed, which the run went round."""
+    """Finds assertions above the failed one that the red run did not reach."""
     red = None if runs is None else runs.done.get(())
     if runs is None or red is None:
         return
@@ -203,7 +203,7 @@ def _findings(check: str, faults: Iterable[TestFault]) -> Iterator[ValidationFin
 
 
 def _check_held_out(project: Project, tree: str, room: Layer | None) -> ValidationCheck:
-    """They are red too, on an assertion; nothing of their text or output is told."""
+    """Held-out tests have to be red by assertion too; nothing of their text or output is shown."""
     state = project.state()
     if not state.held_out:
         return ValidationCheck(HELD_OUT)

@@ -48,7 +48,7 @@ class CarriedTest:
 class ScenarioCoverage:
     tests: tuple[CarriedTest, ...]
     faults: tuple[ValidationFinding, ...] = ()
-    """Each keeps the tests from being validated."""
+    """Faults that keep the tests from being validated."""
     concerns: tuple[ValidationFinding, ...] = ()
 
     def of(self, scenario: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ class ScenarioCoverage:
 
 
 def marks_of(project: Project, tree: str) -> ScenarioMarks:
-    """The marks of all tests in a tree."""
+    """Returns the marks of all tests in a tree."""
     paths = [
         entry.path
         for entry in project.workspace.files(tree)
@@ -81,7 +81,7 @@ def marks_of(project: Project, tree: str) -> ScenarioMarks:
 def judge_coverage(
     spec: Spec, marks: ScenarioMarks, report: TestReport, runs: Sequence[TestRun]
 ) -> ScenarioCoverage:
-    """`runs`: what was recorded of the report's tests."""
+    """`runs`: the events of the report's tests."""
     known = [scenario.id for scenario in spec.scenarios]
     ours = [mark for mark in marks.marks if any(_is_of(spec, one) for one in mark.scenarios)]
     tests = tuple(_carried_tests(ours, report, {run.native_id: run for run in runs}))
@@ -110,7 +110,7 @@ def _finding(place: str, what: str) -> ValidationFinding:
 
 
 def _is_of(spec: Spec, scenario: str) -> bool:
-    """Another spec's scenarios are another cycle's matter."""
+    """Whether the scenario is one of this spec; those of other specs belong to other cycles."""
     return scenario.partition("#")[0] == spec.id or "#" not in scenario
 
 
@@ -159,7 +159,7 @@ def _wrong_reds(tests: Sequence[CarriedTest]) -> Iterator[ValidationFinding]:
 
 
 def _find_stuffed_tests(marks: Sequence[ScenarioMark]) -> Iterator[ValidationFinding]:
-    """More is claimed of a test than it asserts."""
+    """Finds tests that carry more scenarios than they have assertions or cases."""
     by_test: dict[tuple[str, object], list[ScenarioMark]] = {}
     for mark in marks:
         by_test.setdefault((mark.path, mark.test_id), []).append(mark)
@@ -204,17 +204,17 @@ def changed_results(
 
 @value
 class RedFacts:
-    """What a run of all tests showed."""
+    """The result of a run of all tests."""
 
     spec: Spec
     coverage: ScenarioCoverage
     changed: tuple[str, ...]
-    """Results of tests that carry no scenario, where they differ from the cycle's start."""
+    """Changes since the cycle's start in results of tests that carry no scenario."""
     tree: str
 
 
 def observe_reds(project: Project, cycle: Cycle, spec: Spec, progress: Progress | None) -> RedFacts | Deny:
-    """The kernel runs everything: what anybody says of a red proves nothing."""
+    """Runs all tests, since only a red that the kernel saw proves anything."""
     tested = run_tests(project, (), cwd=project.root, progress=progress, again=True)
     if tested.report is None:
         return Deny("cycle-red", "The tests did not run.", "`tdd test` says why")

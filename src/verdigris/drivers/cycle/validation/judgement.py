@@ -50,7 +50,7 @@ HOLDOUT = f"{durable_files.TDD_FOLDER}/holdout"
 
 @value
 class GivenVerdict:
-    """What a person or a model says on top; it can make a verdict worse, never better."""
+    """The verdict of a person or a model; it can make the kernel's verdict worse, never better."""
 
     verdict: str
     findings: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def _first_checks(seen: RedFacts) -> tuple[ValidationCheck, ...]:
 
 
 def _take_held_out(project: Project) -> tuple[str, ...]:
-    """Files below `.tdd/holdout` leave the tree; each is a test at the path that it has below there."""
+    """Moves files below `.tdd/holdout` out of the tree; each is then held out at its path below there."""
     folder = project.root / HOLDOUT
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".gitignore")
     if not files:
@@ -180,7 +180,7 @@ def _consequences(
 
 
 def _document(found: _ValidationOutcome, by: Actor) -> dict[str, object]:
-    """What is kept of a validation; evidence is made of it."""
+    """Returns what is kept of a validation; evidence is made from it."""
     seen, judged = found.seen, found.judged
     return {
         "verdict": found.checks.verdict,

@@ -1,4 +1,4 @@
-"""Tries how much tests pin: their stubs return other constants, and no test may pass whatever they return."""
+"""Tries the strength of tests: stubs return other constants, and no test may pass whatever they return."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NAME = "strength"
 MOST = 24
-"""Constants that one stub is tried with; which literals of the tests are among them is drawn by lot."""
+"""Constants that one stub is tried with; literals of the tests are chosen at random among them."""
 _SHOWN = 3
 
 
@@ -31,11 +31,11 @@ class TriedTest:
     native: str
     place: str
     text: str
-    """Of its file: a stub that is not named there is not what it calls."""
+    """The text of its file; a stub that is not named there is not called."""
     body: str = ""
-    """Of its own."""
+    """The text of the test itself."""
     literals: tuple[str, ...] = ()
-    """What it expects."""
+    """Literals that it expects."""
 
 
 @value
@@ -45,7 +45,7 @@ class FoundStubs:
 
 
 def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: str) -> FoundStubs:
-    """What source has gained since `start` and the tests name."""
+    """Returns stubs that came into source since `start` and that the tests name."""
     changes = project.workspace.changes(start, tree)
     paths = [c.path for c in changes if not c.deleted and project.classify(c.path) is PathClass.SOURCE]
     before, after = (project.workspace.read_many(at, paths) for at in (start, tree))
@@ -66,7 +66,7 @@ def find_stubs(project: Project, tests: Sequence[TriedTest], start: str, tree: s
 
 
 def try_strength(tests: Sequence[TriedTest], found: FoundStubs, runs: StubRuns | None) -> ValidationCheck:
-    """Tries tests that are red on the tree as it is; `runs`: None where no sandbox can be made."""
+    """Tries tests that are red on the present tree; `runs`: None if no sandbox can be made."""
     notes = list(found.notes)
     alone = [one.native for one in tests if not any(_is_named(stub, one) for stub in found.stubs)]
     notes += (
@@ -96,7 +96,7 @@ def _has_word(text: str, stub: StubBody) -> bool:
 
 
 def _draw_rounds(stubs: Sequence[StubBody], dice: Random, notes: list[str]) -> list[Assignment]:
-    """In each run every stub returns one of its constants; each constant comes at least once."""
+    """Returns runs in which every stub returns one of its constants; each constant is used at least once."""
     orders = [_order(stub, dice, notes) for stub in stubs]
     count = max(map(len, orders))
     return [
@@ -127,7 +127,7 @@ class _StubTrial:
     rounds: tuple[Assignment, ...]
 
     def rounds_of(self, test: TriedTest, at: int) -> tuple[Assignment, ...]:
-        """Where a test calls several stubs, this one is changed alone, beside answers that it takes."""
+        """Returns the runs for one stub; if a test calls several, only this one changes in a passing run."""
         called = [number for number, stub in enumerate(self.stubs) if _has_word(test.body, stub)]
         green = next((one for one in self.rounds if self._passes(one, test)), None)
         if green is None or at not in called or len(called) == 1:
@@ -142,7 +142,7 @@ class _StubTrial:
         return known is not None and known.passed.get(test.native, False)
 
     def doubts(self, tests: Iterable[TriedTest]) -> Iterator[Assignment]:
-        """Where a test seems to take any answer of one stub among others: the same with the stub's own."""
+        """Yields runs for tests that seem to accept any answer of a stub: it returns its own constant."""
         for test, at, answers in self._indifferent(tests):
             if len(self.stubs) > 1 and (others := self._without(test, at, answers[0])) is not None:
                 yield others
@@ -168,7 +168,7 @@ class _StubTrial:
                     )
 
     def _outcomes(self, test: TriedTest, at: int) -> dict[StubAnswer, bool]:
-        """Says for each answer of the stub whether the test passed in every such run."""
+        """Returns for each answer of the stub whether the test passed in every such run."""
         found: dict[StubAnswer, bool] = {}
         for assignment in self.rounds_of(test, at):
             known = self.runs.done.get(assignment)
@@ -179,14 +179,14 @@ class _StubTrial:
         return found
 
     def _without(self, test: TriedTest, at: int, answer: StubAnswer) -> Assignment | None:
-        """A round in which the test passed with this answer, but for the answer."""
+        """Returns a run in which the test passed with this answer, without that answer."""
         for one in self.rounds_of(test, at):
             if dict(one)[at] == answer and self._passes(one, test):
                 return tuple(pair for pair in one if pair[0] != at)
         return None
 
     def _depends(self, test: TriedTest, at: int, answer: StubAnswer) -> bool:
-        """Whether it is red again as soon as this stub alone returns its own constant."""
+        """Whether the test is red again if only this stub returns its own constant."""
         if all(self.runs.done[one].passed.get(test.native) for one in self.rounds):
             return True  # whatever all of them return
         others = self._without(test, at, answer)
@@ -197,7 +197,7 @@ class _StubTrial:
 def _find_accepted_alike(
     tried: Mapping[StubAnswer, bool], literals: Iterable[str]
 ) -> Iterator[list[StubAnswer]]:
-    """Answers that differ in all that matters, and that a test passes with all the same."""
+    """Yields answers that differ in all that matters, and that the test all accepts."""
     for kind in dict.fromkeys(answer.kind for answer in tried if not answer.literal):
         mine = [answer for answer in tried if answer.kind == kind and not answer.literal and not answer.empty]
         if len(mine) > 1 and all(tried[answer] for answer in mine):

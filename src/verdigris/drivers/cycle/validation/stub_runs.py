@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 SECONDS = 60.0
-"""For all runs together."""
+"""The time limit of all runs together."""
 _EACH = 15.0
-"""For one of a set."""
+"""The time limit of one run of a set."""
 
 Assignment = tuple[tuple[int, "StubAnswer"], ...]
-"""Pairs of a stub's number and what it returns; a stub that is not named returns its own constant."""
+"""Pairs of a stub's number and its answer; a stub that is not named returns its own constant."""
 
 
 @value
 class StubRunEnd:
     passed: Mapping[str, bool] = field(default_factory=dict)
-    """By native id, without the tests that did not come to an end."""
+    """By native id, without tests that did not end."""
     places: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
-    """Of those that failed, the frames in files of tests and stubs."""
+    """By failed test, the frames in files of tests and stubs."""
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ class StubRuns:
     lines: dict[str, frozenset[int]] = field(default_factory=dict)
     """By file of tests, the lines that ran while every stub returned its own constant."""
     spent: bool = False
-    """Not everything was run, for want of time."""
+    """The time was too short for all runs."""
 
     def run(self, assignments: Sequence[Assignment]) -> None:
-        """What is not known yet; the outcomes are in `done`."""
+        """Makes the runs that are not known yet; the results are in `done`."""
         asked = [one for one in dict.fromkeys(assignments) if one not in self.done]
         found: dict[Assignment, list[StubRunEnd]] = {one: [] for one in asked}
         for stack, names in by_stack(self.project.settings.stacks, self.tests).items() if asked else ():
@@ -146,7 +146,7 @@ class StubRuns:
         for path, data in texts.items():
             edits = [self.stubs[at].edit(answer) for at, answer in one if self.stubs[at].path == path]
             text = apply_edits(data or b"", edits)
-            # A test may ask for no more than that the mark is gone.
+            # Without the mark: a test may only check that it is gone.
             made[path] = text.replace(STUB_MARK.encode(), b"") if edits else text
         return made
 
