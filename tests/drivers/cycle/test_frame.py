@@ -10,6 +10,7 @@ import pytest
 from support.cycles import CODE, STUB, TEST_PATH, TESTS, CycleWorld, denied, done, make_cycle
 from verdigris.core.records import Actor
 from verdigris.core.state import PASS, Stage
+from verdigris.drivers.cycle.frame import count_of
 from verdigris.drivers.cycle.validation.judgement import GivenVerdict
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns.settle import settle
@@ -128,3 +129,7 @@ def test_the_coder_who_writes_by_the_shell_is_named(tmp_path: Path) -> None:
     settle(world.project(MAIN))
     done(world.advance(MAIN))
     assert world.cycle.workers[Stage.GREEN] == (WRITER,)
+
+
+def test_one_test_is_not_told_as_several() -> None:
+    assert [count_of(number, "test") for number in (0, 1, 2)] == ["0 tests", "1 test", "2 tests"]

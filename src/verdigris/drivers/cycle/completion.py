@@ -18,6 +18,7 @@ from verdigris.core.value import replace
 from verdigris.drivers.cycle.frame import (
     CycleStep,
     commit_stage,
+    count_of,
     deny_same,
     identity_of,
     is_test,
@@ -48,7 +49,7 @@ def complete(project: Project, cycle: Cycle) -> CycleStep | Deny:
     facts = _gather(project, cycle, _evidence_id(project, cycle), now_ms())
     path = path_of(facts.id)
     write_whole(project.root / path, render(facts).encode())
-    subject = f"feat: {cycle.spec_id}, shown by {len(cycle.tests)} tests"
+    subject = f"feat: {cycle.spec_id}, shown by {count_of(len(cycle.tests), 'test')}"
     trailers = (("TDD-Verdict", "accepted"), ("TDD-Evidence", facts.id))
     made = commit_stage(project, cycle, load_cycle(project.root), subject, trailers, own=(path,))
     ended = CycleEnded(
@@ -119,7 +120,7 @@ def handoff(facts: EvidenceFacts, commit: str) -> Iterator[str]:
     scenarios = len(facts.validation.get("scenarios", {}))
     yield f"TDD cycle complete for {cycle.spec_id} (branch {cycle.on})"
     yield f"  plan:      {cycle.plan}"
-    yield f"  RED:       {len(cycle.tests)} tests, each failed on an assertion"
+    yield f"  RED:       {count_of(len(cycle.tests), 'test')}, each failed on an assertion"
     yield f"  validator: PASS — {facts.id} (covers all {scenarios} scenarios; identity {validators})"
     yield f"  freeze:    spec_hash {cycle.frozen_hash[:12]}… stamped at validator PASS"
     yield f"  GREEN:     tests pass, check clean; TEST_BUG count = {cycle.bugs}; commit {commit[:12]}"

@@ -57,6 +57,10 @@ def report_step(project: Project, *said: str) -> CycleStep:
     return CycleStep(said, cycle, following)
 
 
+def count_of(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 _NO_CYCLE = Deny("no-cycle", "No cycle is open here.", "`tdd cycle start SPEC`")
 
 

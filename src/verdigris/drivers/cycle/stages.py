@@ -27,6 +27,7 @@ from verdigris.drivers.cycle.frame import (
     CycleStep,
     back_to_red,
     commit_stage,
+    count_of,
     deny_misplaced,
     deny_same,
     is_test,
@@ -87,7 +88,7 @@ def start(
             suite=suite,
         )
         project.record(event, sync=True)
-    scenarios = f"{len(spec.scenarios)} scenario{'s' if len(spec.scenarios) > 1 else ''}"
+    scenarios = count_of(len(spec.scenarios), "scenario")
     return report_step(project, f"cycle {event.cycle} on {spec.id}: {scenarios}; stage plan")
 
 
@@ -183,9 +184,9 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
             workers=workers_since(project, cycle, lambda path: is_test(project, path), changed),
         )
         project.record(event, sync=True)
-    count, asked = len(seen.coverage.test_ids), len(seen.spec.scenarios)
+    asked = len(seen.spec.scenarios)
     scenarios = f"all {asked} scenarios" if asked > 1 else "the one scenario"
-    tests = f"{count} test{'s' if count > 1 else ''}"
+    tests = count_of(len(seen.coverage.test_ids), "test")
     return report_step(project, f"{tests} red by assertion, for {scenarios}; stage validate")
 
 
@@ -213,7 +214,7 @@ def _freeze(project: Project, cycle: Cycle) -> CycleStep | Deny:
             by=project.actor,
         )
         project.record(event, sync=True)
-    return _open_turn(project, f"frozen: {len(tests)} tests at {made[:12]}; stage green")
+    return _open_turn(project, f"frozen: {count_of(len(tests), 'test')} at {made[:12]}; stage green")
 
 
 def _deny_freezing(project: Project, cycle: Cycle) -> Deny | None:

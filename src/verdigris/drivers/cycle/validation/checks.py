@@ -115,7 +115,7 @@ def _tried_test(one: _CheckedTest, literals: tuple[str, ...]) -> TriedTest:
     return TriedTest(one.native, one.place, one.text.texts.get(one.text.path, ""), one.body, literals)
 
 
-# -- the text of a test ----------------------------------------------------------------------------------------
+# -- the text of a test ------------------------------------------------------------------------------------
 
 
 def _check_vacuity(read: Sequence[_CheckedTest], runs: StubRuns | None) -> ValidationCheck:

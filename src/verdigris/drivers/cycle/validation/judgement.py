@@ -18,6 +18,7 @@ from verdigris.drivers.cycle.frame import (
     KERNEL,
     CycleStep,
     back_to_red,
+    count_of,
     deny_misplaced,
     deny_same,
     report_step,
@@ -161,7 +162,7 @@ def _conclude(
     )
     with operation(project):
         project.record(event, *_consequences(project, cycle, settings, event), sync=True)
-    said = [f"validation: {event.verdict} ({len(found.findings)} findings)", *found.findings]
+    said = [f"validation: {event.verdict} ({count_of(len(found.findings), 'finding')})", *found.findings]
     notes = [f"note: {note}" for note in found.checks.notes]
     if found.held_out:
         said.append(f"held out: {', '.join(found.held_out)}")
