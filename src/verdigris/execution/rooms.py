@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.languages import facts_of_manifest, keeps_bytecode, language_of, manifest_names
 from verdigris.core.paths import PathClass, compile_glob
 from verdigris.core.value import field, replace, value
-from verdigris.execution.room import LEAN, Room, Terms
+from verdigris.execution.room import LEAN, Layer, Room, Terms, furnish
+from verdigris.languages.registry import usual
 from verdigris.sandbox import child
 from verdigris.sandbox.entry import temporary
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from verdigris.core.paths import Entry
-    from verdigris.execution.room import Layer
     from verdigris.sandbox.child import Availability
     from verdigris.sandbox.confinement import Confinement
     from verdigris.sandbox.folders import Folders
@@ -100,21 +100,38 @@ def room(
     layer = hide_held_out(project, on_view(project, layer))
     if layer is not None and terms.way is None:
         raise HarnessError("another tree can be shown in a sandbox only")
-    made = Room(
-        terms, argv, None if layer is None else _furnish_by(project, layer), _with_lent(project, equip)
-    )
-    try:
+    laid = None if layer is None else partial(furnish, project, layer)
+    with closing(Room(terms, argv, laid, _with_lent(project, equip))) as made:
         yield made
-    finally:
-        made.close()
+
+
+@contextmanager
+def bare_room(project: Project, argv: Sequence[str]) -> Iterator[Room]:
+    """Confines nothing, and has the caller's environment: for a run as the user would make it."""
+    with closing(Room(terms_of(project).unconfined_terms(), argv)) as made:
+        made.env = dict(os.environ)
+        yield made
+
+
+@value
+class RoomTraces:
+    """What a run in a room did besides its work, and what the room could not give it."""
+
+    sandbox: Literal["overlay", "none"] = "none"
+    wrote: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def traces_of(project: Project, made: Room) -> RoomTraces:
+    wrote, opened = made.wrote(project.classify), made.opened_files()
+    return RoomTraces(made.sandbox, wrote, opened, (*notes_of(project, made.terms), *made.notes()))
 
 
 def on_view(project: Project, layer: Layer | None) -> Layer | None:
     """A project that shows a tree shows it to every run; what is laid is told from what really lies there."""
     if project.view is None:
         return layer
-    from verdigris.execution.room import Layer
-
     if layer is None:
         return Layer(project.view.tree, project.view.worktree)
     return replace(layer, worktree=project.view.worktree)
@@ -139,8 +156,6 @@ def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
     bounds = project.settings.bounds
     if bounds is None or not bounds.held_out or not possible(project).ok:
         return layer
-    from verdigris.execution.room import Layer
-
     if layer is None:
         tree = project.workspace.snapshot()
         layer = Layer(tree, tree)
@@ -157,12 +172,6 @@ def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iter
     for entry in project.workspace.files(tree):
         if any(regex.fullmatch(entry.path) for regex in regexes):
             yield entry.path
-
-
-def _furnish_by(project: Project, layer: Layer) -> Callable[[Folders], tuple[str, ...]]:
-    from verdigris.execution.room import furnish
-
-    return partial(furnish, project, layer)
 
 
 def insist(project: Project, attempt: Callable[[], T | str]) -> T:
@@ -200,14 +209,10 @@ def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> La
     entries = project.workspace.files(tree)
     first = frozenset(claimed)
     oracle = [entry for entry in entries if entry.path in first or _decides(project, entry.path)]
-    from verdigris.languages.registry import usual
-
     configures = [re.compile(usual(stack).runner) for stack in project.settings.stacks]
     oracle.sort(key=lambda entry: _rank(entry.path, first, configures))
     folders = dict.fromkeys(e.path.rpartition("/")[0] for e in entries if keeps_bytecode(e.path))
     firm = tuple(entry for entry in oracle[:FILES] if _size(project, entry) <= LARGE)
-    from verdigris.execution.room import Layer
-
     return Layer(tree, tree, firm, tuple(folders))
 
 

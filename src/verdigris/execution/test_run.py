@@ -24,7 +24,7 @@ from verdigris.execution.rooms import forget, hide_held_out, on_view, possible, 
 from verdigris.execution.test_selection import TestCall, by_stack, stack_of
 from verdigris.languages.registry import is_mixed
 from verdigris.runners.protocol import TestRequest
-from verdigris.runners.registry import is_in_interpreter
+from verdigris.runners.registry import fitting_command, is_in_interpreter, reports, split_by_command
 from verdigris.sandbox.child import refusal
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import finishes
@@ -64,7 +64,7 @@ def _run_call(call: TestCall) -> TestReport:
     if call.stack.test_command_for:
         return _run_by_command(call)
     command = call.request.command
-    if is_in_interpreter(call.stack.runner) and not (command and _reports_by_itself(command)):
+    if is_in_interpreter(call.stack.runner) and not (command and reports(command)):
         from verdigris.execution.tools.python_call import call_interpreter
 
         return call_interpreter(call)
@@ -73,16 +73,8 @@ def _run_call(call: TestCall) -> TestReport:
     return call_tool(call)
 
 
-def _reports_by_itself(command: tuple[str, ...]) -> bool:
-    from verdigris.runners.registry import reports
-
-    return reports(command)
-
-
 def _run_by_command(call: TestCall) -> TestReport:
     """One call for each command, and one of the runner's own for the rest."""
-    from verdigris.runners.registry import split_by_command
-
     plain = replace(call, stack=replace(call.stack, test_command_for=()))
     parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
     found = []
@@ -94,8 +86,6 @@ def _run_by_command(call: TestCall) -> TestReport:
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
     """What the runner itself finds of tests that have a command does not count."""
-    from verdigris.runners.registry import fitting_command
-
     return replace(
         report,
         results=tuple(r for r in report.results if fitting_command(stack, r.native_id) is None),
@@ -123,15 +113,11 @@ def execute(
     progress: Progress | None = None,
 ) -> TestReport:
     """The ids and paths that the request names; whole stacks where it names none."""
-    reports = (
-        _without_inner_stacks(
-            project,
-            stack,
-            run_request(project, stack, replace(request, names=names), layer=layer, progress=progress),
-        )
+    found = (
+        _run_stack(project, stack, replace(request, names=names), layer=layer, progress=progress)
         for stack, names in _choose_stacks(project, request.names).items()
     )
-    return _rename_by_slugs(project, merge_reports(reports))
+    return _rename_by_slugs(project, merge_reports(found))
 
 
 def execute_suite(
@@ -148,20 +134,18 @@ def execute_suite(
 
     def run_part(stack: Stack, names: tuple[str, ...], marks: tuple[str, ...] = ()) -> TestReport:
         asked = replace(request, names=names, extra=marks)
-        return _without_inner_stacks(
-            project, stack, run_request(project, stack, asked, layer=layer, progress=progress)
-        )
+        return _run_stack(project, stack, asked, layer=layer, progress=progress)
 
-    reports: list[TestReport] = []
+    found: list[TestReport] = []
     for stack in project.settings.stacks:
         mine = by.get(stack, ())
         suite = suite_of(stack)
         if suite.marks and mine:
-            reports.append(run_part(stack, mine))
+            found.append(run_part(stack, mine))
             mine = ()
         names = (*suite.names, *mine) if stack.suite else ()
-        reports.append(run_part(stack, names, suite.marks))
-    return _rename_by_slugs(project, merge_reports(reports))
+        found.append(run_part(stack, names, suite.marks))
+    return _rename_by_slugs(project, merge_reports(found))
 
 
 def time_limit(project: Project, state: WorktreeState) -> float:
@@ -172,23 +156,21 @@ def time_limit(project: Project, state: WorktreeState) -> float:
 
 def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
     """The ids that exist, without running any."""
-    stacks = project.settings.stacks
-    reports = (
-        _without_inner_stacks(
-            project, stack, run_request(project, stack, TestRequest(collect_only=True), layer=layer)
-        )
-        for stack in stacks
-    )
-    return frozenset(merge_reports(reports).collected)
+    asked = TestRequest(collect_only=True)
+    found = (_run_stack(project, stack, asked, layer=layer) for stack in project.settings.stacks)
+    return frozenset(merge_reports(found).collected)
 
 
-def _choose_stacks(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
-    stacks = project.settings.stacks
-    return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
-
-
-def _without_inner_stacks(project: Project, stack: Stack, report: TestReport) -> TestReport:
+def _run_stack(
+    project: Project,
+    stack: Stack,
+    request: TestRequest,
+    *,
+    layer: Layer | None = None,
+    progress: Progress | None = None,
+) -> TestReport:
     """Leaves out tests of a stack inside this one, which a runner that looks into every folder finds too."""
+    report = run_request(project, stack, request, layer=layer, progress=progress)
     stacks = project.settings.stacks
     if not any(s.language == stack.language and s != stack for s in stacks):
         return report
@@ -204,6 +186,11 @@ def _without_inner_stacks(project: Project, stack: Stack, report: TestReport) ->
         others=tuple(i for i in report.others if is_own(split_id(i).path)),
         errors=tuple(e for e in report.errors if is_own(e.path)),
     )
+
+
+def _choose_stacks(project: Project, natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
+    stacks = project.settings.stacks
+    return by_stack(stacks, natives) if natives else dict.fromkeys(stacks, ())
 
 
 def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:

@@ -74,13 +74,15 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         rans, answers = _carry_out(tool_of(kind.name), calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
     advice = fetching(report.tail) if report.ended is RunEnd.NO_START else None
+    traces = [one.traces for one in rans]
+    opened = (*ready.opened, *(path for one in traces for path in one.opened))
     return replace(
         report,
         tail=f"{report.tail.rstrip()}\n{advice}" if advice else report.tail,
-        sandbox="overlay" if all(one.sandbox == "overlay" for one in rans) else "none",
-        wrote=tuple(sorted({path for one in rans for path in one.wrote})),
-        notes=tuple(dict.fromkeys(note for one in rans for note in one.notes)),
-        opened=tuple(dict.fromkeys([*ready.opened, *(path for one in rans for path in one.opened)])),
+        sandbox="overlay" if all(one.sandbox == "overlay" for one in traces) else "none",
+        wrote=tuple(sorted({path for one in traces for path in one.wrote})),
+        notes=tuple(dict.fromkeys(note for one in traces for note in one.notes)),
+        opened=tuple(dict.fromkeys(opened)),
     )
 
 

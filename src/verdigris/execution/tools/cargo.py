@@ -84,7 +84,7 @@ class Cargo(TestTool):
         done = run_in_room(call, dressed.with_placed(str(target), at), project.settings.timeout)
         good = done.finished.exit_code == 0
         write_record(record, replace(built, ended=time.time_ns(), whole=good))
-        return Prepared(to_run, None if good else done, done.opened)
+        return Prepared(to_run, None if good else done, done.traces.opened)
 
     def foundation_files(self, tools: Toolset, root: Path) -> Iterator[str]:  # noqa: ARG002 - of packages
         """Lists every toolchain: folders and variables decide which one runs."""

@@ -71,7 +71,7 @@ class Go(TestTool):
         if done.finished.timed_out:
             return Prepared(to_run, done)
         record.write_text(json.dumps({**known, whose: [key, tree]}), encoding="utf-8")
-        return Prepared(to_run, opened=done.opened)
+        return Prepared(to_run, opened=done.traces.opened)
 
     def foundation_files(self, tools: Toolset, root: Path) -> Iterator[str]:  # noqa: ARG002 - of packages
         installed = Path(tools.programs[0]).resolve().parents[1]

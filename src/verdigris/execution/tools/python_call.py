@@ -12,12 +12,12 @@ from verdigris.core.report import Status
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
-from verdigris.execution.room import Room
-from verdigris.execution.rooms import insist, notes_of, room, terms_of
+from verdigris.execution.rooms import bare_room, insist, room, terms_of, traces_of
 from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
 from verdigris.runners.python.report import read_line
+from verdigris.runners.registry import fill_command
 from verdigris.sandbox.child import refusal
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.execution.children import Started
+    from verdigris.execution.room import Room
     from verdigris.execution.test_selection import TestCall
     from verdigris.runners.protocol import Progress, RunnerCall
     from verdigris.sandbox.folders import Folders
@@ -79,8 +80,6 @@ def call_interpreter(call: TestCall) -> TestReport:
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
-        from verdigris.runners.registry import fill_command
-
         job = _PythonCall(call, runner, fill_command(request.command, words))
         return _bare(job) if call.bare else _in_a_room(job)
     job = _PythonCall(call, runner, (runner.interpreter, *words))
@@ -133,9 +132,7 @@ def _in_a_room(job: _PythonCall) -> TestReport:
 
 
 def _bare(job: _PythonCall) -> TestReport:
-    made = Room(terms_of(job.project).unconfined_terms(), job.argv)
-    with closing(made):
-        made.env = dict(os.environ)
+    with bare_room(job.project, job.argv) as made:
         report = _carry_out(job, made)
     if isinstance(report, str):
         raise HarnessError(report)
@@ -166,13 +163,14 @@ def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> 
         return "it had begun with modules that the project has itself"
     if not job.call.request.command:
         headstart.remember(job.project.repo.private, made.terms, call.argv, call.cwd)
-    opened = made.opened_files()
+    answer = replace(answer_of(call, finished), lines=tuple(lines))
+    traces = traces_of(job.project, made)
     return replace(
-        job.runner.report(job.call.request, (replace(answer_of(call, finished), lines=tuple(lines)),)),
-        sandbox=made.sandbox,
-        wrote=made.wrote(job.project.classify),
-        opened=opened,
-        notes=(*notes_of(job.project, made.terms), *made.notes()),
+        job.runner.report(job.call.request, (answer,)),
+        sandbox=traces.sandbox,
+        wrote=traces.wrote,
+        opened=traces.opened,
+        notes=traces.notes,
     )
 
 

@@ -7,15 +7,13 @@ import json
 import os
 import stat
 from collections.abc import Mapping  # noqa: TC003 - the codec reads the annotations
-from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.room import Room
-from verdigris.execution.rooms import RoomEquipment, insist, notes_of, room, terms_of
+from verdigris.execution.rooms import RoomEquipment, RoomTraces, bare_room, insist, room, traces_of
 from verdigris.sandbox.child import refusal
 from verdigris.sandbox.folders import clear
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verdigris.execution.process import Finished
-    from verdigris.execution.room import Layer
+    from verdigris.execution.room import Layer, Room
     from verdigris.runners.protocol import RunnerCall
     from verdigris.storage.project import Project
 
@@ -31,10 +29,7 @@ if TYPE_CHECKING:
 @value
 class Ran:
     finished: Finished
-    sandbox: Literal["overlay", "none"] = "none"
-    wrote: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    opened: tuple[str, ...] = ()
+    traces: RoomTraces = field(default_factory=RoomTraces)
 
 
 @value
@@ -62,7 +57,8 @@ class RunPlace:
 
 def run_in_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
     if place.bare:
-        return _bare(call, place, timeout)
+        with bare_room(place.project, call.argv) as made:
+            return Ran(_run_process(call, made, timeout))
     return insist(place.project, partial(_in_a_room, call, place, timeout))
 
 
@@ -72,19 +68,7 @@ def _in_a_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
         made.env |= place.equipment.env
         finished = _run_process(call, made, timeout)
         why = refusal(finished.exit_code, finished.output) if made.confine else None
-        if why is not None:
-            return why
-        wrote = made.wrote(place.project.classify)
-        opened = made.opened_files()
-        notes = (*notes_of(place.project, made.terms), *made.notes())
-        return Ran(finished, made.sandbox, wrote, notes, opened)
-
-
-def _bare(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
-    made = Room(terms_of(place.project).unconfined_terms(), call.argv)
-    with closing(made):
-        made.env = dict(os.environ)
-        return Ran(_run_process(call, made, timeout))
+        return Ran(finished, traces_of(place.project, made)) if why is None else why
 
 
 def _run_process(call: RunnerCall, made: Room, timeout: float) -> Finished:

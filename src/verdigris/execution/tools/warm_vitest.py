@@ -19,7 +19,7 @@ from verdigris.core.confinement.needs import surroundings
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Finished
 from verdigris.execution.resident import borrowed_child, resident
-from verdigris.execution.rooms import notes_of, room, terms_of
+from verdigris.execution.rooms import room, terms_of, traces_of
 from verdigris.execution.tools.runs import Ran
 from verdigris.runners.node.report import REPORT
 from verdigris.runners.reporter.verdigris_reporter.line import Broken
@@ -128,10 +128,7 @@ def _run_in_room(call: RunnerCall, place: RunPlace, line: MessageLine, user: int
             channel=b"",
             duration_ms=round((time.monotonic() - begun) * 1000),
         )
-        wrote = made.wrote(place.project.classify)
-        opened = made.opened_files()
-        notes = (*notes_of(place.project, made.terms), *made.notes())
-        return Ran(finished, made.sandbox, wrote, notes, opened)
+        return Ran(finished, traces_of(place.project, made))
 
 
 def _ask(call: RunnerCall, line: MessageLine, made: Room, user: int, report: str) -> None:
