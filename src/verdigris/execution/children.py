@@ -29,7 +29,7 @@ _DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
 class Child:
-    """`output` is our end of what it writes; `returncode` is that of `subprocess`, None before the end."""
+    """A child process. `output`: our end of its output. `returncode`: as in `subprocess`; None: it runs."""
 
     __slots__ = ("output", "pid", "returncode")
 
@@ -53,7 +53,7 @@ class Child:
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def end_of(self) -> int | None:
-        """A new descriptor that can be read from when it has ended, where the system has such."""
+        """A new descriptor that becomes readable when the child ends; None if the system has none."""
         return os.pidfd_open(self.pid) if sys.platform == "linux" else None
 
     def _reap(self, options: int) -> int | None:
@@ -71,10 +71,11 @@ def spawn(
     prepare: Callable[[Callable[[], None]], None],
     ids: Mapping[str, str],
 ) -> Child:
-    """Starts it in a session of its own, with an empty input and one pipe for all output; raises what failed.
+    """Starts a program in its own session, with an empty input and one pipe for all output.
 
-    `kept` is the one other descriptor that the program is given. `prepare` is called in the child before it,
-    with what it may call to have `ids` written into its maps, which only a process outside of it can do.
+    Raises the OSError that kept it from starting. `kept` is the only other descriptor that the program
+    inherits. `prepare` runs in the child before the program. Its argument is a function that asks the parent
+    to write `ids` into the child's id maps: only a process outside can do that.
     """
     output, theirs = os.pipe()
     said, tell = os.pipe()
@@ -100,7 +101,7 @@ def spawn(
 
 
 def _map(pid: int, ids: Mapping[str, str], go: int) -> None:
-    """Where it cannot be done the child is not told to go on, and ends."""
+    """Writes the id maps. If that fails, the child gets no go-ahead and ends."""
     try:
         for name, lines in ids.items():
             written = os.open(f"/proc/{pid}/{name}", os.O_WRONLY | os.O_CLOEXEC)
@@ -114,7 +115,7 @@ def _map(pid: int, ids: Mapping[str, str], go: int) -> None:
 
 
 class _Voice:
-    """How a child speaks to the one outside before the exec ends it."""
+    """The pipes by which a child talks to its parent before the exec."""
 
     def __init__(self, tell: int, wait: int) -> None:
         self.tell = tell
@@ -133,7 +134,7 @@ def _become(
     voice: _Voice,
     prepare: Callable[[Callable[[], None]], None],
 ) -> NoReturn:
-    """`program`: its words, the folder that it starts in, and its variables."""
+    """`program`: its arguments, its working directory and its environment."""
     argv, cwd, env = program
     try:
         os.setsid()
@@ -154,7 +155,7 @@ def _become(
 
 
 def _take_back_signals() -> None:
-    """What is ignored or blocked stays so over `exec`; our interpreter ignores some, `nohup` and `&` more."""
+    """Resets signals: `exec` keeps ignored ones, and our interpreter, `nohup` and `&` ignore some."""
     for number in _CATCHABLE:
         if _signal.getsignal(number) is not _signal.SIG_DFL:
             _signal.signal(number, _signal.SIG_DFL)
@@ -162,7 +163,7 @@ def _take_back_signals() -> None:
 
 
 def _close_all_but(kept: set[int | None]) -> None:
-    """One by one: where their number is not limited, to count through them takes minutes."""
+    """Closes open descriptors only: if their number is unlimited, to try every number takes minutes."""
     folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
     for descriptor in map(int, os.listdir(folder)):
         if descriptor >= _STANDARD and descriptor not in kept:
@@ -181,18 +182,18 @@ class Started:
     resident = False
     """It is a child of a resident process, and not ours."""
     lost = False
-    """Nobody can say how it ended."""
+    """Its exit status cannot be determined."""
 
     def __init__(self, child: Child, ours: _socket.socket | None) -> None:
         self.child = child
         self.ours = ours
 
     def has_arrived(self) -> bool:
-        """Whether it is where it shall be."""
+        """Whether the child runs in its room."""
         return True
 
     def end(self) -> None:
-        """Kill what is left of the group, and let go of everything."""
+        """Kills the rest of the process group, and closes all descriptors."""
         self.signal(_signal.SIGKILL)
         self.child.wait()
         os.close(self.child.output)
@@ -213,9 +214,9 @@ def start(
     channel_env: str | None,
     confine: Callable[[], None] | None = None,
 ) -> Started:
-    """`channel_env` names the variable that tells the child its descriptor of the channel.
+    """`channel_env` names the variable in which the child finds its descriptor of the channel.
 
-    `confine` is called in the child before the program; it ends the child where it cannot do its work.
+    `confine` runs in the child before the program. If it fails, it ends the child.
     """
     ours, theirs = (None, None) if channel_env is None else _socket.socketpair()
     environment = dict(env)

@@ -28,11 +28,11 @@ KEPT = 64 * 1024
 LONGEST_LINE = 4 * 1024 * 1024
 MOST_CHANNEL = 64 * 1024 * 1024
 GRACE = 0.5
-"""Seconds between SIGTERM and SIGKILL, and for what is still in a pipe when its writer has ended."""
+"""Seconds between SIGTERM and SIGKILL, and for reading the rest of a pipe whose writer has ended."""
 _CHUNK = 256 * 1024
 _TICK = 0.02
 PATIENCE = 10.0
-"""Seconds for killing them."""
+"""Seconds for killing all descendants."""
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -42,7 +42,7 @@ class Command:
     cwd: Path
     env: Mapping[str, str]
     channel_env: str | None = None
-    """Names the variable that tells the child its descriptor of the channel; no channel when None."""
+    """The variable in which the child finds its descriptor of the channel; None: there is no channel."""
     hello: bytes = b""
     """What the child reads from the channel, up to its end, before it writes."""
     confine: Callable[[], None] | None = None
@@ -55,7 +55,7 @@ class Finished:
     signal: int | None
     timed_out: bool
     output: bytes
-    """Standard output and error as they came, without the middle of a flood."""
+    """Standard output and error, interleaved; the middle of a very long output is left out."""
     channel: bytes
     """Empty when the lines were streamed."""
     duration_ms: int
@@ -123,10 +123,10 @@ def run(
     started: Started | None = None,
     kept: int = KEPT,
 ) -> Finished:
-    """Waits for the command's own process only; what it left running in its group is killed.
+    """Waits for the command's own process only, then kills the rest of its process group.
 
-    `started` is a process of this very command that is running already. `kept`: see `KEPT`; for a tool that
-    reports on its output.
+    `started`: a process of this command that runs already. `kept`: as `KEPT`, for a tool whose output is its
+    report.
     """
     begun = time.monotonic()
     output, channel = _Ends(kept), _Whole() if on_line is None else _Lines(on_line)
@@ -170,7 +170,7 @@ def _missing_program(command: Command, error: OSError) -> ToolMissing:
 
 @mutable
 class _RunningProcess:
-    """What belongs to a process that runs: its greeting, its output, its channel."""
+    """A running process with its greeting, its output and its channel."""
 
     started: Started
     hello: bytes
@@ -179,7 +179,7 @@ class _RunningProcess:
     selector: selectors.DefaultSelector = field(default_factory=selectors.DefaultSelector)
 
     def until(self, deadline: float) -> bool:
-        """Reads until the child has ended; true when it had to be ended."""
+        """Reads until the child has ended; true if the time limit ended it."""
         with self.selector, _end_of(self.started.child) as end:
             self._listen()
             if end is not None:
@@ -256,7 +256,7 @@ class _RunningProcess:
 
 @contextmanager
 def _end_of(child: Child) -> Iterator[int | None]:
-    """A descriptor that wakes the selector when the child ends, where the system has such."""
+    """Yields a descriptor that wakes the selector when the child ends; None if the system has none."""
     end = child.end_of()
     try:
         yield end
@@ -266,10 +266,10 @@ def _end_of(child: Child) -> Iterator[int | None]:
 
 
 class Descendants:
-    """All processes that are started from now on, and those that they start.
+    """All processes that are started from now on, with their own children.
 
-    Whoever loses its parent becomes our child, so that killing children gets all. Nothing else of ours may
-    start a process meanwhile. On systems other than Linux nothing is known of them.
+    A process that loses its parent becomes our child, so that killing our children reaches all of them. No
+    other part of our program may start a process meanwhile. This works on Linux only.
     """
 
     def __init__(self) -> None:
@@ -279,7 +279,7 @@ class Descendants:
             self._others = _children()
 
     def end(self) -> bool:
-        """Whether none is left."""
+        """Kills them all; true if none is left."""
         if sys.platform != "linux":
             return True
         try:

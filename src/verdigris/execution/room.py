@@ -44,13 +44,13 @@ class Layer:
     worktree: str
     """The tree that the worktree has."""
     firm: tuple[Entry, ...] = ()
-    """Laid although the worktree has the same: who changes them while the run goes on reaches nothing."""
+    """Laid although the worktree has the same: a change of theirs during the run has no effect."""
     cacheless: tuple[str, ...] = ()
     """Folders of which the run finds no bytecode, since anybody may have put it there."""
     hidden: tuple[str, ...] = ()
     """Paths at which it finds nothing, for the same reason: what tools keep between runs."""
     dates: Mapping[str, int] | None = None
-    """When laid files seem to be written, in nanoseconds, LONG_AGO where it is not said; None: as it is."""
+    """Modification times of laid files, in nanoseconds, LONG_AGO for others; None: the real times."""
 
     @property
     def only_holds(self) -> bool:
@@ -59,7 +59,7 @@ class Layer:
 
 
 def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]:
-    """The paths that must not be found; what else differs is written into the layer's folder."""
+    """Writes what differs into the layer's folder; returns the paths that the run must not find."""
     changes = (
         project.workspace.changes(layer.worktree, layer.wanted) if layer.wanted != layer.worktree else ()
     )
@@ -93,7 +93,7 @@ def _write(path: str, mode: str, pieces: Iterable[bytes]) -> None:
 
 
 def _can_hide(root: str, layer: str, path: str) -> bool:
-    """What is reached by a link lies elsewhere, where nothing may be removed."""
+    """False for a path behind a link: it lies elsewhere, where nothing may be removed."""
     folder = os.path.dirname(f"{root}/{path}")
     there = os.path.lexists(f"{root}/{path}") or os.path.lexists(f"{layer}/{path}")
     return there and os.path.realpath(folder) == folder
@@ -112,7 +112,7 @@ def _hide_bytecode(root: str, layer: str, folder: str) -> None:
 
 
 def _white_out(path: str) -> None:
-    """Marks a name as gone, as an overlay does; where that may not be made, an empty file will do."""
+    """Marks a name as removed, as an overlay does; if that is not permitted, makes an empty file."""
     try:
         os.mknod(path, stat.S_IFCHR, os.makedev(0, 0))
     except FileExistsError:
@@ -294,7 +294,7 @@ class Room:
 
 
 def _listening() -> Opens | None:
-    """None where the system has no more of them, or none at all."""
+    """None if the system has no watch left, or none at all."""
     try:
         return Opens()
     except (OSError, AttributeError):

@@ -80,7 +80,7 @@ def terms_of(project: Project) -> Terms:
 
 
 def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
-    """What the room could not give, or gives by a person's word, for a verdict to tell."""
+    """Notes for a verdict: what the room could not give, and what a person's setting gave it."""
     if terms.way is None:
         return ()
     network = () if terms.network == project.settings.room_network else (HOST_INSTEAD,)
@@ -129,7 +129,7 @@ def traces_of(project: Project, made: Room) -> RoomTraces:
 
 
 def on_view(project: Project, layer: Layer | None) -> Layer | None:
-    """A project that shows a tree shows it to every run; what is laid is told from what really lies there."""
+    """A project that shows a tree shows it to every run; the layer holds what differs from the disk."""
     if project.view is None:
         return layer
     if layer is None:
@@ -152,7 +152,7 @@ def _with_lent(project: Project, equip: Equip | None) -> Equip | None:
 
 
 def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
-    """The same without the inputs that a program holds back; a layer is made where there was none."""
+    """The layer without the inputs that a program holds back; makes a layer if there was none."""
     bounds = project.settings.bounds
     if bounds is None or not bounds.held_out or not possible(project).ok:
         return layer
@@ -175,7 +175,7 @@ def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iter
 
 
 def insist(project: Project, attempt: Callable[[], T | str]) -> T:
-    """What an attempt in a room gives; one that says why it could not be confined is made once more."""
+    """The result of an attempt in a room. One that returns why it was not confined is made once more."""
     why = ""
     for _ in range(TRIES):
         done = attempt()
@@ -187,7 +187,7 @@ def insist(project: Project, attempt: Callable[[], T | str]) -> T:
 
 
 def forget(project: Project) -> None:
-    """How to confine is found out anew: what was remembered did not work."""
+    """Forgets how runs are confined here, since that did not work; the next run finds it out anew."""
     child.available.cache_clear()
     child.forget(_note(project))
 

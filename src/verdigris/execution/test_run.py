@@ -85,7 +85,7 @@ def _run_by_command(call: TestCall) -> TestReport:
 
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
-    """What the runner itself finds of tests that have a command does not count."""
+    """The runner's report without tests that have a command of their own."""
     return replace(
         report,
         results=tuple(r for r in report.results if fitting_command(stack, r.native_id) is None),
@@ -112,7 +112,7 @@ def execute(
     layer: Layer | None = None,
     progress: Progress | None = None,
 ) -> TestReport:
-    """The ids and paths that the request names; whole stacks where it names none."""
+    """Runs the ids and paths that the request names; whole stacks if it names none."""
     found = (
         _run_stack(project, stack, replace(request, names=names), layer=layer, progress=progress)
         for stack, names in _choose_stacks(project, request.names).items()
@@ -207,7 +207,7 @@ def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:
 
 
 def run_tool(project: Project, stack: Stack, name: str, command: str) -> Tool:
-    """What it writes is thrown away with the room."""
+    """Runs a command of `tdd.yaml` in a room, which is thrown away with what the command wrote."""
     with room(project) as made:
         return run_tool_in(made, project, stack, name, command)
 
@@ -237,7 +237,7 @@ def run_shell_in(made: Room, project: Project, words: Sequence[str], cwd: Path, 
 
 
 def stat_tree(project: Project, tree: str) -> list[stat_cache.Row]:
-    """How all looks that a verdict rests on: source, tests, and the folders that tests are looked for in."""
+    """Stamps of all that a verdict rests on: source, tests, and the folders in which tests are looked for."""
     if not alive(str(project.repo.private)):
         return []
     paths = [e.path for e in project.workspace.files(tree)]
@@ -250,7 +250,7 @@ def stat_tree(project: Project, tree: str) -> list[stat_cache.Row]:
 
 
 def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, ...]:
-    """What was touched since, or could be without a trace."""
+    """Paths that changed since `before`, or that a shared mapping could change without a trace."""
     if not before:
         return ()
     touched = dict.fromkeys(stat_cache.differs(os.fsencode(project.root), before))

@@ -33,25 +33,25 @@ class Progress(Protocol):
 
 @value
 class RequestedRuns:
-    """A set of runs as it is asked for: nothing in it says which has the true text."""
+    """A set of runs of which each has other texts; nothing in it says which has the true ones."""
 
     texts: tuple[Mapping[str, str], ...]
-    """By path, for each run."""
+    """For each run the texts, by path."""
     seconds: float = 60
-    """For all of them."""
+    """For all runs together."""
     each: float = 60
-    """For one."""
+    """For one run."""
     bare: bool = False
-    """Each loads the runner for itself."""
+    """Each run loads the test tool itself."""
     preload: tuple[str, ...] = ()
-    """Installed modules that all of them find loaded."""
+    """Installed modules that are loaded before all runs."""
     watched: tuple[str, ...] = ()
-    """Native ids of the tests whose lines are traced, in one more run; all of them where none is named."""
+    """Native ids of the tests whose lines one more run traces; empty: all."""
 
 
 @value
 class TestRequest:
-    """Which tests of a stack are to run, and how. Who asks says what he wants; the kernel adds the place.
+    """Which tests of a stack are to run, and how. The caller names the tests; the kernel adds the place.
 
     Ids and paths are relative to the worktree. A runner that cannot trace, or cannot try variants, leaves
     these fields alone: its report then has no lines and no outcomes.
@@ -64,14 +64,14 @@ class TestRequest:
     worktree: str = ""
     stack_root: str = ""
     report_folder: str = ""
-    """Empty, outside the tree, writable for the run alone."""
+    """An empty folder outside the tree that only the run may write."""
     extra: tuple[str, ...] = ()
     """Arguments for the tool: the configuration's, and those of this run."""
     collect_only: bool = False
     withheld: tuple[str, ...] = ()
-    """Test files that code of the project is not to read: emptied as soon as they are compiled."""
+    """Test files that the project's code must not read: they are emptied as soon as they are compiled."""
     trace: tuple[str, ...] = ()
-    """Files whose executed lines are to be told."""
+    """Files whose executed lines the report is to have."""
     runs: RequestedRuns | None = None
     """Instead of one run a set of them, each in a process that has loaded nothing of the project; their texts
     are written into the tree. What is traced is traced in one more run."""
@@ -85,13 +85,13 @@ class TestRequest:
     limit: float | None = None
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
     uses: bool = False
-    """Tell what each test runs of the project's functions."""
+    """Whether the report is to have the project's functions that each test runs."""
     learn: bool = False
-    """Tell what was loaded of the environment, for a process that loads it beforehand."""
+    """Whether the report is to have the installed modules that were loaded, for a resident to preload."""
     private: tuple[str, ...] | None = None
     """Not None: the tree is thrown away after the run, and so is what these folders hold."""
     nonce: str = ""
-    """Opens every line that a reporter writes on its channel."""
+    """Begins every line that a reporter writes on its channel."""
 
     @property
     def folder(self) -> str:
@@ -103,7 +103,7 @@ class TestRequest:
         return posixpath.relpath(f"/{path}", posixpath.join("/", self.stack_root))
 
     def for_wrapper(self) -> dict[str, Any]:
-        """What our wrapper around a test binary is told."""
+        """The settings of our wrapper around a test binary."""
         return {
             "folder": self.report_folder,
             "worktree": self.worktree,
@@ -122,16 +122,14 @@ class ReportChannel:
     hello: bytes
     """What the process reads from it first."""
     nonce: str
-    arguments: tuple[str, ...] = ()
-    """The tool's own, given over the channel."""
 
 
 @value
 class RunnerCall:
-    """A command for the kernel to execute; nothing of it is looked up here."""
+    """A command for the kernel to execute."""
 
     argv: tuple[str, ...]
-    """With a channel the same for every run of a stack: the process may start before the rest is known."""
+    """If there is a channel, the same for every run of a stack, so that the process can start early."""
     cwd: str
     command: str
     """As a person would type it."""
@@ -142,7 +140,7 @@ class RunnerCall:
 
 @value
 class RunnerAnswer:
-    """What came of a command."""
+    """The result of a command."""
 
     call: RunnerCall
     exit_code: int | None
@@ -152,19 +150,19 @@ class RunnerAnswer:
     output: bytes
     """Standard output and standard error, as they came."""
     reports: Mapping[str, bytes] = field(default_factory=dict)
-    """What lay in the report folder afterwards, by relative name."""
+    """The files of the report folder, by relative name."""
     lines: tuple[bytes, ...] = ()
-    """What came over the channel."""
+    """The lines that came over the channel."""
 
 
 class Runner(Protocol):
-    """One test tool: a request becomes commands, and what came of them a report. Nothing executes here."""
+    """One test tool: makes commands of a request, and a report of their results. It executes nothing."""
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        """One command where that can be; a tool with several kinds of tests may need more."""
+        """One command if possible; a tool with several kinds of tests may need more."""
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
-        """One answer for each command, or for the first alone where a build failed before it."""
+        """`answers`: one for each command; only the first if the build failed."""
 
 
 @value
@@ -178,7 +176,7 @@ class Toolset:
     """How many words of a call name the program; the others are its arguments."""
     env: Mapping[str, str] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
-    """Folders of the user's that are there: nothing that a run writes into them stays."""
+    """Folders of the user that a run reads; nothing that it writes into them is kept."""
     package: str = ""
     """The script of an installed package that the program runs, absolute."""
 
@@ -249,7 +247,7 @@ class RunnerKind:
 
 
 TAIL = 4_000
-"""Characters of what a tool printed that a report keeps."""
+"""Characters of a tool's output that a report keeps."""
 OUTPUT = 20_000
 """Characters of a test's own output that a result keeps."""
 RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
@@ -281,7 +279,7 @@ def split_arguments(extra: Sequence[str], mark: str) -> tuple[list[str], list[st
 
 
 def read_record(data: bytes | str) -> Mapping[str, Any]:
-    """A JSON object; empty where there is none, or where who wrote it was stopped meanwhile."""
+    """A JSON object; empty if there is none, or if it was cut short."""
     try:
         record = json.loads(data)
     except ValueError:
@@ -290,7 +288,7 @@ def read_record(data: bytes | str) -> Mapping[str, Any]:
 
 
 def end_of_answer(answer: RunnerAnswer, *, started: bool) -> RunEnd:
-    """How a tool ended that builds first; `started`: whether a test binary was."""
+    """How a tool ended that builds first; `started`: whether a test binary was started."""
     if answer.timed_out:
         return RunEnd.TIMEOUT
     if answer.exit_code is None:
@@ -304,7 +302,7 @@ def unfinished_failure(ended: RunEnd) -> Failure:
 
 
 def stopped_failure(seconds: float, frames: tuple[Place, ...]) -> Failure:
-    """The failure of a test that did not end; the frames are where it was, from the test's own."""
+    """The failure of a test that was stopped. `frames`: where it was, beginning with the test's own frame."""
     place = frames[-1] if frames else None
     where = f", while it ran in {place.path}:{place.line}" if place else ""
     message = f"stopped after {seconds:g} s{where}"

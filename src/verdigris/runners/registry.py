@@ -91,7 +91,7 @@ def _load_own(name: str) -> RunnerKind:
 
 @cache
 def _find_installed(name: str) -> RunnerKind | None:
-    """Asked for an unknown name only: to look at all that is installed takes time."""
+    """Called for an unknown name only: to look at all installed packages takes time."""
     from importlib.metadata import entry_points
 
     found = next(iter(entry_points(group=GROUP, name=name)), None)
@@ -121,7 +121,7 @@ def fitting_command(stack: Stack, name: str) -> Words | None:
 def split_by_command(
     stack: Stack, names: Sequence[str], files: Iterable[str] = ()
 ) -> dict[Words | None, Words]:
-    """The calls that these names make; none of the runner's own where each has a command.
+    """Groups the names by the command that runs them; None is the runner's own command.
 
     A folder, or no name at all, is for the runner; of `files`, those in it that a pattern fits go to its
     command as well, and what the runner says of them does not count.

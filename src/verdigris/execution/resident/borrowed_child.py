@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 KILLED = -9
-"""What became of a child whose parent does not say."""
+"""The exit status of a child whose parent does not tell it."""
 CHILD_PATIENCE = 10.0
 
 
 class LentChild(Child):
-    """Its parent says when it has ended, and reaps it when we hang up: till then its number is its own."""
+    """Its parent tells us when it has ended, and reaps it when we hang up: until then its pid stays valid."""
 
     __slots__ = ("line", "lost")
 
@@ -74,7 +74,7 @@ class LentChild(Child):
 
 
 class Lent(Started):
-    """`maker` is our own child, who makes the room and asks for the process."""
+    """`maker` is our own child, which makes the room and requests the process."""
 
     resident = True
 
@@ -113,7 +113,7 @@ _ALWAYS, _NETWORK = ("user", "mnt", "ipc"), ("net",)
 
 
 def possible(way: str | None) -> bool:
-    """Where root has no ids but its own, what it may not write in `/proc` cannot be locked."""
+    """False for a root without other ids: what it must not write in `/proc` cannot be locked then."""
     return way == "mapped" or (way == "own" and os.geteuid() != 0)
 
 
@@ -123,7 +123,7 @@ def rights(way: str) -> int:
 
 
 def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
-    """Opens namespaces by kind; OSError where the room could not be made, of which a cold run will tell."""
+    """Opens the namespaces, by kind. Raises OSError if the room cannot be made; a cold run says why."""
     ours, theirs = _socket.socketpair()
     line, end = MessageLine(ours), MessageLine(theirs)
     maker = _making(confining, cwd, below, end, lambda doors: end.send({}, tuple(doors.values())))

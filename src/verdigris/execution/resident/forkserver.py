@@ -64,7 +64,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
-    """The same, but that it may not have arrived yet, or may never do."""
+    """Does what `take` does, but the process may not have arrived in its room yet, or may never arrive."""
     if not resident.is_allowed() or not borrowed_child.possible(terms.way):
         return None
     folder = _folder(private, argv, cwd)
@@ -163,7 +163,7 @@ def _is_serving(folder: str, key: str) -> bool:
 
 
 def _write_learned(folder: str, known: Mapping[str, Any], watched: Sequence[str]) -> bool:
-    """Whether it could be written."""
+    """True if the files could be written."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
         _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
@@ -221,7 +221,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _read_learned(folder: str, key: str) -> dict[str, Any]:
-    """What is known of this environment; of another one it is forgotten."""
+    """What earlier runs learned of this environment; empty if the environment is another one now."""
     try:
         with open(os.path.join(folder, LEARNED), encoding="ascii") as file:
             known = json.loads(file.read())

@@ -42,7 +42,7 @@ _waiting: dict[tuple[str, ...], Early] = {}
 
 
 def begin(folder: str, *, warm: bool = False) -> None:
-    """Start what the last run in this worktree started; any doubt is a reason not to."""
+    """Starts what the last run in this worktree started; if in doubt, starts nothing."""
     try:
         private = _private(folder)
         with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
@@ -86,7 +86,7 @@ def cancel() -> None:
 
 
 def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
-    """Notes them for the next command; this only saves time, so a disk that refuses it is no matter."""
+    """Notes them for the next command. This only saves time, so a write error is ignored."""
     words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE

@@ -36,14 +36,14 @@ PATH = "PYTHONPATH"
 TICK = 2.0
 """Seconds between two looks at what a resident must not outlive."""
 ABANDONED = 1.0
-"""Seconds after which a caller that has hung up has ended, too."""
+"""Seconds after which a caller that has hung up has surely ended."""
 HELLO = 1.0
-"""Seconds in which a caller says what it wants; meanwhile nobody else is listened to."""
+"""Seconds in which a caller must send its request; no other caller is served meanwhile."""
 PATIENCE = 10.0
-"""Seconds in which the program says that it has taken notice of a caller's end."""
+"""Seconds in which the program must confirm that a caller has hung up."""
 START = 120.0
 MEMORY = 2 << 30
-"""Bytes: a program that holds more between two runs is not kept."""
+"""Bytes; a program that holds more memory between two runs is ended."""
 RESTARTS = 8
 OUTPUT = 1 << 16
 _PEER = 12
@@ -57,7 +57,7 @@ def main() -> None:
 
 
 class _Unneeded(Exception):
-    """There is no need for the resident any more."""
+    """The resident is no longer needed."""
 
 
 class Keeper:
@@ -89,7 +89,7 @@ class Keeper:
                 os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
 
     def _keep_program(self) -> bool:
-        """One life of the program; true when it shall be started once more, with less."""
+        """Serves one process of the program; true if it is to be started again with fewer modules."""
         terms, _ = read(self.kept["terms"])
         room = Room(terms, self.kept["argv"], equip=_live(self.kept["live"]))
         try:
@@ -131,7 +131,7 @@ class Keeper:
             os.close(user)
 
     def _hear_program(self, program: MessageLine) -> bool:
-        """From the program; true when it refuses to be what it is."""
+        """Reads a message of the program; true if it refuses modules that it was told to load."""
         if not program.step():
             raise _Unneeded
         while (heard := program.waiting()) is not None:
@@ -202,7 +202,7 @@ class Keeper:
             return  # it will be seen to be gone
 
     def _look(self, program: int) -> None:
-        """Whether there is still a reason to be here."""
+        """Whether the resident is still needed."""
         waited = time.monotonic() - self.since
         limit = PATIENCE if self.leaving else self.kept["idle"] if self.ready else START
         if self.caller is None and waited > limit:
@@ -219,7 +219,7 @@ class Keeper:
             os.close(self.left.pop())
 
     def _is_ours(self) -> bool:
-        """Not where the repository, or only the kernel's folder in it, has been removed or made anew."""
+        """False if the repository, or the kernel's folder in it, was removed or made anew."""
         try:
             here = os.stat(os.path.join(self.kept["folder"], LOCK))
         except OSError:

@@ -133,7 +133,7 @@ def connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
 
 
 def ensure(resident: Resident) -> None:
-    """One with this key will be there soon; whatever keeps it from being there is no matter."""
+    """Starts a resident of this key in the background, unless there is one; failures are ignored."""
     if not is_allowed():
         return
     try:
@@ -180,7 +180,7 @@ def stop(private: str) -> tuple[str, ...]:
 
 
 def is_running(folder: str) -> bool:
-    """Whether there is a keeper, and be it one that only begins."""
+    """Whether there is a keeper, even one that is just starting."""
     try:
         os.close(_lock_folder(folder, create=False))
     except BlockingIOError:
@@ -203,7 +203,7 @@ def _lock_folder(folder: str, *, create: bool = True) -> int:
 
 
 def end(folder: str) -> None:
-    """Ends it and waits for it; one that does not listen is killed, and its program with it."""
+    """Ends the resident and waits for its end; a keeper that does not answer is killed with its program."""
     try:
         line = _call_keeper(folder)
         try:
@@ -251,7 +251,7 @@ def _call_keeper(folder: str) -> MessageLine:
 
 
 def _start(kept: bytes, lock: int) -> None:
-    """Starts it as nobody's child, so that it outlives us; the lock passes to it."""
+    """Starts the keeper by a double fork, so that it outlives us; it inherits the lock."""
     written = os.memfd_create("kept")
     os.write(written, kept)
     os.lseek(written, 0, os.SEEK_SET)
@@ -290,7 +290,7 @@ def _close_others() -> None:
 
 
 def stamp_of(path: str) -> str:
-    """What differs once a file was changed or replaced; nothing where it is not there."""
+    """A text that differs once the file was changed or replaced; empty if there is no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - text
     except OSError:
@@ -299,7 +299,7 @@ def stamp_of(path: str) -> str:
 
 
 def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None) -> None:
-    """What others may know of a resident; it only saves time, so a disk that refuses it is no matter."""
+    """Writes the note that callers read. It only saves time, so a write error is ignored."""
     fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
     try:
         with open(fresh, "w", encoding="ascii") as file:

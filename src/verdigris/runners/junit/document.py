@@ -34,8 +34,6 @@ class CaseOutcome:
 @dataclass(slots=True)
 class JunitCase:
     attributes: dict[str, str]
-    suites: tuple[str, ...]
-    """Names of the suites around it, outermost first."""
     outcomes: list[CaseOutcome] = field(default_factory=list)
     output: str = ""
 
@@ -78,7 +76,6 @@ class _XmlReading:
         self.document = JUnitDocument()
         self.root = ""
         self._tags: list[str] = []
-        self._suites: list[str] = []
         self._case: JunitCase | None = None
 
     def begin(self, tag: str, attributes: dict[str, str]) -> None:
@@ -88,9 +85,8 @@ class _XmlReading:
         if tag == "testsuite":
             if "testsuite" not in self._tags and attributes.get("tests", "").isdigit():
                 self.document.declared = (self.document.declared or 0) + int(attributes["tests"])
-            self._suites.append(attributes.get("name", ""))
         elif tag == "testcase":
-            self._case = JunitCase(attributes, tuple(self._suites))
+            self._case = JunitCase(attributes)
             self.document.cases.append(self._case)
         elif self._case and tag in _OUTCOMES:
             told = CaseOutcome(tag, attributes.get("type", ""), attributes.get("message", ""))
@@ -99,9 +95,7 @@ class _XmlReading:
 
     def end(self, tag: str) -> None:
         self._tags.pop()
-        if tag == "testsuite":
-            self._suites.pop()
-        elif tag == "testcase":
+        if tag == "testcase":
             self._case = None
 
     def text(self, data: str) -> None:

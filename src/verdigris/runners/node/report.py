@@ -51,13 +51,13 @@ _Test = tuple[str, tuple[str, ...]]
 
 @value
 class StoppedRun:
-    """What our watcher says of a run in which nothing more was reported."""
+    """The note of our watcher about a run that it stopped because nothing more was reported."""
 
     seconds: float
     frames: tuple[Place, ...] = ()
-    """Those of the project, from the test's own."""
+    """The project's frames, beginning with the test's own."""
     names: tuple[str, ...] = ()
-    """Of the test, where the tool knew."""
+    """The names of the test, if the tool knew them."""
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class _NodeRun:
     files: set[tuple[str, str]] = field(default_factory=set)
     begun: dict[_Test, None] = field(default_factory=dict)
     told: dict[_Test, list[TestResult | None]] = field(default_factory=dict)
-    """None for a test that was to run and has no result."""
+    """None stands for a test that was to run and has no result."""
     listed: list[str] = field(default_factory=list)
     errors: list[CollectError] = field(default_factory=list)
     early: bool = False
@@ -148,7 +148,7 @@ def _read_stop(run: _NodeRun, told: Mapping[str, Any]) -> StoppedRun:
 
 
 def _stopped_test(run: _NodeRun) -> _Test | None:
-    """Finds it by what the tool knew, else the only one that can be meant."""
+    """The test that was stopped: by the names that the tool knew, else the only one it can be."""
     stop = run.stop
     if stop is None:
         return None
@@ -212,7 +212,7 @@ def _take_file(run: _NodeRun, kind: str, path: str, message: Mapping[str, Any]) 
 
 
 def _seen_root(request: TestRequest, cwd: str) -> tuple[str, ...]:
-    """The worktree's root as the tool calls it, where that differs."""
+    """The worktree's root as the tool sees it, if that differs."""
     below = posixpath.normpath(request.stack_root)
     if below == ".":
         return (cwd,)

@@ -35,7 +35,7 @@ class SelectionBatch:
 
 
 def by_path(names: Sequence[str]) -> Mapping[str, tuple[tuple[str, ...], ...]]:
-    """Per path the tests that are asked of it; none where all of it is."""
+    """Groups the requested tests by path; an empty tuple requests the whole path."""
     found: dict[str, list[tuple[str, ...]]] = {}
     whole: set[str] = set()
     for name in names:
@@ -50,7 +50,7 @@ def by_path(names: Sequence[str]) -> Mapping[str, tuple[tuple[str, ...], ...]]:
 
 
 def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names: tuple[str, ...]) -> bool:
-    """`asked` as from `by_path`; nothing asked means all."""
+    """`asked` comes from `by_path`; if it is empty, all tests are chosen."""
     if not asked:
         return True
     parts = path.split("/")
@@ -61,7 +61,7 @@ def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names
 
 
 def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
-    """One where that can be: names of tests would hide the rest of the files that are asked whole."""
+    """One batch if possible. Whole files need their own: a pattern of names would hide their other tests."""
     asked = by_path(request.names)
     if request.collect_only:
         return (SelectionBatch(tuple(asked), NOTHING),)
@@ -169,14 +169,14 @@ def failure(errors: list[Any], located: Located, test: Place | None) -> Failure:
 
 
 def is_of_hook(errors: list[Any]) -> bool:
-    """Jest tells nowhere but in the stack that a hook failed, and not which."""
+    """Whether a hook failed: Jest shows that in the stack only, and not which hook."""
     error = errors[0] if errors else {}
     stack, message = error.get("stack") or "", error.get("message") or ""
     return bool(_IN_HOOK.search(stack) or _HOOK_TIMEOUT.match(message))
 
 
 def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = False) -> CollectError:
-    """Named `ImportError` or `SyntaxError`, the core's words, where it is one of these."""
+    """The error of a file; `ImportError` and `SyntaxError` are the core's names for two kinds."""
     if unhandled:
         return CollectError(path, error.get("type") or "Unhandled", plain(error.get("message") or ""))
     message = plain(error.get("message") or "")

@@ -31,7 +31,7 @@ class PythonTool:
     name: str
     """As `python -m` takes it."""
     argv: tuple[str, ...]
-    """What tells the bootstrap to start it."""
+    """The arguments with which the bootstrap starts it."""
     arguments: Callable[[TestRequest], tuple[str, ...]]
 
 
@@ -49,7 +49,7 @@ class PythonRunner:
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
         selection = (_within(name, request.stack_root) for name in request.names)
         arguments = self.tool.arguments(request)
-        channel = ReportChannel(CHANNEL, _hello(request, arguments), request.nonce, arguments)
+        channel = ReportChannel(CHANNEL, _hello(request, arguments), request.nonce)
         return (
             RunnerCall(
                 argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
@@ -65,7 +65,7 @@ class PythonRunner:
 
 
 def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
-    """What the reporter is to do; behind it the texts of the runs, which only their parent reads."""
+    """The reporter's settings, followed by the texts of the runs, which only their parent process reads."""
     settings: dict[str, object] = {
         "nonce": request.nonce,
         "argv": arguments,
@@ -99,7 +99,7 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
 
 
 def greeting(settings: dict[str, object]) -> bytes:
-    """Writes its length first, as what follows is read by another hand."""
+    """The settings with their length in front, since another reader takes what follows."""
     told = json.dumps(settings).encode("ascii")
     return b"%08x" % len(told) + told
 
@@ -142,7 +142,7 @@ PYTEST = PythonTool("pytest", (), _pytest_arguments)
 
 
 def _unittest_arguments(request: TestRequest) -> tuple[str, ...]:
-    """The user's options for `python -m unittest [discover]`, and behind `--` what is ours."""
+    """The user's options for `python -m unittest [discover]`, then `--` and our arguments."""
     listed = ("--collect-only",) if request.collect_only else ()
     return (*request.extra, *listed, "--", *_paths(request))
 

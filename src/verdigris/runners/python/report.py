@@ -38,7 +38,7 @@ class _ReportedTest:
 
     ms: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
-    """Of the phase that decided the status."""
+    """The message of the phase that decided the status."""
     status: Status = Status.PASS
     phase: RunPhase = RunPhase.SETUP
     note: str = ""
