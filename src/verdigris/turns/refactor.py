@@ -36,7 +36,6 @@ from verdigris.core.verdict import (
     Kind,
     Restructured,
     Verdict,
-    footer,
     judge_answers,
     judge_refactor,
     missing_tests,
@@ -52,7 +51,7 @@ from verdigris.storage.project import texts_at
 from verdigris.turns.aside import set_aside
 from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.settle import Settlement, failed_output
+from verdigris.turns.settle import Settlement, complete, failed_output
 
 if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
@@ -271,27 +270,26 @@ def _conclude(
 def _result(
     project: Project, verdict: Verdict, seen: Restructured, paths: tuple[str, ...], laid: str | None
 ) -> Settlement:
-    after = project.state()
-    following = next_here(project, after)
-    if laid is None and seen.undermined:
-        following = _PUT_BACK
-    elif laid is None and verdict.kind is Kind.REGRESSED and judge_refactor(replace(seen, added={})).accepted:
-        following = _TEST_FIRST
-    elif laid is None and verdict.kind is Kind.REGRESSED and (gone := missing_tests(seen)):
+    following = "" if laid is not None else _way_out(verdict, seen)
+    output = failed_output(seen.tools)
+    ended = Settlement(verdict, seen.after, paths, laid, next=following, output=output)
+    return complete(project, ended, ("refactor",))
+
+
+def _way_out(verdict: Verdict, seen: Restructured) -> str:
+    """The next move after a verdict, if it is another than the phase's usual one."""
+    if seen.undermined:
+        return _PUT_BACK
+    if verdict.kind is Kind.WEAKENED and seen.findings:
+        return give_up_losses(verdict.reasons)
+    if verdict.kind is not Kind.REGRESSED:
+        return ""
+    if judge_refactor(replace(seen, added={})).accepted:
+        return _TEST_FIRST
+    if gone := missing_tests(seen):
         given = f'`tdd revise {shell_words(*gone[:_NAMED])} --why "WHY"`'
-        following = f"put what is missing back, or a person gives it up: {given}"
-    elif laid is None and seen.findings and verdict.kind is Kind.WEAKENED:
-        following = give_up_losses(verdict.reasons)
-    return Settlement(
-        verdict,
-        seen.after,
-        paths=paths,
-        aside=laid,
-        phase=after.phase,
-        next=following,
-        footer=footer(verdict, ("refactor",), paths, after.phase, following),
-        output=failed_output(seen.tools),
-    )
+        return f"put what is missing back, or a person gives it up: {given}"
+    return ""
 
 
 def abort(project: Project) -> Aborted | Deny:

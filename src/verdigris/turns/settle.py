@@ -33,7 +33,7 @@ from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import AGENT, put_back
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.report import TestReport
@@ -52,11 +52,11 @@ class Settlement:
     report: TestReport | None
     paths: tuple[str, ...]
     """What was edited."""
-    aside: str | None
+    aside: str | None = None
     """The id that the edits are set aside as, after the last strike."""
-    phase: str
-    next: str
-    footer: str
+    phase: str = ""
+    next: str = ""
+    footer: str = ""
     claimed: tuple[str, ...] = ()
     """Of a turn."""
     accepted: tuple[str, ...] = ()
@@ -110,12 +110,12 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
     if links := links_out(project, tree):
         return _refuse_links(project, state, tree, edits, links)
     if below := judge_foundation(project, turn, tree):
-        return _settlement(project, state, _SettlementOutcome(below, _paths(edits)))
+        return complete(project, Settlement(below, None, _paths(edits), claimed=tuple(state.claims)))
     tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
     edits = difference(project, turn.tree, tree)
     trial = try_candidate(project, state, tree, edits, progress)
     if below := judge_foundation(project, turn, tree, trial.report.below):
-        return _settlement(project, state, _SettlementOutcome(below, _paths(edits), trial=trial))
+        return complete(project, _Judged(state, trial, below, edits).settlement())
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
     scrutiny = trial.answers.scrutiny
@@ -137,9 +137,8 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
             noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
         )
     )
-    if verdict.accepted:
-        return _accept(project, state, trial, verdict, edits)
-    return _refuse(project, state, trial, verdict, edits, progress)
+    judged = _Judged(state, trial, verdict, edits)
+    return _accept(project, judged) if verdict.accepted else _refuse(project, judged, progress)
 
 
 def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: TreeDifference) -> Settlement:
@@ -147,18 +146,19 @@ def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: T
     what = "changed while it was frozen"
     reasons = tuple(f"{path} {what}" for path in edits.oracle)
     verdict = Verdict(Kind.TAMPERED, reasons)
+    settlement = Settlement(verdict, None, _paths(edits), claimed=tuple(state.claims))
     settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
     if project.actor.role == AGENT:
         project.record(settled)
         put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
         back = "it was put back (`tdd displaced` has your version): `tdd settle` again"
-        return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=back))
+        return complete(project, replace(settlement, next=back))
     project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
     bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
     cycle = state.open_cycle
     if cycle is not None and edits.oracle[0] == cycle.spec_path:
         bug = f"put {cycle.spec_path} back: {supersede_steps(cycle)}"
-    return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=bug))
+    return complete(project, replace(settlement, next=bug))
 
 
 def _refuse_links(
@@ -166,136 +166,109 @@ def _refuse_links(
 ) -> Settlement:
     verdict = Verdict(Kind.BROKEN, tuple(map(explain, links)))
     project.record(Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons))
-    return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), following=remedy(links[0])))
-
-
-def _accept(
-    project: Project, state: WorktreeState, trial: Trial, verdict: Verdict, edits: TreeDifference
-) -> Settlement:
-    turn = _turn(state)
-    triples = accepted_events(state, turn, trial.tree, _paths(edits), trial.seqs)
-    settled = settled_event(state, turn, verdict, trial.tree, edited=True)
-    suite = () if trial.suite is None else (trial.suite,)
-    project.record(settled, *suite, *triples, sync=True)
-    return _settlement(
-        project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial, accepted=tuple(state.claims))
+    return complete(
+        project,
+        Settlement(verdict, None, _paths(edits), claimed=tuple(state.claims), next=remedy(links[0])),
     )
 
 
-def _refuse(
-    project: Project,
-    state: WorktreeState,
-    trial: Trial,
-    verdict: Verdict,
-    edits: TreeDifference,
-    progress: Progress | None,
-) -> Settlement:
-    turn = _turn(state)
-    since = difference(project, turn.judged or turn.tree, trial.tree)
-    edited = bool(since.source or since.other)
-    settled = settled_event(state, turn, verdict, trial.tree, edited=edited)
-    if not is_struck_out(state, settled, project.settings.strikes):
-        project.record(settled, sync=True)
-        return _settlement(project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial))
-    return _lay_aside(project, state, _JudgedTrial(trial, verdict, edits), settled, progress)
-
-
 @value
-class _JudgedTrial:
+class _Judged:
+    """A trial of the turn's edits, and the verdict on it."""
+
+    state: WorktreeState
     trial: Trial
     verdict: Verdict
     edits: TreeDifference
 
+    def settlement(self) -> Settlement:
+        output, claimed = failed_output(self.trial.tools), tuple(self.state.claims)
+        return Settlement(self.verdict, self.trial.report, _paths(self.edits), claimed=claimed, output=output)
 
-def _lay_aside(
-    project: Project, state: WorktreeState, judged: _JudgedTrial, settled: Settled, progress: Progress | None
-) -> Settlement:
+
+def _accept(project: Project, judged: _Judged) -> Settlement:
+    state, trial = judged.state, judged.trial
+    turn = _turn(state)
+    triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
+    settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
+    suite = () if trial.suite is None else (trial.suite,)
+    project.record(settled, *suite, *triples, sync=True)
+    return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
+
+
+def _refuse(project: Project, judged: _Judged, progress: Progress | None) -> Settlement:
+    state, trial = judged.state, judged.trial
+    turn = _turn(state)
+    since = difference(project, turn.judged or turn.tree, trial.tree)
+    edited = bool(since.source or since.other)
+    settled = settled_event(state, turn, judged.verdict, trial.tree, edited=edited)
+    if is_struck_out(state, settled, project.settings.strikes):
+        return _lay_aside(project, judged, settled, progress)
+    project.record(settled, sync=True)
+    return complete(project, judged.settlement())
+
+
+def _lay_aside(project: Project, judged: _Judged, settled: Settled, progress: Progress | None) -> Settlement:
     """The last strike: sets aside the edits of the failing claims, and settles the others on their own."""
-    trial, verdict, edits = judged.trial, judged.verdict, judged.edits
-    source = tuple(c.path for c in edits.source)
+    state, verdict = judged.state, judged.verdict
+    source = tuple(c.path for c in judged.edits.source)
     failing = frozenset(verdict.failing or state.claims)
     alone = apart(state.claims.values(), failing, source) if failing < set(state.claims) else None
-    ids = tuple(failing) if alone is not None else tuple(state.claims)
+    ids = failing if alone is not None else state.claims
     paths = source if alone is None else tuple(p for p in source if p in alone)
     why = f"{project.settings.strikes} strikes: {verdict.reasons[0]}"
     intent = LayingAside(
         aside=next_aside(state),
         paths=paths,
-        edited=trial.tree,
+        edited=judged.trial.tree,
         start=_turn(state).tree,
         why=why,
         test_ids=tuple(sorted(ids)),
     )
-    repair = Repair(why=why, test_ids=intent.test_ids, aside=intent.aside)
-    set_aside(project, intent, settled, repair)
+    set_aside(project, intent, settled, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
+    settlement = replace(judged.settlement(), aside=intent.aside)
     rest = project.state()
     if alone is None or rest.turn is None:
-        return _settlement(
-            project, state, _SettlementOutcome(verdict, _paths(edits), trial=trial, laid=intent.aside)
-        )
+        return complete(project, settlement)
     other = _settle(project, rest, progress)
     if other.verdict.accepted:
-        return _settlement(
-            project,
-            state,
-            _SettlementOutcome(
-                verdict, _paths(edits), trial=trial, laid=intent.aside, accepted=other.accepted
-            ),
-        )
-    return _all_aside(project, other, verdict, trial, intent.aside)
+        return complete(project, replace(settlement, accepted=other.accepted))
+    claimed = _lay_rest_aside(project, intent.aside, other.verdict.reasons[0])
+    return complete(project, replace(settlement, paths=other.paths, claimed=claimed))
 
 
-def _all_aside(project: Project, other: Settlement, verdict: Verdict, trial: Trial, first: str) -> Settlement:
-    """Sets the whole turn aside, because the passing claims do not pass on their own."""
+def _lay_rest_aside(project: Project, first: str, why_not: str) -> tuple[str, ...]:
+    """Sets the rest of the turn aside, because its claims do not pass on their own; returns those claims."""
     state = project.state()
     if state.turn is not None:
         tree = project.workspace.snapshot()
-        left = tuple(c.path for c in difference(project, state.turn.tree, tree).source)
-        why = f"it cannot be judged apart from {first}: {other.verdict.reasons[0]}"
+        why = f"it cannot be judged apart from {first}: {why_not}"
         intent = LayingAside(
             aside=next_aside(state),
-            paths=left,
+            paths=tuple(c.path for c in difference(project, state.turn.tree, tree).source),
             edited=tree,
             start=state.turn.tree,
             why=why,
             test_ids=tuple(state.claims),
         )
         set_aside(project, intent, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
-    return _settlement(project, state, _SettlementOutcome(verdict, other.paths, trial=trial, laid=first))
+    return tuple(state.claims)
 
 
-@value
-class _SettlementOutcome:
-    """The result of a settlement, before it is worded."""
-
-    verdict: Verdict
-    paths: tuple[str, ...]
-    trial: Trial | None = None
-    accepted: tuple[str, ...] = ()
-    laid: str | None = None
-    following: str | None = None
-
-
-def _settlement(project: Project, state: WorktreeState, outcome: _SettlementOutcome) -> Settlement:
-    verdict, paths, trial, laid = outcome.verdict, outcome.paths, outcome.trial, outcome.laid
-    after = project.state()
-    following = outcome.following or (
-        f"`tdd test`, claim again, `tdd restore {laid}`" if laid else next_here(project, after)
-    )
-    claimed = tuple(state.claims)
-    return Settlement(
-        verdict,
-        None if trial is None else trial.report,
-        paths,
-        laid,
-        after.phase,
-        following,
-        footer(verdict, claimed, paths, after.phase, following),
-        claimed,
-        outcome.accepted,
-        () if trial is None else failed_output(trial.tools),
-        max((after.strikes.get(test_id, 0) for test_id in claimed), default=0),
-        project.settings.strikes,
+def complete(project: Project, settlement: Settlement, about: Sequence[str] = ()) -> Settlement:
+    """Adds the phase, the next move and the footer. `about`: what was judged, if it is not the claims."""
+    after, laid = project.state(), settlement.aside
+    restore = f"`tdd test`, claim again, `tdd restore {laid}`" if laid and not about else ""
+    following = settlement.next or restore or next_here(project, after)
+    told = footer(settlement.verdict, about or settlement.claimed, settlement.paths, after.phase, following)
+    strikes = max((after.strikes.get(test_id, 0) for test_id in settlement.claimed), default=0)
+    return replace(
+        settlement,
+        phase=after.phase,
+        next=following,
+        footer=told,
+        strikes=strikes,
+        limit=project.settings.strikes,
     )
 
 

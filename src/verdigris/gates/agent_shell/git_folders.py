@@ -10,7 +10,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from verdigris.storage.git import program
+from verdigris.storage.git import UNOBSERVED, program
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -85,10 +85,6 @@ class GitFolder:
         return [f"{self.own}/{name}" for name in names if name == "index" or name.startswith(_SHARED_INDEX)]
 
     def _git(self, *arguments: str) -> bytes:
-        import subprocess
-
-        from verdigris.storage.git import UNOBSERVED, program
-
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         argv = [program(kept), f"--git-dir={self.own}", f"--work-tree={self.root}", *arguments]
         done = subprocess.run(argv, cwd=self.root, env=kept | UNOBSERVED, capture_output=True, check=False)

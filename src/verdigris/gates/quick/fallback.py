@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
-from verdigris.core.paths import compile_glob
-from verdigris.core.records import SCHEMA
-from verdigris.storage import quick_state
+from verdigris.core.paths import compile_glob, recall_compiled
+from verdigris.core.records import SCHEMA, Actor, Draft
+from verdigris.core.value import replace
+from verdigris.gates.quick.place import NotPlain, find
+from verdigris.gates.quick.quick import home, judge_call, start, words_of
+from verdigris.storage import quick_state, stat_cache
 from verdigris.storage.log import light
 from verdigris.storage.repository import head
 
@@ -128,10 +131,12 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     modules = None
     try:
         _find_packages()
-        modules = _take_from_one_file()
-        from verdigris.gates.clients.registry import find
+        from verdigris.storage import bytecode
 
-        client = find(arguments[0])
+        modules = bytecode.begin("hook")
+        from verdigris.gates.clients import registry
+
+        client = registry.find(arguments[0])
         event = arguments[1] if arguments[1:] else ""
         # Where no answer is no refusal, a fault of ours is no reason to stand in a person's way.
         code = 0 if any(hook.event == event and not hook.closed for hook in client.hooks) else 2
@@ -142,16 +147,8 @@ def answer(raw: bytes, arguments: list[str]) -> NoReturn:
     _leave(code, out, err, modules)
 
 
-def _take_from_one_file() -> CodeFile | None:
-    from verdigris.storage import bytecode
-
-    return bytecode.begin("hook")
-
-
 def _leave(code: int, out: str, err: str, modules: CodeFile | None) -> NoReturn:
     """Taking every module apart again would cost as much as a fifth of a denial."""
-    import os
-
     try:
         for stream, text in ((sys.stdout, out), (sys.stderr, err)):
             stream.write(text)
@@ -164,8 +161,6 @@ def _leave(code: int, out: str, err: str, modules: CodeFile | None) -> NoReturn:
 
 def _find_packages() -> None:
     """Adds our packages to the path: the interpreter was started without `site`, for the quick entry."""
-    import os
-
     from verdigris.gates.agent_shell.launcher import add_import_paths
 
     if not add_import_paths(os.environ):
@@ -202,8 +197,6 @@ def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
 
 def _words(client: Client) -> ModuleType | None:
     """The client's words for the quick entry; None if it has none, and each call is decided here."""
-    from verdigris.gates.quick.quick import words_of
-
     try:
         return words_of(client.name)
     except Exception:  # noqa: BLE001 - not plain, then
@@ -214,9 +207,6 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
     """None if the call does not say plainly where it is: the gate then words the refusal."""
     from pathlib import Path
 
-    from verdigris.core.records import Actor
-    from verdigris.gates.quick.quick import start
-    from verdigris.storage.log import light
     from verdigris.storage.project import open_project
 
     try:
@@ -229,10 +219,6 @@ def _project(raw: bytes, words: ModuleType) -> Project | None:
 
 def _recall_compiled(place: str) -> None:
     """Takes compiled patterns from a stale card: the configuration mostly still has them."""
-    from verdigris.core.paths import recall_compiled
-    from verdigris.gates.quick.place import NotPlain, find
-    from verdigris.storage import quick_state
-
     try:
         known = quick_state.read(find(place).private)
     except (NotPlain, OSError):
@@ -253,10 +239,6 @@ def _is_plain_now(client: Client, words: ModuleType, project: Project, raw: byte
 
 
 def _judge_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
-    from verdigris.core.records import Draft
-    from verdigris.gates.quick.quick import judge_call
-    from verdigris.storage.log import light
-
     allowed = judge_call(raw, words)
     if allowed.record():
         return True
@@ -271,10 +253,6 @@ def _judge_anew(project: Project, raw: bytes, words: ModuleType) -> bool:
 
 def _read_standing(project: Project) -> tuple[int, object] | None:
     """The last record that may have changed the state, and what of it decides which paths are protected."""
-    import os
-
-    from verdigris.storage.log import light
-
     head, state = light.head(os.fspath(project.repo.control)), project.state()
     if head is None:
         return None
@@ -286,11 +264,6 @@ def _prepare_next_call(
     client: Client, words: ModuleType, project: Project, before: tuple[int, object]
 ) -> None:
     """A denial is an event, too: the next call finds card and stamps that are good for the log as it is."""
-    from contextlib import suppress
-
-    from verdigris.core.value import replace
-    from verdigris.storage import stat_cache
-
     with suppress(Exception):
         if _is_good(project, words):
             return
@@ -302,26 +275,14 @@ def _prepare_next_call(
 
 
 def _refresh(client: Client, words: ModuleType, project: Project) -> bool:
-    import os
-
-    from verdigris.gates.quick.quick import home
-
     places = tuple(map(os.fspath, client.guarded(os.environ)))
     return refresh(project, {"guarded": places, "home": home(words), "prefix": client.prefix(project)})
 
 
 def _is_good(project: Project, words: ModuleType) -> bool:
     """The card was not what kept the quick entry from answering."""
-    import os
-
-    from verdigris.gates.quick.quick import home
-    from verdigris.storage import quick_state
-    from verdigris.storage.log import light
-
-    known, head = (
-        quick_state.read(os.fspath(project.repo.private)),
-        light.head(os.fspath(project.repo.control)),
-    )
+    known = quick_state.read(os.fspath(project.repo.private))
+    head = light.head(os.fspath(project.repo.control))
     if known is None or head is None or head.get("light", 0) >= light.MOST_IN_A_ROW:
         return False
     return (known.stamp, known.home) == (light.stamp(head), home(words))
