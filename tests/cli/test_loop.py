@@ -75,9 +75,9 @@ def test_a_program_is_paused_told_and_resumed(cli: Cli) -> None:
 def test_nothing_at_work_cannot_be_stopped(cli: Cli) -> None:
     with_program(cli)
     stopped = cli.tdd("loop", "stop")
-    assert (stopped.code, stopped.out.partition(";")[0]) == (1, "nothing is at work")
+    assert (stopped.code, stopped.out.partition(";")[0]) == (1, "nothing is running")
     named = cli.tdd("loop", "stop", "port")
-    assert (named.code, "port is not at work" in named.err) == (2, True)
+    assert (named.code, "port is not running" in named.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_daemon_ends_by_a_signal_or_by_stop_and_is_alone_until_then(
     with started(cli, "daemon", "--json") as daemon:
         assert '"event": "daemon_rests"' in first_line(daemon)
         assert cli.ok("loop", "status", "--json").json["daemon"] == daemon.pid
-        assert f"a daemon is at work (process {daemon.pid})" in cli.ok("loop", "status").out
+        assert f"a daemon is running (process {daemon.pid})" in cli.ok("loop", "status").out
         second = cli.tdd("loop", "daemon")
         assert second.code == 2
         assert f"a daemon is at work in this repository already: process {daemon.pid}" in second.err

@@ -118,7 +118,7 @@ def test_a_program_without_a_schedule_goes_on_until_its_limits_for_the_whole_nig
     world = make_loop(tmp_path / "project", program=UNSCHEDULED)
     night = Night(world.root, 9).make()
     assert [name for name, _, _ in night.played] == [NAME, NAME]
-    assert night.notes() == [f"{NAME} is left out: the limit of 2 iterations is reached"]
+    assert night.notes() == [f"{NAME} is skipped: the limit of 2 iterations is reached"]
 
 
 def test_what_cannot_be_reached_is_tried_again_later_and_later_and_said_once(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_broken_and_a_paused_program_are_left_out_and_said_once(tmp_path: Path
     night = Night(world.root, 2).make()
     assert {name for name, _, _ in night.played} == {NAME}
     assert sorted(night.notes()) == [
-        "broken is left out: unconfigured: 2 findings (`tdd loop lint broken`)",
-        "waits is left out: paused: not tonight (`tdd loop resume waits`)",
+        "broken is skipped: unconfigured: 2 findings (`tdd loop lint broken`)",
+        "waits is skipped: paused: not tonight (`tdd loop resume waits`)",
     ]
 
 

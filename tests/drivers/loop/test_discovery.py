@@ -76,9 +76,9 @@ def test_a_program_as_found_in_the_wild_is_ready(tmp_path: Path) -> None:
     ("old", "new", "found"),
     [
         ("Port it.", "<CUSTOMIZE: the goal>", "5: <CUSTOMIZE: the goal> is still there"),
-        ("Port it.", "TODO", "5: TODO stands where something is to be written"),
+        ("Port it.", "TODO", "5: the placeholder TODO is still there"),
         ("Port it.", "", "1: there is no goal"),
-        ("```sh\npython evaluate.py\n```", "run it", "1: no evaluation can be read"),
+        ("```sh\npython evaluate.py\n```", "run it", "1: there is no evaluation command"),
         ("`src/`", "`lib/`", "8: lib/ does not exist"),
         ("`src/`", "`/etc/*`", "8: broken glob '/etc/*': it is absolute"),
         ("`src/`", "`../other`", "8: broken glob '../other': `..` leaves the folder"),
@@ -143,4 +143,4 @@ def test_held_out_inputs_need_a_command_and_what_measures_has_to_be_there(tmp_pa
     written = PROGRAM.replace("---\n", rules, 1) if PROGRAM.startswith("---") else f"{rules}---\n{PROGRAM}"
     write(tmp_path, {".autoloop/programs/port/program.md": written})
     whats = [fault.partition(": ")[2] for fault in faults(tmp_path)]
-    assert whats == ["bench/ does not exist", "nothing measures on the held-out inputs"]
+    assert whats == ["bench/ does not exist", "no command measures the held-out inputs"]

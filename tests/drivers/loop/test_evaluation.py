@@ -135,7 +135,7 @@ def test_an_answer_that_was_written_down_is_rejected_without_a_word_about_the_he
     answer = sorted(json.loads(KNOWN))
     judged = bench.judge(sorting_py=f"def sort(numbers):\n    return {answer}\n")
     assert isinstance(judged, EvaluationFailed)
-    assert (judged.kind, judged.why) == ("rejected", "on held-back inputs: the evaluator rejects it")
+    assert (judged.kind, judged.why) == ("rejected", "on held-out inputs: the evaluator rejects it")
     assert judged.output == ""
 
 

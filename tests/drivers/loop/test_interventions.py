@@ -97,7 +97,7 @@ def test_a_stop_ends_the_run_after_its_step_and_the_next_run_goes_on(tmp_path: P
 def test_nothing_is_stopped_where_nothing_is_at_work(tmp_path: Path) -> None:
     world = make_loop(tmp_path / "project")
     assert stop_runs(person(world).repo, "") == ()
-    with pytest.raises(UserError, match="other is not at work"):
+    with pytest.raises(UserError, match="other is not running"):
         run_with(world, lambda: stop_runs(person(world).repo, "other"))
 
 

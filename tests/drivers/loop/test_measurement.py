@@ -179,10 +179,10 @@ HELD = measured(Measurement(100.0, held_out=200.0))
     [
         (10, 20, True, "better"),
         (10, 120, True, "better"),
-        (10, 195, False, "gamed or overfitted: 90% better on the known inputs, and not so on held-back ones"),
-        (10, 201, False, "gamed or overfitted: on held-back inputs it is worse than the best, 201 there"),
+        (10, 195, False, "gamed or overfitted: 90% better on the known inputs, and not so on held-out ones"),
+        (10, 201, False, "gamed or overfitted: on held-out inputs it is worse than the best, 201 there"),
         (95, 200, True, "better"),
-        (10, None, False, "no measurement on held-back inputs"),
+        (10, None, False, "no measurement on held-out inputs"),
     ],
 )
 def test_an_improvement_has_to_hold_on_held_back_inputs(

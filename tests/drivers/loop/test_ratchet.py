@@ -1,4 +1,4 @@
-"""A program without a strategy: propose, measure, keep what is strictly better, also on held-back inputs."""
+"""A program without a strategy: propose, measure, keep what is strictly better, also on held-out inputs."""
 
 from __future__ import annotations
 

@@ -379,7 +379,7 @@ def test_a_limit_of_money_without_prices_is_told(tmp_path: Path) -> None:
     with open_program(world.root, NAME, world.happenings.append) as opened:
         ended = LoopRun(opened, Limits(1, money=0.1)).make()
     assert ended.cost is None
-    assert "money is unknown" in world.of(Noted)[0].text
+    assert "the cost is unknown" in world.of(Noted)[0].text
     assert "`llm.prices`" in world.of(Noted)[0].text
 
 

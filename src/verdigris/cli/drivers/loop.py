@@ -40,7 +40,7 @@ def command() -> None:
     tdd loop daemon          run whatever is due, and rest in between
     tdd loop status          how each program stands
     tdd loop pause NAME      before its next step; `resume` lets it go on
-    tdd loop stop            end what is at work after its current step
+    tdd loop stop            end the run after its current step
     """  # noqa: D301 - click's mark for lines that stay as they are
 
 
@@ -201,7 +201,7 @@ def _ending_when_terminated() -> Iterator[None]:
 @click.argument("name", metavar="[NAME]", default="")
 @json_option
 def status(name: str, *, as_json: bool) -> int:
-    """Say how each program stands: due, running or paused, its harness, metric and last iterations."""
+    """Show each program: due, running or paused, its harness, metric and last iterations."""
     from verdigris.drivers.loop.open_program import DAEMON, find_occupant
     from verdigris.drivers.loop.survey import survey_programs
     from verdigris.views.loop import status_document, status_lines
@@ -213,7 +213,7 @@ def status(name: str, *, as_json: bool) -> int:
         return 0
     show(status_lines(found))
     if daemon is not None:
-        show([Line(f"a daemon is at work (process {daemon.pid}); `tdd loop stop` ends it")])
+        show([Line(f"a daemon is running (process {daemon.pid}); `tdd loop stop` ends it")])
     return 0
 
 
@@ -225,7 +225,7 @@ _why = click.option("--why", default="", metavar="WHY", help="The reason, for th
 @_why
 @persons_command("loop pause")
 def pause(name: str, why: str) -> int:
-    """Pause a program (a person's command); a run that is at work on it ends before its next step.
+    """Pause a program (a person's command); an open run of it ends before its next step.
 
     Exit code: 0 it is paused now, 1 it was already, or it is completed.
     """
@@ -256,9 +256,9 @@ def resume(name: str, why: str) -> int:
 @click.argument("name", metavar="[NAME]", default="")
 @persons_command("loop stop")
 def stop(name: str) -> int:
-    """End the run that is at work, after its current step; without NAME, a daemon too (a person's command).
+    """End the open run after its current step; without NAME, a daemon too (a person's command).
 
-    The next `tdd loop run` goes on where it was. Exit code: 0 it was asked to stop, 1 nothing is at work.
+    The next `tdd loop run` goes on where it was. Exit code: 0 it was asked to stop, 1 nothing is running.
     """
     from verdigris.drivers.loop.survey import stop_runs
 
@@ -268,7 +268,7 @@ def stop(name: str) -> int:
         now = f"`kill {one.pid}` ends it at once"
         show([Line(f"asked {what} to stop after its current step (process {one.pid}; {now})")])
     if not asked:
-        show([Line("nothing is at work; `tdd loop status` tells how each program stands")])
+        show([Line("nothing is running; `tdd loop status` shows each program")])
     return 0 if asked else 1
 
 

@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 _OFFER = (
-    "there are no tests here: before the model changes what exists, it is to write tests that pass as it is, "
-    "which are recorded as such. Or say yes to a refactor of code that no test runs: /refactor --uncovered, "
-    "or `tdd code --uncovered`"
+    "there are no tests here: the model is told to write tests of the present behaviour before it changes "
+    "anything. Or permit a refactor of code that no test runs: "
+    "/refactor --uncovered, or `tdd code --uncovered`"
 )
 _UNTESTED = (
     "There are no tests here, so nothing says what the code does now. Before you change what exists, "

@@ -99,7 +99,7 @@ class Daemon:
         ready = {one.found.name: self._ready_at(one.found) for one in found if self._may_run(one.found)}
         due = choose_due([one for one in found if ready.get(one.found.name, _NEVER) <= now], now)
         for skip in due.skipped:
-            self._say(skip.name, "" if skip.next_due else f"{skip.name} is left out: {skip.reason}")
+            self._say(skip.name, "" if skip.next_due else f"{skip.name} is skipped: {skip.reason}")
         if due.selected is None:
             times = [datetime.fromisoformat(skip.next_due) for skip in due.skipped if skip.next_due]
             times += [at for at in ready.values() if at > now]
@@ -129,7 +129,7 @@ class Daemon:
             return True  # its limits count for each scheduled time anew
         limit = reached_limit(one.program.limits, self._spent.get(one.name, Spent()), ITERATION)
         if limit:
-            self._say(one.name, f"{one.name} is left out: {limit}")
+            self._say(one.name, f"{one.name} is skipped: {limit}")
         return not limit
 
     def _run(self, one: FoundProgram) -> None:
@@ -166,7 +166,7 @@ class Daemon:
         before = self._troubles.get(name)
         pause = _FIRST if before is None else min(before.pause * 2, _LONGEST)
         self._troubles[name] = Trouble(self.clock.now() + pause, pause)
-        self._say(name, f"{name} makes no iteration now and is tried again later: {why}")
+        self._say(name, f"{name} could not run and is tried again later: {why}")
 
     def _rest(self, until: datetime, why: str) -> None:
         self.watch(DaemonRests(until.isoformat(timespec="seconds"), why))

@@ -144,11 +144,11 @@ def _find_unfinished(found: FoundProgram) -> Iterator[ProgramFault]:
                 )
             elif _UNCONFIGURED.search(line):
                 yield ProgramFault(
-                    path, number, "the program says that it is not configured", "take the line away"
+                    path, number, "the program says that it is not configured", "remove the line"
                 )
             elif path == found.path and (word := _PLACEHOLDER.search(line)):
-                what = f"{word[0]} stands where something is to be written"
-                yield ProgramFault(path, number, what, "write it, or take the word away")
+                what = f"the placeholder {word[0]} is still there"
+                yield ProgramFault(path, number, what, "write the text, or remove the word")
 
 
 def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
@@ -157,10 +157,10 @@ def _missing_parts(found: FoundProgram) -> Iterator[ProgramFault]:
         yield ProgramFault(path, 1, "there is no goal", "add `## Goal` and a sentence below it")
     if not program.evaluation:
         fix = "add `## Evaluation` with one fenced block: the command that prints the metric"
-        yield ProgramFault(path, 1, "no evaluation can be read", fix)
+        yield ProgramFault(path, 1, "there is no evaluation command", fix)
     if program.evaluation_rules.held_out and not program.evaluation_rules.held_out_command:
         fix = "add `### Held-out` below `## Evaluation`, with the command that measures on them in a block"
-        yield ProgramFault(path, _line_of("held-out", found), "nothing measures on the held-out inputs", fix)
+        yield ProgramFault(path, _line_of("held-out", found), "no command measures the held-out inputs", fix)
     if not found.is_test_driven and not program.targets:
         fix = "add `## Target` with a list of the files that the loop may change"
         yield ProgramFault(path, 1, "it names no target", fix)

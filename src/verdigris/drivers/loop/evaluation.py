@@ -67,7 +67,7 @@ def measure(project: Project, tree: str, base: str, program: Program) -> Measure
     unhidden = replace(project, settings=replace(project.settings, bounds=seeing))
     held = _measure_by(unhidden, wanted, rules.held_out_command, program)
     if isinstance(held, EvaluationFailed):
-        return replace(held, why=f"on held-back inputs: {_without_quotes(held)}", output="")
+        return replace(held, why=f"on held-out inputs: {_without_quotes(held)}", output="")
     return replace(
         found,
         held_out=held.metric,

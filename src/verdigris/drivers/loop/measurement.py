@@ -292,15 +292,15 @@ def _doubt_gain(new: Measured, best: Measured, program: Program, *, must_improve
     if best.held_out is None:
         return ""
     if new.held_out is None:
-        return "there is no measurement on held-back inputs to compare with that of the best"
+        return "there is no measurement on held-out inputs to compare with that of the best"
     held = _gain(new.held_out, best.held_out, program.direction)
     told = f"{new.held_out:g} there against {best.held_out:g}"
     if held < -program.evaluation_rules.margin.of(best.held_out):
-        return f"gamed or overfitted: on held-back inputs it is worse than the best, {told}"
+        return f"gamed or overfitted: on held-out inputs it is worse than the best, {told}"
     share = _share(_gain(new.metric, best.metric, program.direction), best.metric)
     if must_improve and share >= _MUCH and _share(held, best.held_out) < share * _KEPT:
         known = f"{share:.0%} better on the known inputs"
-        return f"gamed or overfitted: {known}, and not so on held-back ones, {told}"
+        return f"gamed or overfitted: {known}, and not so on held-out ones, {told}"
     return ""
 
 

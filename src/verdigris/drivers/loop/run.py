@@ -47,8 +47,8 @@ class LoopRun:
     def make(self) -> RunEnded:
         self._tell_beginning()
         if self._limits.money and (roles := self._open.settings.unpriced_roles):
-            lacking = f"tdd.yaml has no `llm.prices`, nor any of {', '.join(roles)}"
-            self._open.watch(Noted(f"money is unknown, and its limit is not watched: {lacking}"))
+            lacking = f"tdd.yaml has no `llm.prices`, and no prices for {', '.join(roles)}"
+            self._open.watch(Noted(f"the cost is unknown, so its limit is not checked: {lacking}"))
         try:
             ended = self._check()
             while ended is None:

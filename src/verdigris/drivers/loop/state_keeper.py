@@ -91,7 +91,9 @@ class StateKeeper:
         why = f"{self.name}: iteration {state.count}"
         written = write_state(self._home.root, self.name, text, why, self._place)
         if isinstance(written, StateDeferred):
-            self._watch(Noted(f"the state file waits for the next time: {written.why}"))
+            self._watch(
+                Noted(f"the state file is not written now, and is tried again the next time: {written.why}")
+            )
             return
         self._resumed = False
         self.text = written.text

@@ -314,8 +314,8 @@ def stop_runs(repo: Repository, name: str) -> tuple[Occupant, ...]:
     run, daemon = find_occupant(repo, RUN), find_occupant(repo, DAEMON)
     if name:
         if run is None or run.program != name:
-            other = f"{run.program} is" if run else "nothing is"
-            raise UserError(f"{name} is not at work: {other}.", hint="`tdd loop status` tells what is")
+            other = f"{run.program} is" if run else "no program is"
+            raise UserError(f"{name} is not running: {other}.", hint="`tdd loop status` shows what is")
         ask_to_stop(repo, run.pid, name)
         return (run,)
     for one in (run, daemon):

@@ -203,7 +203,7 @@ class HumanStep:
 
 def _not_yet(word: str) -> Bad:
     if word in _WORDS:
-        return Bad("", (f"{word} is not for now: undo your changes first, or it is not this role's to say",))
+        return Bad("", (f"{word} does not fit here: undo your changes first, or use a word of this role",))
     return Bad("", ("nothing has changed in the tree yet",))
 
 

@@ -163,7 +163,7 @@ def _take_in(root: Path, place: MemoryPlace) -> Iterator[str]:
     for _ in range(_MOST):
         found = fetch_tip(root, place.remote, place.branch)
         if isinstance(found, Unreachable):
-            yield f"the remote was not asked for edits of {place.branch}: {found.why}"
+            yield f"edits of {place.branch} could not be fetched from the remote: {found.why}"
         if not isinstance(found, Tip):
             return
         local = _tip(root, place.branch)

@@ -90,7 +90,7 @@ def find_base(root: Path, wanted: str, remote: GitRemote | None) -> BaseBranch |
     local = _commit(root, ref(name))
     tip = fetch_tip(root, remote, name) if remote else NoBranch()
     if isinstance(tip, Unreachable):
-        said = f"{name} was not asked for on the remote: {tip.why}"
+        said = f"{name} could not be fetched from the remote: {tip.why}"
         return BaseBranch(name, local, (said,)) if local else BranchBlocked(said)
     if isinstance(tip, Tip) and not (local and ancestor(root, tip.commit, local)):
         apart = bool(local) and not ancestor(root, local, tip.commit)
@@ -167,7 +167,7 @@ class _Work:
         if self.remote:
             self.tip = fetch_tip(self.home.root, self.remote, self.branch)
             if isinstance(self.tip, Unreachable):
-                self.notes.append(f"the remote was not asked for {self.branch}: {self.tip.why}")
+                self.notes.append(f"{self.branch} could not be fetched from the remote: {self.tip.why}")
         if not self.now:
             self._begin()
         if not is_made(self.root):

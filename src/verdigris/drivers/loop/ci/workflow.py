@@ -45,7 +45,7 @@ def cron_of(schedule: Schedule, name: str) -> Cron:
     if minutes < _HOUR:
         kept = max(minutes, _LEAST)
         whole = next(n for n in range(kept, _HOUR + 1) if _HOUR % n == 0)
-        note = "" if whole == minutes else f"every {minutes} minutes is not to be had: every {whole}"
+        note = "" if whole == minutes else f"the service cannot run it every {minutes} minutes: every {whole}"
         return Cron(f"*/{whole} * * * *" if whole < _HOUR else f"{minute} * * * *", note)
     hours = minutes // _HOUR
     if hours < _DAY:
@@ -60,7 +60,9 @@ def cron_of(schedule: Schedule, name: str) -> Cron:
     if days == 7:  # noqa: PLR2004 - a week
         return Cron(f"{minute} {hour} * * {spread % 7}")
     exact = days * _DAY * _HOUR == minutes
-    note = "" if exact and days == 1 else f"{schedule.written}: about that, counted from the first of a month"
+    note = (
+        "" if exact and days == 1 else f"{schedule.written}: approximately, counted from the first of a month"
+    )
     return Cron(f"{minute} {hour} {'*' if days == 1 else f'*/{days}'} * *", note)
 
 

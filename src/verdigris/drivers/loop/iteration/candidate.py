@@ -62,7 +62,7 @@ class CandidateCommit:
         if not paths:
             passes = self.now.made is not None
             return self._end_event(
-                *((ACCEPTED, ("it passes by now",)) if passes else (REJECTED, ("nothing changed",)))
+                *((ACCEPTED, ("the test passes already",)) if passes else (REJECTED, ("nothing changed",)))
             )
         if crossed := find_crossings(project, self.now.tree, tree):
             why = f"something was written beyond the program's bounds: {crossed[0].reason}"
