@@ -17,6 +17,12 @@ class Happening:
 
 
 @value
+class OfStep(Happening):
+    step: int
+    role: str
+
+
+@value
 class RunBegan(Happening):
     first: int
     last: int
@@ -111,9 +117,7 @@ class DaemonEnded(Happening):
 
 
 @value
-class StepBegan(Happening):
-    step: int
-    role: str
+class StepBegan(OfStep):
     player: str
     attempts: int
     """The most that it has."""
@@ -122,18 +126,14 @@ class StepBegan(Happening):
 
 
 @value
-class Attempted(Happening):
-    step: int
-    role: str
+class Attempted(OfStep):
     attempt: int
 
 
 @value
-class Asked(Happening):
+class Asked(OfStep):
     """A model has answered."""
 
-    step: int
-    role: str
     prompt: int
     cached: int
     completion: int
@@ -155,17 +155,13 @@ class Delayed(Happening):
 
 
 @value
-class Refused(Happening):
-    step: int
-    role: str
+class Refused(OfStep):
     attempt: int
     why: str
 
 
 @value
-class StepEnded(Happening):
-    step: int
-    role: str
+class StepEnded(OfStep):
     outcome: str
     """`committed`, `nothing-to-do`, `sent-back`, `blocked`, …"""
     why: str = ""
@@ -195,11 +191,9 @@ class Told(Happening):
 
 
 @value
-class YourTurn(Happening):
+class YourTurn(OfStep):
     """A person plays this step."""
 
-    step: int
-    role: str
     what: tuple[str, ...]
 
 

@@ -10,8 +10,17 @@ from verdigris.core.value import value
 
 
 @value
-class IterationBegun(Event):
+class ProgramEvent(Event):
     program: str
+
+
+@value
+class IterationEvent(ProgramEvent):
+    iteration: int
+
+
+@value
+class IterationBegun(ProgramEvent):
     number: int
     commit: str
     tree: str
@@ -23,11 +32,9 @@ class IterationBegun(Event):
 
 
 @value
-class BehaviourPinned(Event):
+class BehaviourPinned(IterationEvent):
     """A test that is red for the right reason; its entry in the harness is `failing`."""
 
-    program: str
-    iteration: int
     tests: tuple[str, ...]
     target: str
     behaviour: str
@@ -42,32 +49,26 @@ class BehaviourPinned(Event):
 
 
 @value
-class AlreadyPassing(Event):
+class AlreadyPassing(IterationEvent):
     """The new test passed at once, so another behaviour is picked."""
 
-    program: str
-    iteration: int
     target: str
 
 
 @value
-class GreenFailed(Event):
+class GreenFailed(IterationEvent):
     """An attempt to make the pinned test pass was refused."""
 
-    program: str
-    iteration: int
     attempt: int
     reasons: tuple[str, ...]
 
 
 @value
-class TestRethought(Event):
+class TestRethought(IterationEvent):
     """The test writer read the source of truth again, and revised the test or kept it."""
 
     __test__ = False
 
-    program: str
-    iteration: int
     tests: tuple[str, ...]
     why: str
     tree: str
@@ -77,11 +78,9 @@ class TestRethought(Event):
 
 
 @value
-class BehaviourMade(Event):
+class BehaviourMade(IterationEvent):
     """The pinned test passes, and so does every other test."""
 
-    program: str
-    iteration: int
     tests: tuple[str, ...]
     tree: str
     lines: int
@@ -91,22 +90,18 @@ class BehaviourMade(Event):
 
 
 @value
-class BehaviourBlocked(Event):
+class BehaviourBlocked(IterationEvent):
     """The attempts are used up, and a person has to look. The test stays, marked as skipped if it can be."""
 
-    program: str
-    iteration: int
     tests: tuple[str, ...]
     why: str
     skipped: bool = False
 
 
 @value
-class RefactorChosen(Event):
+class RefactorChosen(IterationEvent):
     """The change of the improver; in a ratchet, of the optimizer."""
 
-    program: str
-    iteration: int
     tree: str
     improvement: str = ""
     """Empty if no change was needed."""
@@ -115,9 +110,7 @@ class RefactorChosen(Event):
 
 
 @value
-class Measured(Event):
-    program: str
-    iteration: int
+class Measured(IterationEvent):
     tree: str
     metric: float
     passing: int | None = None
@@ -136,9 +129,7 @@ class Measured(Event):
 
 
 @value
-class CheckedByCi(Event):
-    program: str
-    iteration: int
+class CheckedByCi(IterationEvent):
     commit: str
     outcome: str
     """`passed`, `failed`, `unreachable` or `timeout`."""
@@ -147,8 +138,7 @@ class CheckedByCi(Event):
 
 
 @value
-class IterationEnded(Event):
-    program: str
+class IterationEnded(ProgramEvent):
     number: int
     status: str
     """`accepted`, `rejected`, `error`, `blocked` or `ci-fix-exhausted`."""
@@ -172,40 +162,35 @@ class IterationEnded(Event):
 
 
 @value
-class ProgramPaused(Event):
-    program: str
+class ProgramPaused(ProgramEvent):
     reason: str
     at: int
 
 
 @value
-class ProgramResumed(Event):
+class ProgramResumed(ProgramEvent):
     """Errors and rejections are counted from zero again."""
 
-    program: str
     why: str
     at: int
 
 
 @value
-class ProgramCompleted(Event):
-    program: str
+class ProgramCompleted(ProgramEvent):
     reason: str
     at: int
 
 
 @value
-class StatusSet(Event):
+class StatusSet(ProgramEvent):
     """A person changed an entry of the harness."""
 
-    program: str
     test: str
     status: str
 
 
 @value
-class StateFileEdited(Event):
+class StateFileEdited(ProgramEvent):
     """A person changed the state file; separate events record what that means for the loop."""
 
-    program: str
     what: tuple[str, ...]

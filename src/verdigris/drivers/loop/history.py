@@ -24,7 +24,7 @@ ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
     "ci-fix-exhausted",
 )
 FAILING, PASSING = "failing", "passing"
-_OF_PROGRAMS = frozenset(name for name, cls in Event.kinds.items() if cls.__module__ == e.__name__)
+_OF_PROGRAMS = frozenset(name for name, cls in Event.kinds.items() if issubclass(cls, e.ProgramEvent))
 
 
 @value
