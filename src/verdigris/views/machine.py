@@ -95,24 +95,21 @@ def _begin_lines(happening: w.Happening) -> Iterator[Line]:
         case w.RunBegan():
             again = ", taken up again" if happening.resumed else ""
             yield Line(f"steps {happening.first} to {happening.last}{again}, for {happening.branch}")
-            yield from (Line(f"  {player}") for player in _players(happening.models))
-            yield Line(f"  in {happening.worktree}")
         case w.CycleBegan():
             again = f", taken up again in stage {happening.stage}" if happening.resumed else ""
             yield Line(f"cycle {happening.cycle} on {happening.spec}{again}, for {happening.branch}")
-            yield from (Line(f"  {player}") for player in _players(happening.models))
-            yield Line(f"  in {happening.worktree}")
         case w.ProgramBegan():
             again = ", taken up in the middle of an iteration" if happening.resumed else ""
             yield Line(f"program {happening.program} ({happening.strategy}){again}, on {happening.branch}")
-            yield from (Line(f"  {player}") for player in _players(happening.models))
-            yield Line(f"  in {happening.worktree}")
         case w.IterationBegan():
             yield Line(
                 f"iteration {happening.number}: {_CHOICES[happening.choice]}{_about(happening.target)}"
             )
         case w.IterationDone():
             yield from _iteration_lines(happening)
+    if isinstance(happening, w.RunBegan | w.CycleBegan | w.ProgramBegan):
+        yield from (Line(f"  {player}") for player in _players(happening.models))
+        yield Line(f"  in {happening.worktree}")
 
 
 def _players(models: tuple[tuple[str, str], ...]) -> Iterator[str]:
@@ -205,9 +202,6 @@ def document(happening: w.Happening) -> dict[str, Any]:
     return {"event": kind, **{name: to_json(getattr(happening, name)) for name in names}}
 
 
-_STATUS_SHORT = 9
-
-
 def status_lines(found: MachineSurvey) -> list[Line]:
     return list(_status_lines(found))
 
@@ -218,7 +212,7 @@ def _status_lines(found: MachineSurvey) -> Iterator[Line]:
         run = f"; a run to step {found.last} was interrupted: `tdd run` goes on"
     yield Line(f"machine: step {found.step} is the {found.role}'s{run}  (in {found.root})")
     if found.commit:
-        yield Line(f"  last commit {found.commit[:_STATUS_SHORT]} {found.subject}")
+        yield Line(f"  last commit {found.commit[:_SHORT]} {found.subject}")
     if found.stopped is not None:
         at = f"step {found.stopped.step}, {found.stopped.role}"
         yield Line(f"  {at}: {found.stopped.outcome}: {found.stopped.why}", "yellow")
@@ -234,15 +228,8 @@ def status_document(found: MachineSurvey | None) -> dict[str, Any] | None:
         return None
     stopped = found.stopped
     return {
-        "step": found.step,
-        "role": found.role,
-        "last": found.last,
-        "running": found.running,
-        "root": found.root,
-        "commit": found.commit,
-        "subject": found.subject,
-        "stopped": None
-        if stopped is None
-        else {"step": stopped.step, "role": stopped.role, "outcome": stopped.outcome, "why": stopped.why},
+        **{field.name: getattr(found, field.name) for field in fields(found)},
+        "stopped": stopped
+        and {"step": stopped.step, "role": stopped.role, "outcome": stopped.outcome, "why": stopped.why},
         "reds": [{"id": red.test_id, "failure": red.failure, "place": red.place} for red in found.reds],
     }
