@@ -8,18 +8,18 @@ import signal
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from verdigris.cli.context import deny, deny_agent, persons_only, show, show_json, start
-from verdigris.cli.drivers.machine import reporting_ends, with_time
+from verdigris.cli.drivers.machine import events_option, record_option, reporting_ends, with_time
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from verdigris.drivers.code.session import Session
     from verdigris.drivers.code.session_start import SessionOptions
@@ -78,23 +78,17 @@ class CodeCall:
 
 
 @click.command("code")
-@click.option("--prompt", "-p", "task", metavar="TASK", help="What is to be done; `-` reads standard input.")
-@click.option(
-    "--model", "-m", default="", metavar="MODEL", help="Who answers: PROVIDER:NAME, or replay:FILE."
-)
+@click.option("--prompt", "-p", "task", metavar="TASK", help="The task; `-` reads it from standard input.")
+@click.option("--model", "-m", default="", metavar="MODEL", help="The model: PROVIDER:NAME, or replay:FILE.")
 @click.option("--continue", "-c", "goes_on", is_flag=True, help="Go on with this worktree's last session.")
 @click.option("--resume", metavar="ID", help="Go on with this session; the beginning of its id is enough.")
 @click.option(
     "--permission",
     type=click.Choice(["ask", "edits", "all"]),
-    help="What you are asked about: edits and commands, commands only (edits), or nothing (all).",
+    help="What you have to permit: edits and commands (ask), commands only (edits), or nothing (all).",
 )
-@click.option(
-    "--max-turns", type=click.IntRange(min=0), default=0, help="Stop after so many replies of the model."
-)
-@click.option(
-    "--max-tokens", type=click.IntRange(min=0), default=0, help="Stop after so many tokens, read and written."
-)
+@click.option("--max-turns", type=click.IntRange(min=0), default=0, help="Stop after this number of replies.")
+@click.option("--max-tokens", type=click.IntRange(min=0), default=0, help="Stop after this number of tokens.")
 @click.option(
     "--max-cost",
     type=click.FloatRange(min=0),
@@ -102,7 +96,7 @@ class CodeCall:
     help="Stop at this cost, by `llm.prices` in tdd.yaml.",
 )
 @click.option(
-    "--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Stop after so long."
+    "--timeout", type=click.FloatRange(min=0), default=0.0, metavar="SECONDS", help="Stop after this time."
 )
 @click.option(
     "--uncovered", is_flag=True, help="Begin with a refactor that may add lines which no test runs."
@@ -111,15 +105,15 @@ class CodeCall:
 @click.option(
     "--sweep-files", type=click.IntRange(min=1), default=200, help="How many files a sweep may touch."
 )
-@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@record_option
 @click.option("--plain", is_flag=True, help="At a terminal: a plain prompt, without the screen.")
 @click.option("--acp", is_flag=True, help="Let an editor host sessions: the Agent Client Protocol on stdio.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+@events_option
 def command(**said: Any) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
-    Without --prompt, on a terminal: a screen (where `verdigris[code]` is installed), or a prompt, for tasks
-    and for commands (/help). Exit code: 0 done, 1 what is left is not accepted, 3 a limit is reached, 69 no
+    Without --prompt, on a terminal: a screen (if `verdigris[code]` is installed) or a prompt, for tasks and
+    commands (/help). Exit code: 0 done, 1 edits are left that are not accepted, 3 a limit is reached, 69 no
     model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
     """
     call = CodeCall(**said)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,10 +17,12 @@ from verdigris.cli.context import (
     show,
     show_json,
 )
+from verdigris.cli.drivers.machine import open_watcher, record_option, reporting_ends
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from verdigris.drivers.loop.discovery import FoundProgram, ProgramFault
     from verdigris.drivers.loop.survey import WaitingProgram
@@ -51,7 +52,7 @@ def command() -> None:
     type=click.Choice(["test-driven", "ratchet"]),
     default="test-driven",
     show_default=True,
-    help="How an iteration goes.",
+    help="test-driven pins behaviours by tests; ratchet improves one number.",
 )
 @persons_command("loop new")
 def new(name: str, strategy: str) -> int:
@@ -105,8 +106,8 @@ def due(name: str, *, as_json: bool) -> int:
 
 @command.command("run")
 @click.argument("name", metavar="[NAME]", default="")
-@click.option("--iterations", "-n", type=click.IntRange(min=1), help="At most so many in this run.")
-@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
+@click.option("--iterations", "-n", type=click.IntRange(min=1), help="The most iterations of this run.")
+@record_option
 @json_option
 @persons_command("loop run")
 def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool) -> int:
@@ -118,7 +119,6 @@ def run(name: str, iterations: int | None, record: Path | None, *, as_json: bool
     """
     from dataclasses import replace
 
-    from verdigris.cli.drivers.machine import open_watcher, reporting_ends
     from verdigris.drivers.happenings import RunEnded
     from verdigris.drivers.loop.history import EXIT_CODES, LoopOutcome
     from verdigris.drivers.loop.open_program import open_program
@@ -158,7 +158,7 @@ def _choose(root: Path) -> str:
     default=10.0,
     show_default=True,
     metavar="MIN",
-    help="Look at the programs at least every so many minutes.",
+    help="The longest time between two looks at the programs, in minutes.",
 )
 @click.option("--wait", is_flag=True, help="Wait for another daemon to end.")
 @json_option
@@ -169,7 +169,6 @@ def daemon(interval: float, *, wait: bool, as_json: bool) -> int:
     An iteration each time, or as many as the program's limits say. Exit code: 0 `tdd loop stop` ended it, 2
     another daemon is at work, 130 interrupted or terminated.
     """
-    from verdigris.cli.drivers.machine import open_watcher, reporting_ends
     from verdigris.drivers.loop.daemon import open_daemon
 
     with reporting_ends("`tdd loop daemon` goes on where it was", as_json=as_json) as failed:
@@ -275,7 +274,7 @@ def stop(name: str) -> int:
 @command.command("workflow")
 @click.argument("service", type=click.Choice(["github"]))
 @click.argument("name", metavar="[NAME]", default="")
-@click.option("--force", is_flag=True, help="Write it anew, though somebody changed it.")
+@click.option("--force", is_flag=True, help="Overwrite a file that somebody changed.")
 @persons_command("loop workflow")
 def workflow(service: str, name: str, *, force: bool) -> int:  # noqa: ARG001 - the one there is
     """Write the workflow that runs a program, or each of them, on GitHub Actions (a person's command)."""

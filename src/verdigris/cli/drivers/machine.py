@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.person import Person
 
 
+record_option = click.option(
+    "--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE."
+)
+events_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
 SUCCEEDED = frozenset({"steps-made", "kata-done", "cycle-done"})
 
 
@@ -98,8 +102,8 @@ def _person(watch: Watcher, *, as_json: bool) -> Person:
 @click.option(
     "--steps", "-n", type=click.IntRange(min=1), help="How many steps; `machine.steps` when not given."
 )
-@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+@record_option
+@events_option
 def run_command(steps: int | None, record: Path | None, *, as_json: bool) -> int:
     """Turn the kata into code: tester, implementor and refactorer in turn, one proven commit per step.
 
@@ -110,8 +114,8 @@ def run_command(steps: int | None, record: Path | None, *, as_json: bool) -> int
 
 
 @click.command("step")
-@click.option("--record", type=click.Path(path_type=Path), help="Append each exchange with a model to FILE.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document per event.")
+@record_option
+@events_option
 def step_command(record: Path | None, *, as_json: bool) -> int:
     """Run the next step only; where a person plays it, judge the tree as it is.
 
