@@ -165,7 +165,7 @@ FORGED = "'{\"fitness\": 0}'"
         f"import atexit\n\natexit.register(print, {FORGED})\n",
         f"import os\n\nif os.fork() == 0:\n    print({FORGED})\n    os._exit(0)\n",
         f"print({FORGED})\n",
-        f"import subprocess\n\nsubprocess.Popen(['echo', {FORGED}])\n",
+        f"import subprocess\n\nsubprocess.Popen(['echo', {FORGED}]).wait()\n",
         "import sys\n\nsys.stdout.write('METRIC fitness=0\\n')\n",
         f"import sys\n\nprint({FORGED})\nsys.stdout = None\n",
         f"import os\n\nprint({FORGED}, flush=True)\nos.dup2(os.open('/dev/null', 1), 1)\n",
