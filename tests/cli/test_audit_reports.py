@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from support import audits
-from verdigris.cli.drivers.audit import ReportFiles, read_report, show_command, write_reports
+from verdigris.cli.drivers.audit import ReportFiles, show_command, write_reports
 from verdigris.core.errors import StorageError, UserError
-from verdigris.drivers.audit.report import render_report
+from verdigris.drivers.audit.report import read_report, render_report
 from verdigris.views.audit.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     ("content", "says"),
     [
         (None, "cannot be read: No such file"),
-        (b"\xff", "is no text"),
-        (b"{", "is no JSON"),
-        (b"{}", "no audit"),
+        (b"\xff", "is not JSON"),
+        (b"{", "is not JSON"),
+        (b"{}", "not an audit"),
     ],
 )
 def test_what_is_no_report_is_told_with_a_way_to_get_one(
@@ -83,5 +83,5 @@ def test_what_is_no_report_is_told_with_a_way_to_get_one(
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UserError, match=says) as caught:
-        read_report(str(path))
+        read_report(path)
     assert "tdd audit RANGE --json" in str(caught.value.hint)

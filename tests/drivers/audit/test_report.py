@@ -78,8 +78,8 @@ def test_units_are_chosen_by_their_outcome() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        ({}, "no audit report"),
-        ([], "no audit report"),
+        ({}, "not an audit report"),
+        ([], "not an audit report"),
         ({"schema": SCHEMA, "units": [{}]}, "damaged"),
         ({"schema": SCHEMA, "units": [{"commit": "a", "outcome": "sunny"}]}, "damaged"),
     ],

@@ -45,7 +45,7 @@ def test_lines_are_read_as_git_writes_them() -> None:
 
 
 def test_another_line_is_refused_with_words() -> None:
-    with pytest.raises(UserError, match="no line of a pre-push hook"):
+    with pytest.raises(UserError, match="not a line of a pre-push hook"):
         parse_refs("hello\n")
 
 

@@ -88,7 +88,7 @@ def test_a_damaged_line_is_named(proven: World, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"train\.jsonl, line 1: .*reds"):
         list(verify_corpus(proven.root, ReplayRequest(tmp_path / "out")))
     (tmp_path / "out" / "train.jsonl").write_bytes(b"{oops\n")
-    with pytest.raises(UserError, match=r"train\.jsonl, line 1 is no JSON"):
+    with pytest.raises(UserError, match=r"train\.jsonl, line 1 is not JSON"):
         list(verify_corpus(proven.root, ReplayRequest(tmp_path / "out")))
 
 

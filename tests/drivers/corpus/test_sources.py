@@ -100,7 +100,7 @@ def test_it_is_replayed_although_its_red_tree_is_nowhere_but_in_its_patch(
 
 def test_an_audit_that_cannot_be_read_is_named(audited: tuple[GitRepo, Path], tmp_path: Path) -> None:
     repo, _ = audited
-    for text, said in (("{oops", "no JSON"), ('{"schema": "x"}', "no audit report")):
+    for text, said in (("{oops", "not JSON"), ('{"schema": "x"}', "not an audit report")):
         (tmp_path / "bad.json").write_text(text)
         with pytest.raises(UserError, match=said):
             gather(repo.root, options(tmp_path / "out", tmp_path / "bad.json"))

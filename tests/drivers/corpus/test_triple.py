@@ -37,7 +37,7 @@ def test_a_newer_field_is_passed_over_and_a_missing_one_is_named() -> None:
     assert parse_triple({**told, "later": 1}) == made_triple()
     with pytest.raises(UserError, match="base_tree"):
         parse_triple({name: one for name, one in told.items() if name != "base_tree"})
-    with pytest.raises(UserError, match="no triple"):
+    with pytest.raises(UserError, match="not a triple"):
         parse_triple({"id": "x"})
 
 

@@ -321,7 +321,7 @@ def test_the_validators_tests_are_held_out_and_leave_the_tree(tmp_path: Path) ->
 def test_what_is_no_new_test_is_not_held_out(tmp_path: Path) -> None:
     world = make_cycle(tmp_path / "repo", "validate")
     world.write(".tdd/holdout/calc.py", "x = 1\n")
-    with pytest.raises(UserError, match="no new test file"):
+    with pytest.raises(UserError, match="not a new test file"):
         world.validate()
 
 

@@ -52,13 +52,13 @@ def test_other_code_under_the_same_version_has_no_results_yet(
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{oops", "line 1 of the tasks is no JSON"),
+        ("{oops", "line 1 of the tasks is not JSON"),
         ('{"kind": "dance", "repo": "."}', "no known kind"),
         ('{"kind": "audit", "repo": "."}', "lacks 'commit'"),
         ('{"kind": "audit", "repo": ".", "commit": 7}', "lacks 'commit'"),
         ('{"kind": "machine", "repo": ".", "step": 7}', "'step', which is not known"),
-        ('{"kind": "machine", "repo": ".", "steps": "7"}', "no number"),
-        ('{"kind": "audit", "repo": ".", "commit": "a", "options": "x"}', "no list"),
+        ('{"kind": "machine", "repo": ".", "steps": "7"}', "not a number"),
+        ('{"kind": "audit", "repo": ".", "commit": "a", "options": "x"}', "not a list"),
         ("\n", "no unit"),
         ("[1]", "no known kind"),
     ],

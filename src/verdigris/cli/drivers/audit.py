@@ -19,7 +19,7 @@ from verdigris.drivers.audit.report import (
     BLAMELESS,
     SOUND,
     AuditOutcome,
-    parse_report,
+    read_report,
     render_report,
     units_with,
 )
@@ -94,7 +94,7 @@ def show_table(report: AuditReport, *, err: bool = False) -> None:
 
 
 @click.command("show")
-@click.argument("path", metavar="REPORT.json")
+@click.argument("path", metavar="REPORT.json", type=click.Path(path_type=Path))
 @click.option(
     "--format",
     "-f",
@@ -105,7 +105,7 @@ def show_table(report: AuditReport, *, err: bool = False) -> None:
     help="The format to show.",
 )
 @click.option("--output", "-o", type=_FILE, metavar="FILE", help="Write it there instead of showing it.")
-def show_command(path: str, format_: str, output: Path | None) -> int:
+def show_command(path: Path, format_: str, output: Path | None) -> int:
     """Show a report that `tdd audit RANGE --json` saved; nothing is run. `-` reads standard input."""
     report = read_report(path)
     if output is not None:
@@ -126,20 +126,6 @@ def _render(report: AuditReport, format_: str) -> str:
     from verdigris.drivers.audit.units import read_diffs
 
     return render(report, format_, read_diffs(start(), report))
-
-
-def read_report(path: str) -> AuditReport:
-    hint = "save one with `tdd audit RANGE --json > REPORT.json`"
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}", hint=hint) from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no text, so it is no audit report", hint=hint) from error
-    try:
-        return parse_report(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path} is no JSON: {error}", hint=hint) from error
 
 
 def _write(path: Path, text: str) -> None:
@@ -306,7 +292,7 @@ def merge_command(paths: tuple[Path, ...], *, fail_on: str, as_json: bool, **fil
     if not found:
         hint = "save them there: `tdd audit RANGE --shard 1/4 --json > DIR/1.json`"
         raise UserError(f"there is no report in {paths[0]}.", hint=hint)
-    joined = join_shards([read_report(str(file)) for file in found])
+    joined = join_shards([read_report(file) for file in found])
     return _present(joined, wanted, reports, as_json=as_json)
 
 
@@ -354,5 +340,7 @@ def _read_outcomes(text: str) -> tuple[str, ...]:
     words = tuple(word.strip() for word in text.split(",") if word.strip())
     unknown = [word for word in words if word not in {str(one) for one in AuditOutcome}]
     if unknown:
-        raise UserError(f"`--fail-on`: {unknown[0]!r} is no outcome.", hint=f"use {', '.join(AuditOutcome)}")
+        raise UserError(
+            f"`--fail-on`: {unknown[0]!r} is not an outcome.", hint=f"use {', '.join(AuditOutcome)}"
+        )
     return words

@@ -5,6 +5,7 @@ The JSON form is a contract with tools outside: fields are added, never renamed 
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 (read at run time, by from_json)
@@ -17,6 +18,7 @@ from verdigris.core.value import field, replace, value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 
 SCHEMA = "verdigris.audit/1"
@@ -213,6 +215,19 @@ def render_unit(unit: UnitReport) -> dict[str, Any]:
     return {**plain, **rest, **found, "environment": unit.environment, "seconds": round(unit.seconds, 3)}
 
 
+def read_report(path: Path) -> AuditReport:
+    """Reads a saved report; `-` is standard input."""
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        return parse_report(json.loads(data))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}", hint=_HINT) from None
+    except ValueError as error:
+        raise UserError(f"{path} is not JSON: {error}", hint=_HINT) from None
+    except UserError as error:
+        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
+
+
 def parse_report(data: Any) -> AuditReport:
     """Reads the JSON form; unknown keys are ignored."""
     match data:
@@ -223,7 +238,7 @@ def parse_report(data: Any) -> AuditReport:
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise UserError(f"this is a damaged audit report: {error}", hint=_HINT) from error
         case _:
-            raise UserError(f"this is no audit report: it lacks `schema: {SCHEMA}`", hint=_HINT)
+            raise UserError(f"this is not an audit report: it has no `schema: {SCHEMA}`", hint=_HINT)
 
 
 def parse_unit(data: Any) -> UnitReport:
@@ -235,7 +250,7 @@ def parse_unit(data: Any) -> UnitReport:
         raise UserError(f"this is a damaged unit of an audit: {error}", hint=_HINT) from error
 
 
-_HINT = "make it anew with `tdd audit RANGE --json`"
+_HINT = "save one with `tdd audit RANGE --json > REPORT.json`"
 
 
 def _nest_commit(unit: Mapping[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ def _resolve(git: Git, word: str, text: str) -> str:
     if found is None:
         known = "`git log --oneline` and `git branch --all` show what there is"
         raise UserError(
-            f"there is no commit {word!r} in this repository, so {text!r} is no range of it.",
+            f"there is no commit {word!r} in this repository, so {text!r} is not a range of it.",
             hint=_DEEPER if _is_shallow(git) else known,
         )
     return found
@@ -249,7 +249,7 @@ def parse_refs(text: str) -> tuple[PushedRef, ...]:
         words = line.split()
         if len(words) != 4:  # noqa: PLR2004 - as git writes it
             raise UserError(
-                f"this is no line of a pre-push hook: {line!r}",
+                f"this is not a line of a pre-push hook: {line!r}",
                 hint="git writes `LOCAL-REF LOCAL-ID REMOTE-REF REMOTE-ID`; hand its standard input on",
             )
         refs.append(PushedRef(*words))

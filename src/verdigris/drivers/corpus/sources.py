@@ -20,7 +20,7 @@ from verdigris.core.state import State
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
 from verdigris.drivers.audit.red_runs import lay_tests
-from verdigris.drivers.audit.report import AuditOutcome, parse_report
+from verdigris.drivers.audit.report import AuditOutcome, read_report
 from verdigris.drivers.audit.tree_runs.configuration import configure
 from verdigris.drivers.corpus.contents import ORACLE, CorpusContents, NoTripleMade, patches_against
 from verdigris.drivers.corpus.triple import (
@@ -203,7 +203,7 @@ def _turn_liveness(settings: Settings, concerns: tuple[str, ...]) -> str:
 
 def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> CorpusContents:
     """Makes a triple of every test-driven change; changes that cannot be read any more are named."""
-    report = _read_report(path)
+    report = read_report(path)
     triples: list[Triple] = []
     left_out: list[LeftOut] = []
     for unit in report.units:
@@ -214,19 +214,6 @@ def read_audit(path: Path, objects: TreeObjects, named: RepositoryName) -> Corpu
         except (VerdigrisError, NoTripleMade) as error:
             left_out.append(LeftOut(f"audit:{unit.commit.id}", str(error)))
     return CorpusContents(tuple(triples), left_out=tuple(left_out))
-
-
-def _read_report(path: Path) -> AuditReport:
-    try:
-        return parse_report(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise UserError(f"the audit {path} cannot be read: {error.strerror}.", hint="name its file") from None
-    except ValueError as error:
-        raise UserError(
-            f"the audit {path} is no JSON: {error}.", hint="make it with `tdd audit RANGE --json`"
-        ) from None
-    except UserError as error:
-        raise UserError(f"{path}: {error.message}", hint=error.hint) from None
 
 
 def _triple_of_unit(

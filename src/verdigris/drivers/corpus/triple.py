@@ -178,7 +178,7 @@ def parse_triple(data: Any) -> Triple:
             except (KeyError, TypeError, ValueError, AttributeError) as error:
                 raise UserError(f"this is a damaged triple: {error}", hint=HINT) from error
         case _:
-            raise UserError(f"this is no triple: it lacks `schema: {SCHEMA}`", hint=HINT)
+            raise UserError(f"this is not a triple: it has no `schema: {SCHEMA}`", hint=HINT)
 
 
 HINT = "make the corpus anew with `tdd corpus export`"

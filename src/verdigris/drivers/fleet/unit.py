@@ -76,7 +76,7 @@ def _read_unit(number: int, line: str, folder: str) -> FleetUnit:
     try:
         asked = json.loads(line)
     except ValueError as error:
-        raise UserError(f"line {number} of the tasks is no JSON: {error}.", hint=_EXAMPLE) from None
+        raise UserError(f"line {number} of the tasks is not JSON: {error}.", hint=_EXAMPLE) from None
     if not isinstance(asked, dict) or asked.get("kind") not in _FIELDS:
         kinds = ", ".join(_FIELDS)
         raise UserError(f"line {number} of the tasks has no known kind.", hint=f"kind is one of {kinds}")
@@ -89,9 +89,9 @@ def _read_unit(number: int, line: str, folder: str) -> FleetUnit:
         raise UserError(f"line {number} of the tasks has {unknown[0]!r}, which is not known.", hint=_EXAMPLE)
     options = asked.get("options", [])
     if not isinstance(options, list) or not all(isinstance(one, str) for one in options):
-        raise UserError(f"line {number} of the tasks: `options` is no list of texts.", hint=_EXAMPLE)
+        raise UserError(f"line {number} of the tasks: `options` is not a list of texts.", hint=_EXAMPLE)
     if not isinstance(asked.get("steps", 1), int):
-        raise UserError(f"line {number} of the tasks: `steps` is no number.", hint=_EXAMPLE)
+        raise UserError(f"line {number} of the tasks: `steps` is not a number.", hint=_EXAMPLE)
     repo = _absolute(folder, asked["repo"])
     return FleetUnit(answer_key(asked), kind, repo, _words(asked, options, folder), asked)
 

@@ -102,7 +102,7 @@ def _read_front_matter(
         if end is None or (block is None and blocks):
             break
         if block is None:
-            skipped.append((first + 1, "this front matter is no YAML mapping"))
+            skipped.append((first + 1, "this front matter is not a YAML mapping"))
         blocks.append(first + 1)
         found = {**(block or {}), **found}
         at = end + 1

@@ -64,7 +64,7 @@ def read_lines(folder: Path, parse: Callable[[Any], Triple] = parse_triple) -> I
                 except UserError as error:
                     raise UserError(f"{where}: {error.message}", hint=error.hint) from None
                 except ValueError as error:
-                    raise UserError(f"{where} is no JSON: {error}", hint=HINT) from None
+                    raise UserError(f"{where} is not JSON: {error}", hint=HINT) from None
 
 
 _LISTS = ("passing", "weakening", "concerns", "fail_to_pass", "pass_to_pass")

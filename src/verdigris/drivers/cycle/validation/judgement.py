@@ -115,7 +115,7 @@ def _take_held_out(project: Project) -> tuple[str, ...]:
         path = file.relative_to(folder).as_posix()
         if project.classify(path) is not PathClass.TEST or (project.root / path).exists():
             raise UserError(
-                f"{HOLDOUT}/{path} cannot be held out: {path} is no new test file.",
+                f"{HOLDOUT}/{path} cannot be held out: {path} is not a new test file.",
                 hint=f"name it as a test of its own would be, e.g. {HOLDOUT}/tests/test_held_out.py",
             )
         taken[path] = f"{FILE} {project.workspace.blob(file.read_bytes())}"
