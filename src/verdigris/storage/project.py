@@ -194,5 +194,5 @@ def text_of(project: Project, path: str) -> str | None:
 
 def texts_at(project: Project, tree: str, paths: Iterable[str]) -> dict[str, str]:
     """The texts of those `paths` that the tree has, without files that are too large to be texts."""
-    contents = project.workspace.read_texts(tree, list(paths))
+    contents = project.workspace.read_many(tree, paths, texts=True)
     return {p: data.decode("utf-8", "surrogateescape") for p, data in contents.items() if data is not None}

@@ -9,7 +9,7 @@ from verdigris.core.paths import PathClass, above
 from verdigris.core.state import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
 
 MANY = 64
@@ -89,22 +89,18 @@ class _MountFolder:
 
     def whole(self) -> bool:
         """Whether all in it is protected, and nothing is ever put beside it."""
-        waiting = [self]
-        while waiting:
-            folder = waiting.pop()
-            if folder.free or (folder.few and folder.code):
-                return False
-            waiting += folder.folders.values()
-        return True
+        return not any(folder.free or (folder.few and folder.code) for folder in self._all())
 
     def empty(self) -> bool:
+        return not any(folder.kept for folder in self._all())
+
+    def _all(self) -> Iterator[_MountFolder]:
+        """The folder itself, and all below it."""
         waiting = [self]
         while waiting:
             folder = waiting.pop()
-            if folder.kept:
-                return False
+            yield folder
             waiting += folder.folders.values()
-        return True
 
     def mount(self, found: dict[str, bool], roomy: frozenset[str]) -> None:
         waiting = [(self, False)]

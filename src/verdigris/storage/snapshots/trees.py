@@ -88,13 +88,20 @@ def _entries(git: Git, tree: str, paths: Collection[str]) -> dict[str, Entry]:
     return {entry.path: entry for entry in listed}
 
 
-def read_many(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
+def read_many(git: Git, tree: str, paths: Iterable[str], *, texts: bool = False) -> dict[str, bytes | None]:
+    """`texts`: without files that are too large to be texts."""
     asked = list(dict.fromkeys(paths))
     store = Objects(git.git_dir)
     try:
         return {path: store.blob_at(tree, path) for path in asked}
     except Elsewhere:
-        return _read_many(git, tree, asked)
+        return _read_many(git, tree, _without_large(git, tree, asked) if texts else asked)
+
+
+def _without_large(git: Git, tree: str, paths: Sequence[str]) -> list[str]:
+    plain = [path for path in paths if "\n" not in path and "\r" not in path]
+    sizes = dict(zip(plain, _sizes(git, (f"{tree}:{path}" for path in plain)), strict=True))
+    return [path for path in paths if (sizes.get(path) or 0) <= LARGE]
 
 
 def read_committed(git: Git, commit: str, path: str) -> bytes | None:
@@ -116,18 +123,6 @@ def read_message(git: Git, commit: str) -> str:
         return os.fsdecode(Objects(git.git_dir).message_of(commit))
     except Elsewhere:
         return os.fsdecode(git.call("log", "-1", "--no-walk", "--format=%B", commit).stdout)
-
-
-def read_texts(git: Git, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-    """Reads as `read_many` does, without what is too large to be anybody's text."""
-    asked = list(dict.fromkeys(paths))
-    store = Objects(git.git_dir)
-    try:
-        return {path: store.blob_at(tree, path) for path in asked}
-    except Elsewhere:
-        plain = [path for path in asked if "\n" not in path and "\r" not in path]
-        sizes = dict(zip(plain, _sizes(git, (f"{tree}:{path}" for path in plain)), strict=True))
-        return _read_many(git, tree, [path for path in asked if (sizes.get(path) or 0) <= LARGE])
 
 
 def _read_many(git: Git, tree: str, asked: Sequence[str]) -> dict[str, bytes | None]:

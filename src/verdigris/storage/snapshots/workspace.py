@@ -91,12 +91,9 @@ class Workspace:
         """The bytes of a file, or a link's target; None when `path` is neither in `tree`."""
         return self.read_many(tree, [path])[path]
 
-    def read_many(self, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-        return trees.read_many(self._store(), tree, paths)
-
-    def read_texts(self, tree: str, paths: Iterable[str]) -> dict[str, bytes | None]:
-        """Reads as `read_many` does, without what is too large to be anybody's text."""
-        return trees.read_texts(self._store(), tree, paths)
+    def read_many(self, tree: str, paths: Iterable[str], *, texts: bool = False) -> dict[str, bytes | None]:
+        """`texts`: without files that are too large to be texts."""
+        return trees.read_many(self._store(), tree, paths, texts=texts)
 
     def open_blobs(self) -> BlobReader:
         """Opens a reader of many or large blobs, one after another."""
