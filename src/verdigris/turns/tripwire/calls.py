@@ -42,7 +42,7 @@ from verdigris.turns.tripwire import (
 from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -117,23 +117,16 @@ def _look_at_tree(
     elif memory is not None:
         take_persons_commits(project, memory)
     memory = recall(project)
-    moved, undone = (memory.moved, memory.undone) if memory else ((), ())
     state = look(project, project.state())
     seen = see(project, state)
     found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
     mine, persons = _split_strays(found, agents)
+    texts = [*_waiting_texts(memory, phase), *(_kept_text(stray, state.phase) for stray in persons)]
     done = _undone(project, state, mine, seen.tree)
     written = False
     if agents is None:
         done = _join_edits(project, done)
         written = _record_author(project, state, memory, seen.tree, done)
-    texts = list(memory.texts) if memory else []
-    texts += [words.moved_back_text(moved, phase)] if moved else []
-    texts += [words.commit_undone_text(undone)] if undone else []
-    texts += [
-        words.link_kept_text(s.paths[0]) if s.link else words.kept_text(s.paths, s.cls, state.phase)
-        for s in persons
-    ]
     rightly = seen.tree
     if done or written:
         state = project.state()
@@ -141,15 +134,32 @@ def _look_at_tree(
         rightly = _without_strays(project, state, memory, seen.tree, agents)
     now = TripwireMemory(rightly, base(state), state.phase, _place(project), alive)
     now, unproven = _with_head(project, state, memory, now)
-    if unproven:
-        texts.append(words.unproven_text(describe(unproven), remedy(unproven)))
     remember(project, now)
     if rightly == seen.tree:
         watch(project, seen)
     else:
         stat_cache.forget(project.repo.private)
+    texts += [words.unproven_text(describe(unproven), remedy(unproven))] if unproven else []
     text = "\n".join([*texts, *([done.text] if done else [])])
-    return replace(done, kept=_paths(persons), moved_back=moved + undone, unproven=tuple(unproven), text=text)
+    moved = memory.moved + memory.undone if memory else ()
+    return replace(done, kept=_paths(persons), moved_back=moved, unproven=tuple(unproven), text=text)
+
+
+def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]:
+    """What verbs within the call left to report."""
+    if memory is None:
+        return
+    yield from memory.texts
+    if memory.moved:
+        yield words.moved_back_text(memory.moved, phase)
+    if memory.undone:
+        yield words.commit_undone_text(memory.undone)
+
+
+def _kept_text(stray: Strays, phase: Phase) -> str:
+    if stray.link:
+        return words.link_kept_text(stray.paths[0])
+    return words.kept_text(stray.paths, stray.cls, phase)
 
 
 def _without_strays(

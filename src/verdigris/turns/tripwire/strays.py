@@ -22,7 +22,7 @@ from verdigris.turns.rollback import GitPosition, move_back, place, same_entries
 from verdigris.turns.tripwire import base, recall, remember
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -49,9 +49,10 @@ def strays(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> tuple[Strays, ...]:
     """Changed protected paths by class, the most protected first."""
-    alone = (*_links(project, state, memory, tree), *_spec_of_cycle(project, state, memory, tree))
+    compared = _Comparison(project, state, memory, tree)
+    alone = (*compared.links(), *compared.spec_of_cycle())
     behind = frozenset(path for s in alone for path in s.paths)
-    found = [*_switches(project, state, memory, tree), *_of_phase(project, state, memory, tree)]
+    found = [*compared.switches(), *compared.of_phase()]
     classes = {cls: [s for s in found if s.cls is cls] for cls in PathClass}
     apart = (
         Strays(cls, tuple(path for s in alike for path in s.paths if path not in behind), alike[0].home)
@@ -61,81 +62,84 @@ def strays(
     return (*alone, *(s for s in apart if s.paths))
 
 
-def _switches(
-    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
-) -> Iterator[Strays]:
-    """Changed switches. The kernel itself changes none, except by `tdd sync`."""
-    if memory is None or memory.tree == tree:
-        return
-    changed = [
-        c.path
-        for c in project.workspace.changes(memory.tree, tree)
-        if project.classify(c.path) is PathClass.SWITCH
-    ]
-    if paths := _unlike(project, base(state), tree, changed):
-        yield Strays(PathClass.SWITCH, paths, memory.tree)
+@value
+class _Comparison:
+    """A tree, compared with the memory and with the tree that the phase goes by."""
 
+    project: Project
+    state: WorktreeState
+    memory: TripwireMemory | None
+    tree: str
 
-def _links(
-    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
-) -> Iterator[Strays]:
-    """New links, each with the files that stood in its place."""
-    home = _home(state, memory)
-    if home is None:
-        return
-    changes = project.workspace.changes(home, tree) if home != tree else ()
-    new = [c.path for c in changes if c.new_mode == LINK]
-    out = {link.path: link.cls for link in among(project, new)} if new else {}
-    for path in new:
-        gone = [c.path for c in changes if c.path.startswith(f"{path}/")]
-        classes = {project.classify(p) for p in gone} - {PathClass.OTHER}
-        if path in out or classes:
-            yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
+    def switches(self) -> Iterator[Strays]:
+        """Changed switches. The kernel itself changes none, except by `tdd sync`."""
+        if self.memory is None:
+            return
+        changes = self._changes(self.memory.tree)
+        changed = [c.path for c in changes if self.project.classify(c.path) is PathClass.SWITCH]
+        if paths := self._unlike_base(changed):
+            yield Strays(PathClass.SWITCH, paths, self.memory.tree)
 
+    def links(self) -> Iterator[Strays]:
+        """New links, each with the files that stood in its place."""
+        home = self._home()
+        if home is None:
+            return
+        changes = self._changes(home)
+        new = [c.path for c in changes if c.new_mode == LINK]
+        out = {link.path: link.cls for link in among(self.project, new)} if new else {}
+        for path in new:
+            gone = [c.path for c in changes if c.path.startswith(f"{path}/")]
+            classes = {self.project.classify(p) for p in gone} - {PathClass.OTHER}
+            if path in out or classes:
+                yield Strays(out.get(path) or min(classes, key=_ORDER.index), (path, *gone), home, link=True)
 
-def _spec_of_cycle(
-    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
-) -> Iterator[Strays]:
-    """The cycle's spec: no stage writes it, although red lets everybody write other specs."""
-    cycle = state.open_cycle
-    if cycle is None:
-        return
-    trees = (cycle.tree, memory.tree if memory else cycle.tree)
-    if all(_is_changed(project, cycle.spec_path, known, tree) for known in trees):
-        yield Strays(PathClass.SPEC, (cycle.spec_path,), cycle.tree)
+    def spec_of_cycle(self) -> Iterator[Strays]:
+        """The cycle's spec: no stage writes it, although red lets everybody write other specs."""
+        cycle = self.state.open_cycle
+        if cycle is None:
+            return
+        trees = (cycle.tree, self.memory.tree if self.memory else cycle.tree)
+        if all(any(c.path == cycle.spec_path for c in self._changes(known)) for known in trees):
+            yield Strays(PathClass.SPEC, (cycle.spec_path,), cycle.tree)
 
+    def of_phase(self) -> Iterator[Strays]:
+        home = self._home()
+        if home is None:
+            return
+        wanted = protected_classes(self.state.phase)
+        changed: dict[PathClass, list[str]] = {cls: [] for cls in PathClass}
+        since = difference(self.project, home, self.tree)
+        if PathClass.SOURCE in wanted:
+            edits = find_edits(self.project, since.source, self.tree, seconds=LOOKING)
+            # A file that could not be read in time counts as an edit.
+            changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
+        if self.state.phase is not Phase.RED:
+            for path in since.oracle:
+                cls = self.project.classify(path)
+                changed[PathClass.TEST if holds_tests(path, cls) else cls].append(path)
+            wanted |= {PathClass.OTHER}
+        for cls in wanted - {PathClass.SWITCH}:
+            if paths := self._unlike_base(changed[cls]):
+                yield Strays(cls, paths, home)
 
-def _is_changed(project: Project, path: str, before: str, after: str) -> bool:
-    return before != after and any(c.path == path for c in project.workspace.changes(before, after))
+    def _changes(self, before: str) -> Sequence[Change]:
+        return self.project.workspace.changes(before, self.tree) if before != self.tree else ()
 
+    def _home(self) -> str | None:
+        """The tree to compare with: the one that was remembered, or the one that the phase goes by."""
+        known, memory = base(self.state), self.memory
+        if known is None or memory is None or not _holds(memory, self.state):
+            return known
+        return memory.tree
 
-def _of_phase(
-    project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
-) -> Iterator[Strays]:
-    home = _home(state, memory)
-    if home is None:
-        return
-    wanted = protected_classes(state.phase)
-    changed: dict[PathClass, list[str]] = {cls: [] for cls in PathClass}
-    if PathClass.SOURCE in wanted:
-        edits = find_edits(project, difference(project, home, tree).source, tree, seconds=LOOKING)
-        # A file that could not be read in time counts as an edit.
-        changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
-    if state.phase is not Phase.RED:
-        for path in difference(project, home, tree).oracle:
-            cls = project.classify(path)
-            changed[PathClass.TEST if holds_tests(path, cls) else cls].append(path)
-        wanted |= {PathClass.OTHER}
-    for cls in wanted - {PathClass.SWITCH}:
-        found = changed[cls]
-        if paths := _unlike(project, base(state), tree, found):
-            yield Strays(cls, paths, home)
-
-
-def _home(state: WorktreeState, memory: TripwireMemory | None) -> str | None:
-    """The tree to compare with: the one that was remembered, or the one that the phase goes by."""
-    known = base(state)
-    return memory.tree if known is not None and memory is not None and _holds(memory, state) else known
+    def _unlike_base(self, paths: list[str]) -> tuple[str, ...]:
+        """The paths that differ from the tree that the phase goes by, whoever changed them."""
+        known = base(self.state)
+        if known is None or not paths:
+            return tuple(paths)
+        differing = {change.path for change in self.project.workspace.changes(known, self.tree)}
+        return tuple(path for path in paths if path in differing)
 
 
 def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
@@ -143,14 +147,6 @@ def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
     if memory.base == base(state):
         return memory.phase is state.phase
     return memory.phase is state.phase is not Phase.GREEN
-
-
-def _unlike(project: Project, known: str | None, tree: str, paths: list[str]) -> tuple[str, ...]:
-    """The paths that differ from the tree that the phase is compared with, whoever changed them."""
-    if known is None or not paths:
-        return tuple(paths)
-    differing = {change.path for change in project.workspace.changes(known, tree)}
-    return tuple(path for path in paths if path in differing)
 
 
 LOOKED_AT = 50
