@@ -7,7 +7,7 @@ import pytest
 from verdigris.core.report import Status
 from verdigris.core.state import Red
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.step_records import Proposal, Verified, message, style_subject, told_red
+from verdigris.drivers.step_records import Proposal, Verified, message, style_subject, summarise_red
 
 PROPOSAL = Proposal(
     "test",
@@ -97,4 +97,4 @@ def test_a_red_is_told_without_what_differs_from_run_to_run() -> None:
         "AssertionError: <0x7f>",
         "t.py:3",
     )
-    assert told_red(red) == ("t::x", "AssertionError at t.py:3")
+    assert summarise_red(red) == ("t::x", "AssertionError at t.py:3")

@@ -95,13 +95,13 @@ def _remove_leftovers() -> None:
     """Shown before anything is done; nothing goes that is nowhere else."""
     from verdigris.drivers.loop.branches import work
     from verdigris.drivers.machine import open_machine
-    from verdigris.drivers.private_worktree import remove
+    from verdigris.drivers.private_worktree import remove_leftovers
     from verdigris.storage.repository import find_repository
 
     root = find_repository(here()).root
     found = (*open_machine.leftovers(root), *work.leftovers(root))
     show(leftover_lines((one.what, one.kept) for one in found))
-    remove(root, found)
+    remove_leftovers(root, found)
 
 
 def _remove_cycle_files() -> tuple[str, ...]:

@@ -34,7 +34,7 @@ _PACKAGES = "node_modules"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def place(home: Repository, driver: str, name: str) -> Path:
+def worktree_path(home: Repository, driver: str, name: str) -> Path:
     """In the user's cache: below the tree, tools would find its files twice, and `.git` belongs to git."""
     cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     common = str(home.common_dir)
@@ -61,7 +61,7 @@ def is_made(root: Path) -> bool:
     return (root / ".git").exists()
 
 
-def make(home: Repository, driver: str, root: Path, branch: str, start: str) -> None:
+def make_worktree(home: Repository, driver: str, root: Path, branch: str, start: str) -> None:
     """Creates `branch` at `start` if it does not exist."""
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ def link_shared(home: Path, private: Path, stacks: Iterable[Stack], more: Iterab
     return tuple(linked)
 
 
-def hooks(home: Path) -> str | None:
+def hooks_folder(home: Path) -> str | None:
     """The user's folder of hooks if it is configured as a relative path: another tree does not have it."""
     path = git(home, "config", "--get", "core.hooksPath").out.strip()
     return None if not path or path.startswith(("/", "~")) else os.path.normpath(home / path)
@@ -199,7 +199,7 @@ def describe_changes(place: str) -> str:
     return f"it has changes ({dirty[0]}): `git worktree remove --force {place}`" if dirty else ""
 
 
-def remove(root: Path, found: tuple[Leftover, ...]) -> None:
+def remove_leftovers(root: Path, found: tuple[Leftover, ...]) -> None:
     """Removes those that can be removed."""
     for one in found:
         if one.kept:

@@ -202,7 +202,7 @@ def _trailers(role: Role, step: int, proposal: Proposal, verified: Verified) -> 
         yield "TDD-Oracle", verified.oracle
 
 
-def told_red(red: Red) -> tuple[str, str]:
+def summarise_red(red: Red) -> tuple[str, str]:
     """Its id, with kind and place of its failure; not the message, which may hold addresses and times."""
     kind = red.failure.partition(":")[0] or red.status
     place = f" at {red.place}" if red.place and not red.place.startswith("/") else ""

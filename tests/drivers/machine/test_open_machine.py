@@ -17,7 +17,7 @@ from verdigris.core.errors import UserError
 from verdigris.core.records import Actor
 from verdigris.drivers.happenings import Noted
 from verdigris.drivers.machine.open_machine import leftovers, open_machine, place
-from verdigris.drivers.private_worktree import remove
+from verdigris.drivers.private_worktree import remove_leftovers
 from verdigris.setup.initialisation import initialise
 from verdigris.storage.repository import find_repository
 from verdigris.turns.person import hold_out
@@ -142,7 +142,7 @@ def test_worktree_branch_and_folder_go_where_the_users_branch_has_the_commits(tm
     assert [one.kept for one in found] == ["", ""]
     place = Path(found[0].worktree)
     assert place.is_dir()
-    remove(kata.root, found)
+    remove_leftovers(kata.root, found)
     assert leftovers(kata.root) == ()
     assert not place.exists()
     assert not (kata.root / ".tdd").exists()
@@ -159,6 +159,6 @@ def test_commits_and_files_that_are_nowhere_else_stay(tmp_path: Path) -> None:
     found = leftovers(kata.root)
     assert "main does not have its commits" in found[0].kept
     assert found[1].kept == "it holds spec.md, which is not the machine's"
-    remove(kata.root, found)
+    remove_leftovers(kata.root, found)
     assert leftovers(kata.root) == found
     assert kata.repo.git("log", "-1", "--format=%s", "tdd-machine/main") == "test: an empty string is zero"

@@ -201,7 +201,7 @@ def why_lowered(project: Project, start: str) -> str | None:
     )
 
 
-def unshown(project: Project) -> tuple[str, ...]:
+def find_untested_lines(project: Project) -> tuple[str, ...]:
     """Source lines that no test runs, as `src/x.py:12-14`; empty if they cannot be measured."""
     now = project.workspace.snapshot()
     found = _measure_coverage(project, now, now)

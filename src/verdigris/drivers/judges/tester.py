@@ -25,7 +25,7 @@ from verdigris.drivers.edits import (
     with_changes,
     write_changes,
 )
-from verdigris.drivers.step_records import Verified, told_red
+from verdigris.drivers.step_records import Verified, summarise_red
 from verdigris.execution.test_run import run_request
 from verdigris.execution.test_selection import baseline_ids, by_stack
 from verdigris.languages.registry import UNREAD, is_traced, language_for, reader_of
@@ -113,7 +113,7 @@ def _judge_red(project: Project, rules: StepRules, start: str, seen: Seen) -> Ju
             f"{idle[0].test_id} fails, but runs nothing of the source: no implementation could make it pass."
             " Call the code that is asked for"
         )
-    spoilt = [run for run in tested.tests if _spoilt(run, reds, passing, changed)]
+    spoilt = [run for run in tested.tests if _is_spoilt(run, reds, passing, changed)]
     errors = tested.report.errors if tested.report else ()
     if spoilt or errors:
         said = feedback.describe_spoilt(spoilt, tested.report)
@@ -151,7 +151,7 @@ def _run_suite(project: Project, changed: set[str]) -> Tested:
     return replace(more, tests=(*whole.tests, *(run for run in more.tests if run.native_id not in known)))
 
 
-def _spoilt(run: TestRun, reds: list[TestRun], passing: frozenset[str], changed: set[str]) -> bool:
+def _is_spoilt(run: TestRun, reds: list[TestRun], passing: frozenset[str], changed: set[str]) -> bool:
     """Whether a test that passed before, or is new, neither passes nor is one of the reds."""
     if run.status in {Status.PASS, Status.SKIP} or run in reds:
         return run.status is Status.SKIP and run.native_id in passing
@@ -189,7 +189,7 @@ def _gather_verified(project: Project, tested: Tested, reds: list[TestRun]) -> V
     state = project.state()
     ids = sorted(run.test_id for run in reds)
     passed = sum(run.status is Status.PASS for run in tested.tests)
-    told = dict(told_red(state.reds[i]) for i in ids if i in state.reds)
+    told = dict(summarise_red(state.reds[i]) for i in ids if i in state.reds)
     return Verified("red", f"{len(ids)} red, {passed} passed", tuple(ids), told)
 
 

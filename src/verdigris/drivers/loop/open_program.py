@@ -26,7 +26,7 @@ from verdigris.drivers.loop.discovery import (
 from verdigris.drivers.loop.history import read_history
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
-from verdigris.drivers.private_worktree import adapt_stacks, hooks, open_private
+from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
 from verdigris.storage.durable_files import write_whole
 from verdigris.storage.git import git
 from verdigris.storage.lock import hold_alone, is_held
@@ -201,7 +201,7 @@ def open_program(
             found,
             settings,
             base,
-            hooks(home.root),
+            hooks_folder(home.root),
         )
 
 

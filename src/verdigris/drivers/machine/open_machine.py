@@ -20,9 +20,9 @@ from verdigris.drivers.private_worktree import (
     ancestor,
     current_branch,
     describe_changes,
-    hooks,
+    hooks_folder,
     is_made,
-    make,
+    make_worktree,
     open_private,
     ref,
 )
@@ -61,13 +61,13 @@ def prepare_private(home: Repository, branch: str) -> Path:
     """Makes or finds the private worktree of the user's branch, and checks that it can follow that branch."""
     root, ours = place(home, branch), f"{BRANCHES}{branch}"
     if not is_made(root):
-        make(home, DRIVER, root, ours, ref(branch))
+        make_worktree(home, DRIVER, root, ours, ref(branch))
     _move_along(home, root, ours, branch)
     return root
 
 
 def place(home: Repository, branch: str) -> Path:
-    return private_worktree.place(home, DRIVER, branch)
+    return private_worktree.worktree_path(home, DRIVER, branch)
 
 
 def _move_along(home: Repository, root: Path, ours: str, branch: str) -> None:
@@ -198,7 +198,7 @@ def open_machine(start: Path, watch: Watcher, *, record: Path | None = None) -> 
         project = (
             _open_private_project(home, settings, branch) if settings.sandbox else _in_place(home, settings)
         )
-        own_hooks = hooks(home.root) if project.root != home.root else None
+        own_hooks = hooks_folder(home.root) if project.root != home.root else None
         machine = Machine(
             run.role_models, run.keeper, run.meter, run.watch, home, project, branch, settings, own_hooks
         )

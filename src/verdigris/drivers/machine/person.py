@@ -19,7 +19,7 @@ from verdigris.drivers.judges.tester import judge_written_tests, test_texts_at
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.roles import IMPLEMENTOR, REFACTORER, TEAM, TESTER
 from verdigris.drivers.machine.step import refuse_unfinished
-from verdigris.drivers.step_records import Proposal, Verified, told_red
+from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import RoleStop
 from verdigris.turns import aside, refactor
@@ -155,7 +155,7 @@ class HumanStep:
 
     def _propose(self, subject: str) -> None:
         state = self._project.state()
-        reds = dict(told_red(red) for red in state.valid_reds if red.test_id in state.claims)
+        reds = dict(summarise_red(red) for red in state.valid_reds if red.test_id in state.claims)
         usual = {
             TESTER: self._new_test() or "the next behaviour",
             IMPLEMENTOR: f"make {', '.join(reds) or 'the tests'} pass",

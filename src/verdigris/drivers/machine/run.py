@@ -13,7 +13,7 @@ from verdigris.drivers.budget import BudgetUsedUp, as_tokens
 from verdigris.drivers.edits import quote_reds
 from verdigris.drivers.happenings import Noted, RunBegan, RunEnded, StepBegan, StepEnded
 from verdigris.drivers.judges.implementor import open_reds
-from verdigris.drivers.judges.refactorer import unshown, why_unmeasured
+from verdigris.drivers.judges.refactorer import find_untested_lines, why_unmeasured
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.commit import StepCommit, forward, hindrance, in_a_cycle, squash_cycle
 from verdigris.drivers.machine.history import (
@@ -181,7 +181,7 @@ class MachineRun:
             case RoleStop(say=Say.NOTHING_TO_DO):
                 self._record_passed(now, NOTHING_TO_DO, taken.reason)
             case RoleStop(say=Say.TEST_IS_RIGHT):
-                self._upheld(now, taken)
+                self._uphold(now, taken)
             case RoleStop(say=Say.TEST_IS_WRONG) | Exhausted() if self._may_return(now):
                 self._send_back(now, taken)
             case RoleStop():
@@ -217,7 +217,7 @@ class MachineRun:
         for bug in tuple(project.state().test_bugs):
             close_bug(project, bug)
 
-    def _upheld(self, now: Position, taken: RoleStop) -> None:
+    def _uphold(self, now: Position, taken: RoleStop) -> None:
         """The tester keeps its test: closes the report, and tells the implementor why."""
         self._close_bugs(now)
         why = f"The tester looked at the test again and says that it is right: {taken.reason}"
@@ -307,7 +307,7 @@ class MachineRun:
                 tuple(self._commits),
                 following=_next_move(ended),
                 points=unshown_points(self._machine.kata(), where(self._machine).points),
-                lines=unshown(self._machine.project) if self._done else (),
+                lines=find_untested_lines(self._machine.project) if self._done else (),
             )
         )
 

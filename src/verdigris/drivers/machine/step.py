@@ -16,7 +16,7 @@ from verdigris.drivers.judges.tester import judge_tests
 from verdigris.drivers.machine import history, roles
 from verdigris.drivers.machine.commit import StepCommit, commit_step, open_step, propose
 from verdigris.drivers.machine.roles import IMPLEMENTOR, TESTER
-from verdigris.drivers.step_records import Proposal, Verified, told_red
+from verdigris.drivers.step_records import Proposal, Verified, summarise_red
 from verdigris.models.roles import feedback
 from verdigris.models.roles.answer import Say
 from verdigris.models.roles.check import EditPlan, RoleStop
@@ -165,7 +165,7 @@ class MachineStep:
 
     def _carry_out(self, plan: EditPlan, attempt: int, seen: Seen) -> StepCommit | Bad:
         reds = (
-            dict(map(told_red, open_reds(self._project, self._position.tests)))
+            dict(map(summarise_red, open_reds(self._project, self._position.tests)))
             if self._role is IMPLEMENTOR
             else {}
         )

@@ -20,7 +20,7 @@ from verdigris.drivers.loop.branches.work import (
     prepare_branch,
     push_branch,
 )
-from verdigris.drivers.private_worktree import remove
+from verdigris.drivers.private_worktree import remove_leftovers
 from verdigris.storage.project import open_project
 
 if TYPE_CHECKING:
@@ -369,9 +369,9 @@ def test_a_private_worktree_goes_where_nothing_is_open_in_it_and_the_branch_stay
     (root / "open.txt").write_text("not committed\n")
     (found,) = leftovers(alone.repo.root)
     assert "open.txt" in found.kept
-    remove(alone.repo.root, (found,))
+    remove_leftovers(alone.repo.root, (found,))
     assert root.is_dir()
     (root / "open.txt").unlink()
-    remove(alone.repo.root, leftovers(alone.repo.root))
+    remove_leftovers(alone.repo.root, leftovers(alone.repo.root))
     assert not root.exists()
     assert (leftovers(alone.repo.root), alone.commit()) == ((), made)

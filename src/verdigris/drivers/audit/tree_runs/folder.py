@@ -71,9 +71,9 @@ class AuditFolder:
 
 
 def find_folder(repo: Repository) -> AuditFolder:
-    from verdigris.drivers.private_worktree import place
+    from verdigris.drivers.private_worktree import worktree_path
 
-    folder = AuditFolder(place(repo, DRIVER, repo.worktree).parent)
+    folder = AuditFolder(worktree_path(repo, DRIVER, repo.worktree).parent)
     try:
         folder.path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -31,9 +31,9 @@ from verdigris.drivers.private_worktree import (
     current_branch,
     describe_changes,
     is_made,
-    make,
-    place,
+    make_worktree,
     ref,
+    worktree_path,
 )
 from verdigris.storage.git import git
 from verdigris.storage.project import open_project
@@ -151,7 +151,7 @@ class _Work:
 
     @property
     def root(self) -> Path:
-        return place(self.home.repo, DRIVER, self.program)
+        return worktree_path(self.home.repo, DRIVER, self.program)
 
     def noted_commit(self, name: str) -> str:
         return _commit(self.home.root, f"{_NOTES}/{self.program}/{name}")
@@ -172,7 +172,7 @@ class _Work:
             self._begin()
         if not is_made(self.root):
             try:
-                make(self.home.repo, DRIVER, self.root, self.branch, self.now)
+                make_worktree(self.home.repo, DRIVER, self.root, self.branch, self.now)
             except UserError as error:
                 return BranchBlocked(error.message)
         if current_branch(self.root) != self.branch:
@@ -344,5 +344,5 @@ def leftovers(root: Path) -> tuple[Leftover, ...]:
             f"the loop's worktree of {branch} in {where} (the branch stays)", describe_changes(where), where
         )
         for branch, where in found
-        if where and where == str(place(find_repository(root), DRIVER, branch.removeprefix(BRANCHES)))
+        if where and where == str(worktree_path(find_repository(root), DRIVER, branch.removeprefix(BRANCHES)))
     )

@@ -142,12 +142,12 @@ class Pinning(PhaseWork):
                 return found
             tree = project.workspace.snapshot()
             before, after = self._text(pinned.tests, self.now.rest), self._text(found.tests, tree)
-            return self._rethought(found.tests, plan.rationale, tree, before, after)
+            return self._rethink_event(found.tests, plan.rationale, tree, before, after)
 
         def stand(why: str) -> Event:
             for bug in tuple(project.state().test_bugs):
                 close_bug(project, bug)
-            return self._rethought(pinned.tests, why, self.now.rest)
+            return self._rethink_event(pinned.tests, why, self.now.rest)
 
         step = self.step(TEST_WRITER, LoopPhase.RETHINK, _RETHINKS, judge, stand=stand)
         got = step.take(self.task(step), taken=lambda: stand("the revision was interrupted"))
@@ -156,7 +156,7 @@ class Pinning(PhaseWork):
         step.tell_end("rethink-test", got.why if isinstance(got, e.TestRethought) else "")
         return got
 
-    def _rethought(
+    def _rethink_event(
         self,
         tests: tuple[str, ...],
         why: str,
