@@ -20,6 +20,7 @@ from support.draws import same_draws
 from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
 from support.memory_disk import move_temporary_files_into_memory
+from support.recorded_processes import compared_processes, recorded_processes
 from support.rewriting import rewrite_tests
 from support.sameruns import same_runs, shared_reports
 from support.warm_runs import end_warm_runs, warm_runs
@@ -189,3 +190,21 @@ def remembered_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """For what is not about running tests: a run that was made in this session is not made again."""
     with same_runs(shared_reports(tmp_path_factory)):
         yield
+
+
+@pytest.fixture
+def recorded_tools(request: pytest.FixtureRequest) -> Iterator[None]:
+    """For what is not about running tests: how the tool ended is read from the test's file."""
+    with recorded_processes(_recording(request)):
+        yield
+
+
+@pytest.fixture
+def compared_tools(request: pytest.FixtureRequest) -> Iterator[None]:
+    """One test of a kind in which the tools are started, and must end as its file says."""
+    with compared_processes(_recording(request)):
+        yield
+
+
+def _recording(request: pytest.FixtureRequest) -> str:
+    return f"{request.path.stem}.{request.node.name}"

@@ -79,6 +79,7 @@ def test_the_command_offers_every_language() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["node", "rust", "go"])
+@pytest.mark.usefixtures("recorded_tools")
 def test_each_law_is_met_and_the_turn_ends_in_an_acceptance(tmp_path: Path, language: str) -> None:
     if why := why_not(*TOOLS[language]):
         pytest.skip(why)

@@ -71,6 +71,7 @@ def play(tmp_path: Path, script: Sequence[Step]) -> Worked:
         return work(Played(world.repo, server, tmp_path / "cache"), "A slug joins its words with hyphens.")
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_feature_of_a_typescript_package_is_accepted(tmp_path: Path) -> None:
     done = play(tmp_path, (RED, GREEN, FINISH))
     assert (done.ended.outcome, done.ended.turns) == (End.DONE, 3)
@@ -78,6 +79,7 @@ def test_a_feature_of_a_typescript_package_is_accepted(tmp_path: Path) -> None:
     assert 'split(" ")' in done.played.repo.read("src/slug.ts").decode()
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_model_that_configures_the_test_away_is_stopped(tmp_path: Path) -> None:
     config = 'export default { test: { exclude: ["src/slug.test.ts"] } };'
     cheat = turn(

@@ -167,6 +167,7 @@ ANSWERS: Mapping[str, str] = {
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_spec_becomes_typescript_that_vitest_proves(tmp_path: Path) -> None:
     present()
     files = {

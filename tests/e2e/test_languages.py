@@ -107,6 +107,7 @@ def vitest(tmp_path: Path) -> World:
     return make_tool_world(tmp_path / "cart", NODE_CONFIG, files, installed("vitest@2"))
 
 
+@pytest.mark.usefixtures("compared_tools")
 def test_vitest_with_the_hook_between(vitest: World) -> None:
     assert vitest.test().passed
     assert edit(vitest, "src/cart.ts", "sum + item.price", "sum - item.price") == "red-first"
@@ -119,6 +120,7 @@ def test_vitest_with_the_hook_between(vitest: World) -> None:
     assert vitest.settle().verdict.kind is Kind.ACCEPTED
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vitest: World) -> None:
     assert vitest.test().passed
     vitest.write("src/cheapest.test.ts", CHEAPEST_TEST)
@@ -138,6 +140,7 @@ def test_vitest_tests_that_are_configured_away_and_a_table_with_another_row(vite
     assert refactored(vitest).verdict.kind is Kind.ACCEPTED
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_vitest_titles_that_are_expressions_and_a_receiver_without_a_name(vitest: World) -> None:
     vitest.write(
         "src/money.test.ts",
@@ -204,6 +207,7 @@ def crate(tmp_path: Path) -> World:
     return make_tool_world(tmp_path / "cart", RUST_CONFIG, files)
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_rust_with_tests_in_the_source_file(crate: World) -> None:
     """A wrong test, beside the code that it asks for: each goes back and comes again on its own."""
     lib = "src/lib.rs"
@@ -223,6 +227,7 @@ def test_rust_with_tests_in_the_source_file(crate: World) -> None:
     assert crate.settle().verdict.kind is Kind.ACCEPTED
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_rust_tests_move_to_a_file_of_their_own(crate: World) -> None:
     assert isinstance(begin(crate.project, uncovered=False), Begun)
     code, _, tests = LIB.partition(MODULE)
@@ -261,6 +266,7 @@ fn opens() {
 """
 
 
+@pytest.mark.usefixtures("compared_tools")
 def test_rust_an_answer_that_cannot_be_unwrapped_is_a_red(crate: World) -> None:
     """But not what the test itself needed before it asked."""
     stub = "// STUB:TDD\npub fn parse(_text: &str) -> Result<u32, String> {\n    Err(String::new())\n}\n\n"
@@ -339,6 +345,7 @@ def module(tmp_path: Path) -> World:
     return make_go_world(tmp_path / "cart", GO_CONFIG, files)
 
 
+@pytest.mark.usefixtures("compared_tools")
 def test_go_a_row_of_a_table_is_one_red(module: World) -> None:
     row = '\t\t{"refunds do not count", []int{-1, 2}, 2},\n'
     module.write("sum_test.go", SUM_TEST.replace('\t\t{"two', f'{row}\t\t{{"two'))
@@ -353,6 +360,7 @@ def test_go_a_row_of_a_table_is_one_red(module: World) -> None:
     assert module.settle().verdict.kind is Kind.ACCEPTED
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_go_code_before_its_test_steps_aside_for_a_stub_and_comes_back(module: World) -> None:
     assert module.test().passed
     module.write("sum.go", SUM + MAX)

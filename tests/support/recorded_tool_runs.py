@@ -65,7 +65,9 @@ class _Runs:
     def compare(self, asked: Any) -> TestReport:
         report, recorded = self.run(asked), self.known.get(_key(asked))
         assert recorded is not None, f"`{report.command}` is not recorded: {RECORD}=1 records it"
-        assert _ends(_parse(recorded, str(asked.project.root))) == _ends(report), f"`{report.command}`"
+        assert report_ends(_parse(recorded, str(asked.project.root))) == report_ends(report), (
+            f"`{report.command}`"
+        )
         self.same.append(report.command)
         return report
 
@@ -79,7 +81,7 @@ class _Ends:
     errors: frozenset[str]
 
 
-def _ends(report: TestReport) -> _Ends:
+def report_ends(report: TestReport) -> _Ends:
     results = {
         one.native_id: (one.status, one.phase, bool(one.failure and one.failure.assertion))
         for one in report.results

@@ -121,6 +121,7 @@ def test_what_is_declared_is_left_alone(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("recorded_tools")
 def test_the_test_is_then_a_valid_red(tmp_path: Path) -> None:
     if why := why_not("go", "version"):
         pytest.skip(why)

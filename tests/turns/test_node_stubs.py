@@ -101,6 +101,7 @@ def test_a_namespace_and_what_is_there(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_round_from_a_test_to_green(world: World) -> None:
     world.write("test/money.test.ts", TYPED)
     assert isinstance(write_stubs(world.project, "test/money.test.ts", cwd=world.root), Stubbed)

@@ -102,6 +102,7 @@ def test_what_is_declared_is_left_alone(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("recorded_tools")
 def test_the_test_is_then_a_valid_red(world: World) -> None:
     if why := why_not("cargo", "--version"):
         pytest.skip(why)
@@ -115,6 +116,7 @@ def test_the_test_is_then_a_valid_red(world: World) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("recorded_tools")
 def test_so_is_one_among_the_source(world: World) -> None:
     if why := why_not("cargo", "--version"):
         pytest.skip(why)

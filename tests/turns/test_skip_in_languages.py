@@ -152,16 +152,19 @@ def play(world: World, one: Round) -> None:
 
 
 @pytest.mark.skipif(bool(why_not("go", "version")), reason="go is not at hand")
+@pytest.mark.usefixtures("recorded_tools")
 def test_go(tmp_path: Path) -> None:
     play(make_go_world(tmp_path / "repo", GO_CONFIG, GO), GO_ROUND)
 
 
 @pytest.mark.skipif(bool(why_not("cargo", "--version")), reason="cargo is not at hand")
+@pytest.mark.usefixtures("recorded_tools")
 def test_rust(tmp_path: Path) -> None:
     play(make_tool_world(tmp_path / "repo", RUST_CONFIG, RUST), RUST_ROUND)
 
 
 @pytest.mark.skipif(bool(why_not("cargo", "--version")), reason="cargo is not at hand")
+@pytest.mark.usefixtures("recorded_tools")
 def test_rust_with_tests_among_the_source(tmp_path: Path) -> None:
     world = make_tool_world(tmp_path / "repo", RUST_CONFIG, RUST)
     source = world.read("src/lib.rs")
@@ -179,6 +182,7 @@ def test_rust_with_tests_among_the_source(tmp_path: Path) -> None:
     assert world.settle().verdict.kind is Kind.ACCEPTED
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_vitest(tmp_path: Path) -> None:
     """Its own way to mark a test; what follows is the same for JavaScript, and is played with node alone."""
     present()
@@ -188,6 +192,7 @@ def test_vitest(tmp_path: Path) -> None:
     block(world, "test/sub.test.js::subs", '// blocked: no "way"\nit.skip("subs"')
 
 
+@pytest.mark.usefixtures("compared_tools")
 def test_the_tests_of_node_itself(tmp_path: Path) -> None:
     present()
     play(make_tool_world(tmp_path / "repo", NODE_TEST_CONFIG, OWN_TESTS), NODE_TEST_ROUND)

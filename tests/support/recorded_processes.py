@@ -1,0 +1,190 @@
+"""Processes of Go, cargo, vitest and node:test that ran in a room once, kept in a file for each test.
+
+A turn's decisions rest on how tests ended, not on the tool's start, which takes most of the time. What we ask
+of the tool, and what we read in its output, is done anew each time. A process is known by its command and by
+the files that it is shown. What is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything, and writes
+the files anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import verdigris
+from support.node_tools import TOOLS
+from support.recorded_tool_runs import RECORD, report_ends
+from verdigris.execution.process import Finished
+from verdigris.execution.rooms import RoomTraces
+from verdigris.execution.tools import call, runs
+from verdigris.execution.tools.runs import Ran
+from verdigris.runners.reporter.node_watch import REPORT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from verdigris.core.report import TestReport
+    from verdigris.execution.tools.runs import RunPlace
+    from verdigris.runners.protocol import RunnerCall
+
+FOLDER = Path(__file__).parent / "runs"
+_NOT_SEEN = ("tdd.yaml", ".tdd/")
+"""What lies in our projects, and no test of theirs reads: a server's address, pages of a cycle."""
+_OURS = str(Path(verdigris.__file__).parent)
+
+
+@contextmanager
+def recorded_processes(name: str) -> Iterator[None]:
+    """Commands that a test forks have it too."""
+    file = FOLDER / f"{name}.json"
+    if record := bool(os.environ.get(RECORD)):
+        file.unlink(missing_ok=True)
+    known = _Processes(_read(file), file)
+    with _patched(runs, "_in_a_room", known.record if record else known.answer):
+        yield
+
+
+@contextmanager
+def compared_processes(name: str) -> Iterator[None]:
+    """The tools are started, and must end as the file says."""
+    if os.environ.get(RECORD):
+        with recorded_processes(name):
+            yield
+        return
+    file = FOLDER / f"{name}.json"
+    known = _Processes(_read(file), file)
+    with _patched(call, "call_tool", _Comparison(known, call.call_tool).compare):
+        yield
+
+
+@contextmanager
+def _patched(module: Any, name: str, function: Any) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, function)
+        yield
+
+
+@dataclass
+class _Comparison:
+    known: _Processes
+    run: Callable[[Any], TestReport]
+
+    def compare(self, asked: Any) -> TestReport:
+        report = self.run(asked)
+        with _patched(runs, "_in_a_room", self.known.find):
+            recorded = self.run(asked)
+        assert report_ends(recorded) == report_ends(report), f"`{report.command}`"
+        return report
+
+
+@dataclass
+class _Processes:
+    known: dict[str, Any]
+    file: Path
+    run: Callable[..., Ran | str] = field(default_factory=lambda: runs._in_a_room)
+
+    def answer(self, asked: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
+        names = _Names(asked, place)
+        found = self.known.get(names.key())
+        return self.run(asked, place, timeout) if found is None else names.replay(found)
+
+    def find(self, asked: RunnerCall, place: RunPlace, _: float) -> Ran:
+        names = _Names(asked, place)
+        found = self.known.get(names.key())
+        assert found is not None, f"`{asked.command}` is not recorded: {RECORD}=1 records it"
+        return names.replay(found)
+
+    def record(self, asked: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
+        """Each is written down at once: a forked command does not come back to us."""
+        done, names = self.run(asked, place, timeout), _Names(asked, place)
+        if isinstance(done, Ran):
+            known = {**_read(self.file), names.key(): names.keep(done)}
+            rows = (f"{json.dumps(key)}: {json.dumps(one, sort_keys=True)}" for key, one in known.items())
+            self.file.parent.mkdir(exist_ok=True)
+            self.file.write_text("{\n" + ",\n".join(rows) + "\n}\n", "utf-8")
+        return done
+
+
+class _Names:
+    """Of one process, what another run of the test calls otherwise: folders, programs, the report's file."""
+
+    def __init__(self, asked: RunnerCall, place: RunPlace) -> None:
+        self.asked, self.place = asked, place
+        own = place.equipment.writable[0]
+        self.reports = Path(own, "cache")
+        report = Path(asked.env[REPORT]).stem if REPORT in asked.env else ""
+        program = Path(asked.argv[0])
+        named = {
+            str(place.project.root): "@ROOT@",
+            own: "@OWN@",
+            report: "@REPORT@",
+            str(TOOLS): "@TOOLS@",
+            str(program.parents[1]) if program.parts[-2:] == ("bin", "go") else "": "@GO@",
+            _OURS: "@OURS@",
+            sys.executable: "@PYTHON@",
+        }
+        self.named = {text: mark for text, mark in named.items() if text}
+
+    def key(self) -> str:
+        layer, workspace = self.place.layer, self.place.project.workspace
+        tree = workspace.snapshot() if layer is None else layer.wanted
+        facts = [
+            [self.mark(_program(word)) for word in self.asked.argv],
+            {name: self.mark(text) for name, text in sorted(self.asked.env.items())},
+            [
+                (one.path, one.mode, one.blob)
+                for one in workspace.files(tree)
+                if not one.path.startswith(_NOT_SEEN)
+            ],
+        ]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+    def keep(self, done: Ran) -> dict[str, Any]:
+        files = {path.name: path.read_bytes() for path in self.reports.glob("*") if path.is_file()}
+        return {
+            "code": done.finished.exit_code,
+            "output": self.mark(done.finished.output.decode("utf-8", "surrogateescape")),
+            "reports": {
+                self.mark(name): self.mark(data.decode("utf-8", "surrogateescape"))
+                for name, data in files.items()
+            },
+            "opened": done.traces.opened,
+            "wrote": done.traces.wrote,
+        }
+
+    def replay(self, kept: dict[str, Any]) -> Ran:
+        for name, text in kept["reports"].items():
+            data = self.unmark(text).encode("utf-8", "surrogateescape")
+            (self.reports / self.unmark(name)).write_bytes(data)
+        output = self.unmark(kept["output"]).encode("utf-8", "surrogateescape")
+        finished = Finished(kept["code"], None, timed_out=False, output=output, channel=b"", duration_ms=1)
+        return Ran(finished, RoomTraces("overlay", tuple(kept["wrote"]), tuple(kept["opened"])))
+
+    def mark(self, text: str) -> str:
+        for name, mark in self.named.items():
+            text = text.replace(name, mark)
+        return text
+
+    def unmark(self, text: str) -> str:
+        for name, mark in self.named.items():
+            text = text.replace(mark, name)
+        return text
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def _program(word: str) -> str:
+    """A program by its name: where it lies is the machine's matter."""
+    is_one = word.startswith("/") and os.access(word, os.X_OK) and Path(word).is_file()
+    return Path(word).name if is_one and word != sys.executable else word
