@@ -1,138 +1,247 @@
-"""What a set of runs means: the true one passes, every changed one fails where it was changed."""
-
 from __future__ import annotations
 
-from dataclasses import replace
+from random import Random
+from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
-from verdigris.checks.liveness.grammar_judgement import Member, TriedTests, judge_set
-from verdigris.checks.liveness.judgement import describe_unseen
-from verdigris.core.report import (
-    CollectError,
-    Failure,
-    Place,
-    RunEnd,
-    RunPhase,
-    Status,
-    TestReport,
-    TestResult,
-)
-from verdigris.languages.probes import Probe, ProbeChange, Try
+from support.alive import HONEST, PATH, function, tried
+from verdigris.checks.liveness.judgement import LivenessFindings, find_unnoticed, judge_runs
+from verdigris.core.report import Place, VariantOutcome
+from verdigris.core.test_ids import function_of
+from verdigris.languages.python.liveness.probes import plan
+from verdigris.languages.tracing import RunSet, TracedProbe, Variant, shuffle_runs
 
 pytestmark = pytest.mark.quick
 
-PATH, NAME = "a.test.js", "adds"
-TEST = f"{PATH}::{NAME}"
-ASKED = TriedTests((TEST,))
-SURE = Probe(PATH, 3, "expect(f()).toBe(3)", (ProbeChange(()),), frozenset({NAME}))
-UNSURE = replace(SURE, names=frozenset(), maybe=frozenset({NAME}))
-AT_TEST = Failure("AssertionError", assertion=True, message="3 is not 4", place=Place(PATH, 3))
-IN_SOURCE = Failure("RangeError", assertion=False, message="no", place=Place("src/f.js", 9))
+TEST = "t.py::test_x"
 
 
-def report(
-    status: Status | None = Status.PASS,
-    failure: Failure | None = None,
-    ended: RunEnd = RunEnd.FINISHED,
-    native: str = TEST,
-) -> TestReport:
-    results: tuple[TestResult, ...] = ()
-    if status is not None:
-        results = (TestResult(native, native, "native", status, RunPhase.CALL, 1, failure),)
-    return TestReport("node --test", ended, 0, 1, results)
+def test_as_many_variants_as_one_test_has_assertions() -> None:
+    text = "".join(f"def test_{n}():\n    assert {n} == {n}\n    assert not {n}\n" for n in range(9))
+    other = "class TestB:\n    def test_b(self): assert 1 == 1"
+    ids = [f"{PATH}::test_{n}" for n in range(9)] + ["tests/test_b.py::TestB::test_b[1]"]
+    made = plan({PATH: text, "tests/test_b.py": other}, ids, Random(1), few=2)
+    assert [len(variant.probes) for variant in made.variants] == [10, 9]
+    assert all(set(variant.texts) == {PATH, "tests/test_b.py"} for variant in made.variants)
+    assert made.variants[1].texts[PATH].startswith("def test_0():\n    assert 0 == 0\n    assert (0)")
+    assert made.truth == {PATH: text, "tests/test_b.py": other}
+    assert made.totals[f"{PATH}::test_3"] == 2
 
 
-def changed(probe: Probe, run: TestReport) -> Member:
-    return Member((Try(probe, probe.changes[0]),), run)
+def test_an_assertion_is_drawn_more_than_once_while_that_is_cheap() -> None:
+    text = function("assert twice(2) == 4")
+    assert len(plan({PATH: text}, [f"{PATH}::test_it"], Random(1), few=3).variants) == 2
+    assert len(plan({PATH: text}, [f"{PATH}::test_it"], Random(1), few=1).variants) == 1
 
 
-FAILS = report(Status.FAIL, AT_TEST)
+def test_there_are_no_more_runs_than_the_time_allows() -> None:
+    text = function("\n".join(f"assert twice({n}) == {2 * n}" for n in range(9)))
+    made = plan({PATH: text}, [f"{PATH}::test_it"], Random(1), most=4)
+    assert (len(made.variants), made.totals) == (4, {f"{PATH}::test_it": 9})
 
 
-def test_all_as_it_should_be_says_nothing() -> None:
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, FAILS)], 1)
-    assert (judged.hollow, judged.unreached, judged.doubts) == ((), (), ())
+def test_what_says_something_only_together_is_tried_together_or_not_at_all() -> None:
+    text = function("assert twice(2) == twice(2)")
+    for seed in range(9):
+        made = plan({PATH: text}, [f"{PATH}::test_it"], Random(seed), most=1)
+        assert [variant.probes for variant in made.variants] == [()]
 
 
-def test_one_changed_text_that_passes_is_enough() -> None:
-    """Whatever the others do: there is no second chance."""
-    members = [changed(SURE, FAILS), changed(SURE, report()), changed(SURE, FAILS)]
-    judged = judge_set(ASKED, [SURE], report(), members, 3)
-    assert judged.hollow == (
-        f"{PATH}:3: `expect(f()).toBe(3)`: with this assertion changed, {TEST} still passes",
-    )
-    assert judged.doubts == ()
-
-
-@pytest.mark.parametrize(
-    ("run", "why"),
-    [(FAILS, "3 is not 4"), (report(None), "it was not run"), (report(None, ended=RunEnd.DIED), "died")],
-)
-def test_the_true_text_must_pass_too(run: TestReport, why: str) -> None:
-    judged = judge_set(ASKED, [SURE], run, [changed(SURE, FAILS)], 1)
-    assert len(judged.doubts) == 1
-    assert "passes in the suite, but not when only its own file is run" in judged.doubts[0]
-    assert why in judged.doubts[0]
-
-
-def test_an_assertion_that_nobody_saw_run_is_hollow() -> None:
-    judged = judge_set(ASKED, [UNSURE], report(), [changed(UNSURE, report())], 1)
-    assert judged.hollow == (describe_unseen(TEST),)
-
-
-def test_one_that_was_seen_to_fail_is_none() -> None:
-    members = [changed(UNSURE, report()), changed(UNSURE, FAILS)]
-    assert judge_set(ASKED, [UNSURE], report(), members, 2).doubts == ()
-
-
-def test_a_failure_of_the_source_is_no_failure_of_the_assertion() -> None:
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(Status.FAIL, IN_SOURCE))], 1)
-    assert "it fails somewhere else" in judged.doubts[0]
+def test_the_order_of_the_runs_is_random_and_none_is_marked() -> None:
+    made = plan({PATH: function("assert twice(2) == 4")}, [f"{PATH}::test_it"], Random(1))
+    places = {shuffle_runs(made, Random(seed)).truth for seed in range(40)}
+    assert places == {0, 1, 2}
+    runs = shuffle_runs(made, Random(3))
+    assert runs.members[runs.truth].texts == made.truth
+    assert len({tuple(member.texts) for member in runs.members}) == 1
 
 
 @pytest.mark.parametrize(
-    ("ended", "why"), [(RunEnd.TIMEOUT, "no time was left"), (RunEnd.EARLY_EXIT, "the run ended early")]
+    ("text", "name", "why"),
+    [
+        ("def test_it(: pass", "test_it", "its file cannot be read as Python"),
+        ("def test_it(): pass", "test_no", "its function is not to be found"),
+        ("def test_it(): pass", "test_it", "no assertion that can be changed was found in it"),
+        (
+            "def test_it():\n    if 1 > 2: pytest.fail('x')",
+            "test_it",
+            "no assertion that can be changed was found in it",
+        ),
+    ],
 )
-def test_a_test_of_which_no_try_ended_is_in_doubt(ended: RunEnd, why: str) -> None:
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, report(None, ended=ended))], 1)
-    assert judged.doubts == (f"{TEST}: no run with a changed assertion finished: {why}",)
+def test_what_cannot_be_changed_is_listed(text: str, name: str, why: str) -> None:
+    made = plan({PATH: text}, [f"{PATH}::{name}[1]"], Random(1))
+    assert (made.variants, made.unreached) == ((), (f"{PATH}::{name}: {why}",))
 
 
-def test_what_does_not_build_is_in_doubt() -> None:
-    unbuilt = replace(report(None), errors=(CollectError("tests/a.rs", "E0308", "mismatched types"),))
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, unbuilt)], 1)
-    assert "does not build: mismatched types" in judged.doubts[0]
+def runs(*probes: TracedProbe) -> RunSet:
+    members = tuple(Variant({"t.py": ""}, (probe,)) for probe in probes)
+    return RunSet((Variant({"t.py": ""}, ()), *members), 0, {TEST: len(probes)})
 
 
-def test_how_many_were_tried_is_told_when_time_was_short() -> None:
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, FAILS)], 6)
-    assert judged.unreached == ("1 of 6 changed texts were tried: `liveness.seconds` was used up",)
-    assert judged.doubts == ()
+def probe(**fields: Any) -> TracedProbe:
+    return TracedProbe("t.py", 7, "4 → 5", (TEST,), (7, 8), **fields)
 
 
-def test_a_test_that_only_has_an_opposite_is_named() -> None:
-    opposite = replace(SURE, changes=(ProbeChange((), plausible=False),))
-    judged = judge_set(ASKED, [opposite], report(), [changed(opposite, FAILS)], 1)
-    assert judged.unreached == (
-        f"{TEST}: no other expected value was found for it; only the opposite was tried",
-    )
+def outcome(index: int = 1, **fields: Any) -> VariantOutcome:
+    return VariantOutcome(index, **fields)
 
 
-def test_an_unclaimed_test_is_judged_alike() -> None:
-    asked = TriedTests((), (TEST,))
-    assert TEST in judge_set(asked, [SURE], report(), [changed(SURE, report())], 1).hollow[0]
-    assert TEST in judge_set(asked, [SURE], FAILS, [changed(SURE, FAILS)], 1).doubts[0]
+def failed(test_id: str, line: int, more: dict[str, Any] | None = None) -> VariantOutcome:
+    return outcome(outcomes={**(more or {}), test_id: "failed"}, places={test_id: (Place("t.py", line),)})
 
 
-def test_that_nothing_is_seen_of_an_unclaimed_test_is_nobodys_doubt() -> None:
-    judged = judge_set(TriedTests((), (TEST,)), [UNSURE], report(), [changed(UNSURE, report())], 1)
-    assert (judged.hollow, judged.doubts) == ((), ())
+def passed(index: int, *cases: str) -> VariantOutcome:
+    return VariantOutcome(index, {f"{TEST}{case}": "passed" for case in cases or ("",)})
 
 
-@pytest.mark.parametrize(("status", "hollow"), [(Status.FAIL, 0), (Status.PASS, 1)])
-def test_a_row_that_names_its_test_is_found_by_its_new_name(status: Status, hollow: int) -> None:
-    renamed = report(status, AT_TEST if status is Status.FAIL else None, native=f"{PATH}::adds 4")
-    judged = judge_set(ASKED, [SURE], report(), [changed(SURE, renamed)], 1)
-    assert len(judged.hollow) == hollow
-    assert judged.doubts == ()
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], "it was not tried"),
+        ([outcome(why="no time was left")], "no time was left"),
+        ([outcome()], "the test did not run"),
+        ([outcome(outcomes={TEST: "skipped"})], "the test was skipped or ended in its setup"),
+        ([outcome(outcomes={TEST: "failed"})], "the test failed elsewhere"),
+        ([failed(TEST, 6)], "the test failed elsewhere"),
+        ([failed(TEST, 8)], None),
+        ([outcome(outcomes={f"{TEST}y": "failed"})], "the test did not run"),
+        ([failed(f"{TEST}[2]", 7, {f"{TEST}[1]": "skipped"})], None),
+    ],
+)
+def test_only_a_failure_shows_life(given: list[VariantOutcome], why: str | None) -> None:
+    live = judge_runs(runs(probe()), [passed(0), *given], [TEST])
+    told = {TEST: (f"t.py:7: 4 → 5: {why}",)} if why else {}
+    assert (live.hollow, live.unreached, live.unlike) == ({}, told, ())
+    assert set(map(function_of, live.seen)) == ({TEST} if why is None else set())
+
+
+def test_one_case_that_passes_is_hollow() -> None:
+    given = outcome(outcomes={f"{TEST}[1]": "failed", f"{TEST}[3]": "passed"})
+    live = judge_runs(runs(probe()), [passed(0, "[1]", "[2]"), given], [f"{TEST}[1]"])
+    assert live.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST}[2] still passes",)}
+
+
+def test_a_case_that_fails_with_the_true_text_says_nothing() -> None:
+    """Its value may be what was drawn."""
+    right = VariantOutcome(0, {f"{TEST}[1]": "passed", f"{TEST}[2]": "failed"})
+    given = outcome(outcomes={f"{TEST}[1]": "failed", f"{TEST}[3]": "passed"})
+    assert judge_runs(runs(probe()), [right, given], [f"{TEST}[1]"]).hollow == {}
+
+
+def test_a_test_must_pass_with_the_true_text_in_its_set() -> None:
+    live = judge_runs(runs(probe()), [VariantOutcome(0, {TEST: "failed"}), passed(1)], [TEST])
+    assert (live.unlike, live.hollow) == ((TEST,), {})
+    assert judge_runs(runs(probe()), [], [TEST]).unlike == (TEST,)
+    cases = judge_runs(runs(), [passed(0, "[1]", "[2]")], [TEST, f"{TEST}[1]", f"{TEST}[3]"])
+    assert cases.unlike == (f"{TEST}[3]",)
+
+
+def test_of_two_values_an_honest_one_may_be_either() -> None:
+    pair = probe(group=1), probe(group=1)
+    one = judge_runs(runs(*pair), [passed(0), passed(1), failed(TEST, 7)], [TEST])
+    assert one.hollow == {}
+    both = judge_runs(runs(*pair), [passed(0), passed(1), passed(2)], [TEST])
+    assert both.hollow == {TEST: (f"t.py:7: 4 → 5: {TEST} still passes",)}
+
+
+@pytest.mark.parametrize("why", ["the run ended early", "no time was left"])
+def test_a_test_that_always_gets_away_is_named(why: str) -> None:
+    two = runs(probe(), probe())
+    away = [VariantOutcome(index, why=why) for index in (1, 2)]
+    assert judge_runs(two, [passed(0), *away], [TEST]).away == {TEST: why}
+    seen = judge_runs(two, [passed(0), away[0], VariantOutcome(2, {TEST: "failed"})], [TEST])
+    assert (seen.away, seen.tried) == ({}, {TEST: 1})
+
+
+NEVER = """
+def test_it():
+    def heard(value):
+        assert value == 42
+    listen(heard)
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        NEVER,
+        "def test_it():\n    for n in listen([1]) or []:\n        assert n == 1\n",
+        "def test_it():\n    try:\n        assert listen(1) == 4\n    except AssertionError:\n        pass\n",
+    ],
+    ids=["a callback never called", "a loop without rounds", "a failure nobody hears"],
+)
+def test_assertions_that_never_ran_are_not_seen(text: str) -> None:
+    live = tried(text, "test_it", listen=lambda _: None)
+    assert (live.hollow, live.seen) == ((), frozenset())
+    assert live.judged.suspects
+
+
+def test_a_callback_that_is_called_is_seen() -> None:
+    live = tried(NEVER, "test_it", listen=lambda call: call(42))
+    assert (live.hollow, live.unreached, set(live.seen)) == ((), (), {f"{PATH}::test_it"})
+    assert tried(function("for n in [1]: assert twice(n) == 2"), "test_it", **HONEST).seen
+
+
+SHARED = """
+def check(found, expected):
+    if not found:
+        return
+    assert found[0] == expected
+
+def test_none():
+    check(twice([]), 1)
+
+def test_some():
+    check(twice([1]), 1)
+"""
+
+
+def test_of_an_assertion_that_two_tests_share_one_may_end_before_it() -> None:
+    """That one passes rightly; the other is seen to fail, and is not blamed for it."""
+    live = tried(SHARED, "test_none", "test_some", twice=lambda found: found)
+    assert live.hollow == ()
+    assert f"{PATH}::test_some" in live.seen
+
+
+CASES = """
+@pytest.mark.parametrize("loud", [True, False])
+def test_it(loud):
+    if loud:
+        assert twice(2) == 4
+    else:
+        assert twice("a") == "aa"
+"""
+
+
+def test_of_two_cases_each_may_end_before_the_assertions_of_the_other() -> None:
+    live = tried(CASES, "test_it", **HONEST)
+    assert (live.hollow, set(live.seen)) == ((), {f"{PATH}::test_it"})
+    assert {probe.functions for probe in live.judged.suspects} == {
+        (f"{PATH}::test_it[1]",),
+        (f"{PATH}::test_it[0]",),
+    }
+
+
+def test_a_case_that_passes_what_it_reaches_is_hollow_whatever_the_other_one_does() -> None:
+    live = tried(CASES, "test_it", twice=lambda value: 4 if value == 2 else ANY)
+    assert [text.rpartition(": ")[2] for text in live.hollow] == [f"{PATH}::test_it[1] still passes"]
+
+
+def test_a_case_is_known_by_its_place_where_a_changed_row_gives_it_another_id() -> None:
+    """A row's value stands in the id of its case: `[a-1]` is `[a-9]` with another expectation."""
+    asked = runs(probe(guarded=frozenset({TEST})))
+    live = judge_runs(asked, [passed(0, "[a-1]", "[b-2]"), passed(1, "[a-9]", "[b-8]")], [TEST])
+    assert [each.functions for each in live.suspects] == [(f"{TEST}[a-1]", f"{TEST}[b-2]")]
+    assert list(find_unnoticed(live.suspects, frozenset({("t.py", 7, f"{TEST}[b-2]")}))) == [TEST]
+
+
+def test_cases_that_reach_an_assertion_are_told_from_those_that_do_not() -> None:
+    live = judge_runs(runs(probe()), [passed(0, "[1]", "[2]"), failed(f"{TEST}[1]", 7)], [TEST])
+    assert live.seen == {f"{TEST}[1]"}
+
+
+def test_nothing_made_is_nothing_judged() -> None:
+    assert judge_runs(RunSet((), 0), [], []) == LivenessFindings()

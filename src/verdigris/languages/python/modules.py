@@ -1,7 +1,8 @@
-"""Which module a Python file is, and from which folders modules are imported."""
+"""Which module a Python file is, which files and names an import means, and from which folders it imports."""
 
 from __future__ import annotations
 
+import ast
 import posixpath
 from typing import TYPE_CHECKING
 
@@ -57,3 +58,16 @@ def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
             roots.add(at)
             at = posixpath.dirname(at)
     return tuple(sorted(roots))
+
+
+def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None) -> dict[str, str]:
+    """What each name that an import binds stands for, dotted. `module`: what it imports from, if resolved.
+
+    Each star has a key of its own, since it binds names that are not in the text.
+    """
+    if isinstance(node, ast.Import):
+        tops = ((alias, alias.name.partition(".")[0]) for alias in node.names)
+        return {alias.asname or top: alias.name if alias.asname else top for alias, top in tops}
+    base = "." * node.level + (node.module or "") if module is None else module
+    dotted = {alias: f"{base}.{alias.name}" if base.strip(".") else base + alias.name for alias in node.names}
+    return {name if alias.name == "*" else alias.asname or alias.name: name for alias, name in dotted.items()}

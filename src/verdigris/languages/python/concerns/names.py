@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from verdigris.languages.python.concerns.text import fold_text
+from verdigris.languages.python.modules import imported_names
 from verdigris.languages.python.stubs.forms import Function, last_name
 from verdigris.languages.python.syntax import nodes_in
 
@@ -284,14 +285,10 @@ def _return_values(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
 def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple[ast.expr, ...]) -> None:
     """`returned`: where it is a function, what it gives back."""
     match node:
-        case ast.Import(names=aliases):
-            for alias in aliases:
-                top = alias.name.partition(".")[0]
-                names.meanings[alias.asname or top] = alias.name if alias.asname else top
-        case ast.ImportFrom(names=aliases):
-            base = resolve_import(node, package)
-            for alias in aliases:
-                names.meanings[alias.asname or alias.name] = f"{base}.{alias.name}"
+        case ast.Import():
+            names.meanings.update(imported_names(node))
+        case ast.ImportFrom():
+            names.meanings.update(imported_names(node, resolve_import(node, package)))
         case ast.Assign(targets=targets, value=value):
             for target in targets:
                 _assign(target, value, names)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.value import field, value
 from verdigris.languages.findings import Imported
+from verdigris.languages.python.modules import imported_names
 from verdigris.languages.python.syntax import first_line
 
 if TYPE_CHECKING:
@@ -35,11 +36,8 @@ class Origins:
         bound: set[str] = set()
         for node in _statements(tree.body):
             match node:
-                case ast.Import(names=aliases):
-                    names |= {a.asname or a.name.partition(".")[0]: _bound_name(a) for a in aliases}
-                case ast.ImportFrom(names=aliases):
-                    module = _module(node)
-                    names |= {a.asname or a.name: f"{module}.{a.name}" for a in aliases}
+                case ast.Import() | ast.ImportFrom():
+                    names |= imported_names(node)
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     bound.add(name)
                 case _:
@@ -90,10 +88,6 @@ def _imports(tree: ast.AST) -> Iterator[Imported]:
 
 def _module(node: ast.ImportFrom) -> str:
     return "." * node.level + (node.module or "")
-
-
-def _bound_name(alias: ast.alias) -> str:
-    return alias.name if alias.asname else alias.name.partition(".")[0]
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from verdigris.languages.python.modules import files_of_module
+from verdigris.languages.python.modules import files_of_module, imported_names
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in, shared_tree
 from verdigris.languages.python.tests import is_fixture, visible
@@ -77,16 +77,8 @@ def _file_of(path: str, tree: ast.Module) -> File:
     file = File(path, tree)
     for node in nodes_in(tree):
         match node:
-            case ast.Import(names=aliases):
-                for alias in aliases:
-                    top = alias.name.partition(".")[0]
-                    file.imports[alias.asname or top] = alias.name if alias.asname else top
-            case ast.ImportFrom(names=aliases):
-                base = "." * node.level + (f"{node.module}." if node.module else "")
-                for alias in aliases:
-                    # Each star import has a key of its own, since it binds names that are not in the text.
-                    known = f"{base}*" if alias.name == "*" else alias.asname or alias.name
-                    file.imports[known] = f"{base}{alias.name}"
+            case ast.Import() | ast.ImportFrom():
+                file.imports |= imported_names(node)
     file.values = _find_single_assignments(tree)
     file.functions = dict(_functions(tree.body, ""))
     return file
