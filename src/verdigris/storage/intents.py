@@ -1,6 +1,7 @@
 """Intents: events that announce an effect, and how one that a kill left open is finished or undone.
 
-The module that carries an effect out registers here, with `finishes`, what is to be done about its intent.
+The module that carries an effect out registers here how its intent is finished: with `carries_out` if
+the effect can be repeated, else with `finishes`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     Finish = Callable[[Project, "Intent"], str]
 
 Intent = TypeVar("Intent", bound=Event)
+Effect = TypeVar("Effect", bound="Callable[..., object]")
 GROUP = "verdigris.intents"
 """Entry points: modules of other packages that register intents."""
 HOMES = (
@@ -41,6 +43,20 @@ def finishes(kind: type[Intent]) -> Callable[[Finish[Intent]], Finish[Intent]]:
     def register(finish: Finish[Intent]) -> Finish[Intent]:
         _FINISHERS[kind] = finish
         return finish
+
+    return register
+
+
+def carries_out(kind: type[Event], done: str) -> Callable[[Effect], Effect]:
+    """Registers a function that carries an intent out and may be repeated after a kill; `done` reports it."""
+
+    def register(effect: Effect) -> Effect:
+        def finish(project: Project, intent: Event) -> str:
+            effect(project, intent)
+            return done
+
+        _FINISHERS[kind] = finish
+        return effect
 
     return register
 

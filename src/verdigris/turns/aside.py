@@ -13,7 +13,7 @@ from verdigris.core.state import Phase
 from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.languages.registry import beyond_stubs
-from verdigris.storage.intents import finishes
+from verdigris.storage.intents import carries_out
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
 
@@ -34,12 +34,14 @@ def set_aside(project: Project, intent: LayingAside, *first: Event) -> str:
     return intent.aside
 
 
+@carries_out(LayingAside, "finished setting edits aside")
 def carry_out(project: Project, intent: LayingAside) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
     project.record(Reverted(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
 
 
+@carries_out(Restoring, "finished restoring edits")
 def carry_out_restore(project: Project, intent: Restoring) -> None:
     displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
     project.record(Restored(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
@@ -142,18 +144,6 @@ def _find_aside(state: WorktreeState, aside: str) -> LaidAside:
         hint = f"known: {known}" if known else "`tdd status` lists what is set aside"
         raise UserError(f"nothing is set aside as {aside!r}.", hint=hint)
     return laid
-
-
-@finishes(LayingAside)
-def finish_laying_aside(project: Project, intent: LayingAside) -> str:
-    carry_out(project, intent)
-    return f"finished laying {intent.aside} aside"
-
-
-@finishes(Restoring)
-def finish_restoring(project: Project, intent: Restoring) -> str:
-    carry_out_restore(project, intent)
-    return f"finished restoring {intent.aside}"
 
 
 def lay_back(

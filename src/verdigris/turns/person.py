@@ -13,7 +13,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import holds_tests
 from verdigris.languages.tests import marks, written_as
-from verdigris.storage.intents import finishes
+from verdigris.storage.intents import carries_out
 from verdigris.storage.paths import canonical
 from verdigris.storage.project import texts_at
 from verdigris.storage.snapshots.head_moves import list_commit
@@ -89,6 +89,7 @@ def hold_out(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[
         return paths
 
 
+@carries_out(HoldingOut, "finished holding tests out")
 def carry_out(project: Project, intent: HoldingOut) -> None:
     """A folder that it empties stays: the next test goes there."""
     project.workspace.lay(intent.after, tuple(intent.files), expect=intent.before)
@@ -113,6 +114,7 @@ def release(project: Project, spellings: Sequence[str], *, cwd: Path) -> tuple[s
         return paths
 
 
+@carries_out(Releasing, "finished releasing held-out tests")
 def carry_out_release(project: Project, intent: Releasing) -> None:
     project.workspace.lay(intent.after, intent.paths, expect=intent.before)
     project.record(Released(paths=intent.paths), sync=True)
@@ -136,15 +138,3 @@ def _resolve_tests(project: Project, spellings: Sequence[str], cwd: Path) -> tup
             raise UserError(f"{path} is committed, so everyone can read it.", hint="hold out a new test")
         paths.append(path)
     return tuple(dict.fromkeys(paths))
-
-
-@finishes(HoldingOut)
-def finish_holding_out(project: Project, intent: HoldingOut) -> str:
-    carry_out(project, intent)
-    return "finished holding tests out"
-
-
-@finishes(Releasing)
-def finish_releasing(project: Project, intent: Releasing) -> str:
-    carry_out_release(project, intent)
-    return "finished releasing held-out tests"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import MovedBack, MovingBack, PutBack, PuttingBack, Violation
 from verdigris.core.records import from_json, to_json
 from verdigris.core.value import field, value
-from verdigris.storage.intents import finishes
+from verdigris.storage.intents import carries_out
 from verdigris.storage.repository import head, read_plain, resolve
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> 
     return carry_out_put_back(project, intent)
 
 
+@carries_out(PuttingBack, "finished putting protected paths back")
 def carry_out_put_back(project: Project, intent: PuttingBack) -> tuple[Displaced, ...]:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     from verdigris.storage.snapshots.restoration import list_displaced
@@ -54,12 +55,6 @@ def carry_out_put_back(project: Project, intent: PuttingBack) -> tuple[Displaced
     outcome = PutBack(paths=intent.paths, displaced=list_displaced(displaced))
     project.record(outcome, *violations, sync=True)
     return displaced
-
-
-@finishes(PuttingBack)
-def finish_putting_back(project: Project, intent: PuttingBack) -> str:
-    carry_out_put_back(project, intent)
-    return "finished putting protected paths back"
 
 
 BEGUN = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply")
@@ -143,6 +138,7 @@ def move_back(
     return intent.paths
 
 
+@carries_out(MovingBack, "finished moving HEAD, index and files back")
 def carry_out_move_back(project: Project, intent: MovingBack) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     from verdigris.storage.git import users_git
@@ -245,9 +241,3 @@ def _write_back(project: Project, path: Path, blob: str) -> None:
     draft = project.repo.private / "moves-draft"
     draft.write_bytes(project.workspace.blob_bytes(blob) or b"")
     draft.replace(path)
-
-
-@finishes(MovingBack)
-def finish_moving_back(project: Project, intent: MovingBack) -> str:
-    carry_out_move_back(project, intent)
-    return "finished moving HEAD, index and files back"

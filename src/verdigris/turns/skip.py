@@ -23,7 +23,7 @@ from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
 from verdigris.languages.tests import is_made_by, written_tests
-from verdigris.storage.intents import finishes
+from verdigris.storage.intents import carries_out
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import AGENT
@@ -75,6 +75,7 @@ def skip_blocked(project: Project, test_ids: Sequence[str], why: str) -> Skipped
         return SkippedTests((*known, *marking.marked), tuple(marking.texts), marking.unmarked)
 
 
+@carries_out(BlockingTests, "finished marking blocked tests as skipped")
 def carry_out(project: Project, intent: BlockingTests) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     closed = _closed_bugs(project.state(), intent.tests)
@@ -87,12 +88,6 @@ def carry_out(project: Project, intent: BlockingTests) -> None:
         displaced=list_displaced(displaced),
     )
     project.record(done, *closed, sync=True)
-
-
-@finishes(BlockingTests)
-def finish_blocking(project: Project, intent: BlockingTests) -> str:
-    carry_out(project, intent)
-    return "finished marking blocked tests as skipped"
 
 
 def _closed_bugs(state: WorktreeState, tests: Sequence[str]) -> tuple[TestBugClosed, ...]:
