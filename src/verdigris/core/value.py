@@ -81,6 +81,7 @@ def mutable(cls: type[T]) -> type[T]:
     made: Any = cls
     fields = _collect_fields(cls)
     made.__value_fields__ = fields
+    made.__value_open__ = tuple(n for n, one in fields.items() if one is REQUIRED or type(one) is Factory)
     made.__match_args__ = tuple(fields)  # type: ignore[misc]  # mypy knows no other way to have them
     if not is_value(cls.__mro__[1]):
         made.__dataclass_fields__ = _LibraryFields()
@@ -120,21 +121,28 @@ def _collect_fields(cls: type) -> dict[str, Any]:
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     fields, values = self.__value_fields__, self.__dict__
+    values.update(fields)  # whole dictionaries at once: a fold makes thousands of values
     values.update(zip(fields, args, strict=False))
-    if len(args) < len(fields):
-        for name, default in islice(fields.items(), len(args), None):
-            if name in kwargs:
-                values[name] = kwargs.pop(name)
-            elif default is REQUIRED:
-                raise TypeError(f"{type(self).__name__} needs {name}")
-            else:
-                values[name] = default.default_factory() if type(default) is Factory else default
-    elif len(args) > len(fields):
-        raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
-    if kwargs:
-        twice, unknown = kwargs.keys() & fields.keys(), kwargs.keys() - fields.keys()
-        what = f"got {', '.join(sorted(twice))} twice" if twice else f"has no {', '.join(sorted(unknown))}"
-        raise TypeError(f"{type(self).__name__} {what}")
+    values.update(kwargs)
+    twice = args and kwargs and not kwargs.keys().isdisjoint(islice(fields, len(args)))
+    if twice or len(values) > len(fields) or len(args) > len(fields):
+        raise TypeError(f"{type(self).__name__} {_describe_misuse(fields, args, kwargs)}")
+    for name in self.__value_open__:
+        found = values[name]
+        if found is REQUIRED:
+            raise TypeError(f"{type(self).__name__} needs {name}")
+        if type(found) is Factory:
+            values[name] = found.default_factory()
+
+
+def _describe_misuse(fields: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
+    if len(args) > len(fields):
+        return f"takes {len(fields)} values, not {len(args)}"
+    twice, unknown = (
+        kwargs.keys() & fields.keys() & {*islice(fields, len(args))},
+        kwargs.keys() - fields.keys(),
+    )
+    return f"got {', '.join(sorted(twice))} twice" if twice else f"has no {', '.join(sorted(unknown))}"
 
 
 def _values(self: Any) -> tuple[Any, ...]:

@@ -395,8 +395,8 @@ def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
                     after = move()
                 except Refused:
                     continue
-                if after.key() not in found and len(after.state.aside) <= MOST_ASIDE:
-                    found[after.key()] = after
+                if len(after.state.aside) <= MOST_ASIDE and (key := after.key()) not in found:
+                    found[key] = after
                     following.append(after)
         edge = following
     return found
