@@ -146,7 +146,7 @@ def test_it_behaves_as_python_m_pytest(project: PyProject) -> None:
         """,
     )
     ours, plain = project.root.parent / "ours", project.root.parent / "plain"
-    project.test(env={"SEEN": str(ours)})
+    project.test(env={"SEEN": str(ours)}, cold=True)
     argv = [sys.executable, "-m", "pytest", "-o", f"cache_dir={project.root.parent / 'cache'}"]
     subprocess.run(
         argv, cwd=project.root, env={**os.environ, "SEEN": str(plain)}, capture_output=True, check=True

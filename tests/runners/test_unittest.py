@@ -468,7 +468,7 @@ def test_it_is_as_python_m_unittest_and_loads_no_pytest(project: PyProject) -> N
         """,
     )
     seen = project.root / "seen"
-    ours = project.test(env={"SEEN": str(seen)})
+    ours = project.test(env={"SEEN": str(seen)}, cold=True)
     assert outline(ours) == {"T::test_seen": "pass"}, ours.tail
     first = seen.read_text()
     subprocess.run(

@@ -1,4 +1,4 @@
-"""Starts the runner's program in a fork of an interpreter that has pytest loaded: a third of the time.
+"""Starts the runner's program in a fork of an interpreter that has the test tool loaded: a third of the time.
 
 The process is as if it had been started: a child of ours, in a session of its own, with the variables, the
 folder and the files that it is given, and the product's own program runs in it from the first line. It takes
@@ -37,7 +37,10 @@ bootstrap, line, number = sys.argv[1], socket.socket(fileno=int(sys.argv[2])), i
 CLONE_PARENT, PR_SET_PDEATHSIG = 0x8000, 1
 sys.path[0] = os.path.dirname(bootstrap)
 from verdigris_reporter import channel, code_loading, files, tracing, uses
-import pytest, verdigris_reporter.plugin
+if sys.argv[4] == "unittest":
+    from verdigris_reporter.cases import run
+else:
+    import pytest, verdigris_reporter.plugin
 with open(bootstrap, encoding="utf-8") as source:
     code = compile(source.read(), bootstrap, "exec")
 call = ctypes.PyDLL(None)
@@ -100,7 +103,7 @@ def _ask(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> Started:
     ours, theirs = socket.socketpair()
     output, write = os.pipe()
     asked = {"program": [words, cwd, dict(env)], "channel": _CHANNEL}
-    line = _prepared(tuple(_read_at_start(os.environ).items()))
+    line = _prepared(tuple(_read_at_start(os.environ).items()), "".join(words))
     socket.send_fds(line, [json.dumps(asked).encode()], [theirs.fileno(), write])
     pid = int(line.recv(32))
     theirs.close()
@@ -115,13 +118,16 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @cache
-def _prepared(_variables: tuple[tuple[str, str], ...]) -> socket.socket:
-    """Our end of the line to the process that was started with these variables; it ends when we do."""
+def _prepared(_variables: tuple[tuple[str, str], ...], tool: str) -> socket.socket:
+    """Our end of the line to the process that was started with these variables; it ends when we do.
+
+    `tool` is what it has loaded: a project of unittest's would see that pytest is there.
+    """
     ours, theirs = socket.socketpair()
     number = str(_CLONE[platform.machine()])
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM, str(BOOTSTRAP), str(theirs.fileno()), number],
+            [sys.executable, "-c", _PROGRAM, str(BOOTSTRAP), str(theirs.fileno()), number, tool],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -48,7 +48,7 @@ class PyProject:
         cold: bool = False,
         **variants: Any,
     ) -> tuple[Finished, TestReport]:
-        """`cold`: in an interpreter of its own, which variables of its own need too."""
+        """`cold`: in an interpreter of its own, as other variables of the interpreter's need, too."""
         cache = tempfile.TemporaryDirectory()
         runner = PythonRunner(self.tool, self.python)
         request = TestRequest(
@@ -70,7 +70,7 @@ class PyProject:
         full = {name: value for name, value in full.items() if value}
         command = Command(call.argv, self.root / stack_root, full, channel.env, channel.hello)
         with cache:
-            finished, lines = _carry_out(command, timeout, cold=cold or bool(env))
+            finished, lines = _carry_out(command, timeout, cold=cold)
         answer = RunnerAnswer(
             call,
             finished.exit_code,
