@@ -33,13 +33,16 @@ TESTS = (
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """What was run of a suite, for each tree of which only a part was."""
     found: list[list[str]] = []
-    original = suite.TestRuns._run_part
+    original = suite.TestRuns._run_traced
 
-    def run_part(self: suite.TestRuns, tree: str, names: Sequence[str], trace: Sequence[str]) -> TestReport:
-        found.append(list(names))
-        return original(self, tree, names, trace)
+    def run_traced(
+        self: suite.TestRuns, tree: str, names: Sequence[str], trace: Sequence[str], *, uses: bool
+    ) -> TestReport:
+        if names:
+            found.append(list(names))
+        return original(self, tree, names, trace, uses=uses)
 
-    monkeypatch.setattr(suite.TestRuns, "_run_part", run_part)
+    monkeypatch.setattr(suite.TestRuns, "_run_traced", run_traced)
     return found
 
 

@@ -43,9 +43,8 @@ def called_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> dict[Assignment, stub_runs.StubRunEnd]:
         ends = {}
         for one in asked:
-            texts = runs._decode_texts(stack, one)
-            source = texts.get("price.py") or runs._texts((), ["price.py"])["price.py"].decode()
-            tests = runs._texts((), [FILE])[FILE].decode()
+            texts = {**runs._texts((), ["price.py", FILE]), **runs._changed_texts(stack, one)}
+            source, tests = texts["price.py"].decode(), texts[FILE].decode()
             with monkeypatch.context() as patched:
                 patched.setitem(sys.modules, "price", _load(tmp_path / "price.py", source))
                 loaded = vars(_load(tmp_path / "test_price.py", tests))

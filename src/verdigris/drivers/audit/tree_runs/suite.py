@@ -26,6 +26,7 @@ from verdigris.storage.snapshots.workspace import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from verdigris.core.reuse import Rerun
     from verdigris.core.reuse.facts import RunRecord
     from verdigris.core.settings import Settings
     from verdigris.storage.project import Project
@@ -108,18 +109,11 @@ class TestRuns:
 
     def run_whole(self, tree: str, trace: Sequence[str] = (), *, uses: bool = True) -> Suite:
         """`uses`: record what each test uses, so that the next trees can carry results."""
-        there = self.at(tree)
-        request = TestRequest(
-            trace=tuple(trace),
-            sources=source_roots(there, tree),
-            timeout=self._limit(),
-            uses=uses and self.reuse,
-        )
-        report = self._steadily(partial(execute_suite, request=request), tree)
+        report = self._run_traced(tree, (), trace, uses=uses and self.reuse)
         found = Suite(_slim(report), tuple(trace))
         if report.ended is RunEnd.FINISHED:
             self.suites.keep_suite(WHOLE, self._key(tree), found)
-            self._keep_record(tree, make_record(there, tree, report))
+            self._keep_record(tree, make_record(self.at(tree), tree, report))
         return found
 
     def whole(self, tree: str) -> Suite | None:
@@ -136,15 +130,15 @@ class TestRuns:
 
         Returns None if that is not safe, or if a test fails: no blame rests on carried results.
         """
-        basis, record = self._basis(base)
-        if basis is None or record is None:
+        planned = self._plan(tree, base)
+        if planned is None:
             return None
-        there = self.at(tree)
-        rerun = plan(there, record, basis.report, base, tree)
-        if rerun.whole:
-            return None
+        basis, record, rerun = planned
         names = sorted(rerun.ids | rerun.names)
-        report = self._run_part(tree, names, trace) if names else replace(basis.report, results=())
+        report = (
+            self._run_traced(tree, names, trace, uses=True) if names else replace(basis.report, results=())
+        )
+        there = self.at(tree)
         new = make_record(there, tree, report) if names else record
         if new is None or not _is_good(report, basis) or not _has_loaded(there, base, tree, record, new):
             return None
@@ -154,24 +148,23 @@ class TestRuns:
         self._keep_record(tree, join_records(record, rerun.dropped, new) if names else record)
         return found
 
-    def _run_part(self, tree: str, names: Sequence[str], trace: Sequence[str]) -> TestReport:
+    def _run_traced(self, tree: str, names: Sequence[str], trace: Sequence[str], *, uses: bool) -> TestReport:
+        """Runs these tests, or the whole suite without a name."""
         request = TestRequest(
             tuple(names),
             trace=tuple(trace),
             sources=source_roots(self.at(tree), tree),
             timeout=self._limit(),
-            uses=True,
+            uses=uses,
         )
-        return self._steadily(partial(execute, request=request), tree)
+        return self._steadily(partial(execute if names else execute_suite, request=request), tree)
 
     def run_like(self, tree: str, names: Sequence[str], base: str) -> TestReport:
         """Runs these files on a tree; results that cannot differ are taken from `base`."""
-        basis, record = self._basis(base)
-        rerun = (
-            None if basis is None or record is None else plan(self.at(tree), record, basis.report, base, tree)
-        )
-        if basis is None or rerun is None or rerun.whole:
+        planned = self._plan(tree, base)
+        if planned is None:
             return self.run(tree, names)
+        basis, _, rerun = planned
         chosen = sorted(name for name in rerun.ids | rerun.names if split_id(name).path in names)
         others = replace(
             basis.report,
@@ -183,10 +176,15 @@ class TestRuns:
         gone = {r.native_id for r in others.results if split_id(r.native_id).path in unloaded}
         return _join_reports(others, rerun.dropped | gone, report)
 
-    def _basis(self, base: str) -> tuple[Suite | None, RunRecord | None]:
+    def _plan(self, tree: str, base: str) -> tuple[Suite, RunRecord, Rerun] | None:
+        """Returns suite and record of `base`, and which tests of `tree` have to run; None if all have to."""
         if not base or not self.reuse:
-            return None, None
-        return self._known(base), self.suites.record(self._key(base))
+            return None
+        basis, record = self._known(base), self.suites.record(self._key(base))
+        if basis is None or record is None:
+            return None
+        rerun = plan(self.at(tree), record, basis.report, base, tree)
+        return None if rerun.whole else (basis, record, rerun)
 
     def _compare_with(self, base: str, tree: str, found: Suite) -> None:
         """Compares a whole run with carried results of the tree before, and notes those in doubt."""

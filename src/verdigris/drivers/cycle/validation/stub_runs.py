@@ -75,14 +75,9 @@ class StubRuns:
     ) -> dict[Assignment, StubRunEnd]:
         """Makes all runs in one call: each is forked from a process that has the test tool loaded."""
         tests = tuple(dict.fromkeys(native.partition("::")[0] for native in names))
-        plain = {
-            path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), tests).items()
-        }
-        changed = [{**plain, **self._decode_texts(stack, one)} for one in asked]
-        paths = {path for texts in changed for path in texts}
-        true = {
-            path: data.decode("utf-8", "surrogateescape") for path, data in self._texts((), paths).items()
-        }
+        plain = _decode(self._texts((), tests))
+        changed = [{**plain, **_decode(self._changed_texts(stack, one))} for one in asked]
+        true = _decode(self._texts((), {path for texts in changed for path in texts}))
         runs = RequestedRuns(
             tuple({**true, **texts} for texts in changed), seconds=self._seconds_left(), each=_EACH
         )
@@ -110,25 +105,24 @@ class StubRuns:
             found[one] = StubRunEnd(_by_name(names, told), variant.places)
         return found
 
-    def _decode_texts(self, stack: Stack, one: Assignment) -> dict[str, str]:
-        mine = [(at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path)]
-        texts = self._texts(tuple(mine), (self.stubs[at].path for at, _ in mine))
-        return {path: data.decode("utf-8", "surrogateescape") for path, data in texts.items()}
+    def _changed_texts(self, stack: Stack, one: Assignment) -> dict[str, bytes]:
+        """Returns the files of this stack's stubs with the assigned answers."""
+        mine = tuple((at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path))
+        return self._texts(mine, (self.stubs[at].path for at, _ in mine))
 
     def _one_by_one(
         self, stack: Stack, names: tuple[str, ...], asked: Sequence[Assignment]
     ) -> dict[Assignment, StubRunEnd]:
         found = {}
         for one in asked:
-            mine = tuple((at, answer) for at, answer in one if _is_of(stack, self.stubs[at].path))
-            if not mine:
-                # As they are: known to be red.
+            texts = self._changed_texts(stack, one)
+            if not texts:
+                # No stub of this stack changes, so its tests are red as before.
                 found[one] = StubRunEnd(dict.fromkeys(names, False))
                 continue
             if self._seconds_left() <= 0:
                 self.spent = True
                 break
-            texts = self._texts(mine, (self.stubs[at].path for at, _ in mine))
             modes = {p: e.mode for p, e in self.project.workspace.entries(self.tree, texts.keys()).items()}
             wanted = self.project.workspace.compose(
                 self.tree, {path: (modes[path], data) for path, data in texts.items()}
@@ -152,6 +146,10 @@ class StubRuns:
 
     def _seconds_left(self) -> float:
         return self.ends - time.monotonic()
+
+
+def _decode(texts: Mapping[str, bytes]) -> dict[str, str]:
+    return {path: data.decode("utf-8", "surrogateescape") for path, data in texts.items()}
 
 
 def _is_of(stack: Stack, path: str) -> bool:
