@@ -97,9 +97,10 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SwitchedOn():
             return replace(close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
         case e.RefactorBegun():
-            refactor = Refactor(event.tree, event.record, event.uncovered)
-            refactor = replace(
-                refactor,
+            refactor = Refactor(
+                event.tree,
+                event.record,
+                event.uncovered,
                 foundation=event.foundation,
                 founded=event.founded,
                 optimizes=event.optimizes,
