@@ -182,7 +182,11 @@ pub fn roman(n: u32) -> Roman {
 @pytest.mark.skipif(bool(why_not("cargo", "--version")), reason="no cargo")
 def test_rust(tmp_path: Path) -> None:
     plain = RUST["src/lib.rs"]
-    world = make_tool_world(tmp_path / "demo", RUST_CONFIG, {**RUST, "tdd.yaml": RUST_CONFIG})
+    # Nothing but the library and the held-out tests is compiled for each text.
+    alone = RUST["Cargo.toml"] + "\n[lib]\ntest = false\ndoctest = false\n"
+    files = {**RUST, "Cargo.toml": alone, "tdd.yaml": RUST_CONFIG}
+    del files["tests/add.rs"]
+    world = make_tool_world(tmp_path / "demo", RUST_CONFIG, files)
     texts = {plain + RUST_READS: False, plain + RUST_LIES: True, plain + RUST_HONEST: True}
     nine = {"tests/held.rs": RUST_FORM.format("nine", 9, "IX")}
     assert passing(world, "src/lib.rs", texts, nine) == [False, False, True]

@@ -154,7 +154,8 @@ def play(world: World, one: Round) -> None:
     """Red by a stub, a regression, a test changed while green, and the acceptance."""
     world.write(one.file, one.text)
     world.write(one.source, one.before + one.stub)
-    [red] = world.test(one.test).tests
+    # All tests: a verdict that knows how they stood need not look at the tree of before.
+    [red] = [test for test in world.test().tests if test.test_id == one.test]
     assert (red.red, red.place.partition(":")[0]) == ("valid", one.file)
     assert isinstance(world.claim(one.test, one.source), Claimed)
     world.write(one.source, one.before.replace("a + b", "a * b") + one.good)

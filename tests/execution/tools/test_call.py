@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,8 +25,6 @@ from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import TestRequest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.core.report import TestReport
 
 
@@ -154,6 +153,8 @@ def test_a_command_that_reports_by_itself(tmp_path: Path) -> None:
 
 
 MVN = why_not("mvn", "--version")
+SUREFIRE = ".m2/repository/org/apache/maven/plugins/maven-surefire-plugin/*/*.jar"
+"""Where it is missing, we ask Maven itself before we start it for the test."""
 
 
 @pytest.mark.slow
@@ -162,6 +163,8 @@ def test_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()  # its packages are in the real home
     config = "stacks:\n  - {root: ., language: java, runner: junit, junit: {preset: surefire}}\n"
     world = make_tool_world(tmp_path / "demo", config, {**MAVEN, ".gitignore": "target\n"})
+    if not any(Path.home().glob(SUREFIRE)):
+        skip_where_maven_cannot(world.root)
     path = "src/test/java/com/x/CalcTest.java"
     names = (f"{path}::com.x.CalcTest::wrong", f"{path}::com.x.CalcTest$Inner::inside")
     report = execute(world.project, TestRequest(names))

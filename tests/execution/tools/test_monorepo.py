@@ -46,6 +46,7 @@ def world(tmp_path: Path) -> World:
     return make_tool_world(tmp_path / "demo", CONFIG, FILES, installed("vitest@2"))
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_turn_over_two_stacks(world: World) -> None:
     whole = world.test()
     assert whole.passed

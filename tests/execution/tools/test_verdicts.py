@@ -37,6 +37,7 @@ def world(tmp_path: Path) -> World:
     return make_tool_world(tmp_path / "demo", CONFIG, files)
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_regression_is_seen_without_a_whole_run_before_and_what_was_not_tried_is_said(world: World) -> None:
     """How the tests stood is found out on the tree of the turn's start."""
     world.write("test/sub.test.js", TEST.replace("adds", "subs").replace("add(1, 2), 3", "sub(3, 2), 1"))
@@ -53,6 +54,7 @@ def test_a_regression_is_seen_without_a_whole_run_before_and_what_was_not_tried_
     assert any("line coverage" in each and "src/calc.js" in each for each in done.verdict.concerns)
 
 
+@pytest.mark.usefixtures("recorded_tools")
 def test_a_refactor_is_neither_another_behaviour_nor_a_function_that_no_test_runs(world: World) -> None:
     assert isinstance(refactor.begin(world.project, uncovered=False), refactor.Begun)
     fits = end(world, "exports.add = () => 3;\n")
