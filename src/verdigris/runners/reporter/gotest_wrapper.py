@@ -64,7 +64,7 @@ def _watch(
 
     What that binary said of other tests is void, and they run again.
     """
-    from watched_process import WatchedClock, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
+    from watched_process import WatchedClock, die_like, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
 
     clock = WatchedClock(settings["limit"])
     stops: list[dict[str, object]] = []
@@ -86,17 +86,9 @@ def _watch(
         place = paths.join(settings["folder"], f"{os.urandom(8).hex()}.stops")
         with open(place, "x", encoding="ascii") as file:
             json.dump({"package": package, "stops": stops, "code": code}, file)
-    _end_like(code, failed=bool(stops))
-
-
-def _end_like(code: int, *, failed: bool) -> None:
     if code < 0:
-        import signal
-
-        if -code not in {signal.SIGKILL, signal.SIGSTOP}:
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    sys.exit(code or int(failed))
+        die_like(-code)
+    sys.exit(code or int(bool(stops)))
 
 
 class _PackageOutput:

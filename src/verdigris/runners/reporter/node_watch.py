@@ -13,7 +13,6 @@ import os.path as paths
 import select
 import signal
 import sys
-import threading
 import time
 
 TYPE_CHECKING = False  # importing typing would cost as much as all the rest
@@ -37,9 +36,11 @@ _OPENING = 5.0
 
 
 def main(arguments: Sequence[str]) -> int:
+    from watched_process import die_like, end_of  # type: ignore[import-not-found]
+
     limit, report = float(arguments[0]), os.environ[REPORT]
     process = os.posix_spawnp(arguments[1], list(arguments[1:]), os.environ)
-    over, statuses = _end_of(process)
+    over, statuses = end_of(process)
     size, heard = -1, time.monotonic()
     while not select.select([over], [], [], _TICK)[0]:
         now = _size(report)
@@ -49,20 +50,9 @@ def main(arguments: Sequence[str]) -> int:
             _stop(process, report, most)
             return 1
     code = os.waitstatus_to_exitcode(statuses[0])
-    return code if code >= 0 else _die_like(-code)
-
-
-def _end_of(process: int) -> tuple[int, list[int]]:
-    """A descriptor that can be read when it has ended, and where its status is then."""
-    over, closing = os.pipe()
-    statuses: list[int] = []
-
-    def wait() -> None:
-        statuses.append(os.waitpid(process, 0)[1])
-        os.close(closing)
-
-    threading.Thread(target=wait, daemon=True).start()
-    return over, statuses
+    if code < 0:
+        die_like(-code)
+    return abs(code)
 
 
 def _patience(report: str) -> int:
@@ -73,13 +63,6 @@ def _patience(report: str) -> int:
     except OSError:
         begun = False
     return 1 if begun else _LOADING
-
-
-def _die_like(number: int) -> int:
-    if number not in {signal.SIGKILL, signal.SIGSTOP}:
-        signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
-    return 1
 
 
 def _size(path: str) -> int:
@@ -121,14 +104,14 @@ def _places(process: int) -> dict[str, Any]:
 
 
 def _descendants(process: int) -> list[int]:
+    from watched_process import read_stat
+
     parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as told:
-                    parents.setdefault(int(told.read().rpartition(") ")[2].split()[1]), []).append(int(name))
-            except OSError:
-                continue
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parents.setdefault(read_stat(name)[0], []).append(int(name))
+        except OSError:
+            continue
     found = [process]
     for each in found:
         found += parents.get(each, [])
@@ -136,7 +119,7 @@ def _descendants(process: int) -> list[int]:
 
 
 def _busiest(processes: Sequence[int]) -> int | None:
-    """The one that works; none where all of them wait."""
+    """The process that uses the processor; None if all of them wait."""
     before = dict(_cpu_ticks(processes))
     time.sleep(_SAMPLE)
     used = {each: spent - before.get(each, spent) for each, spent in _cpu_ticks(processes)}
@@ -145,12 +128,12 @@ def _busiest(processes: Sequence[int]) -> int | None:
 
 
 def _cpu_ticks(processes: Sequence[int]) -> Iterator[tuple[int, int]]:
+    from watched_process import read_stat
+
     for each in processes:
         try:
-            with open(f"/proc/{each}/stat", encoding="utf-8", errors="replace") as told:
-                fields = told.read().rpartition(") ")[2].split()
             if paths.basename(os.readlink(f"/proc/{each}/exe")).startswith("node"):
-                yield each, int(fields[11]) + int(fields[12])
+                yield each, read_stat(str(each))[1]
         except OSError:
             continue
 

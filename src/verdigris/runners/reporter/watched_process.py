@@ -31,12 +31,11 @@ def run_watched(
     due: Callable[[], float | None] = lambda: None,
     stop: Callable[[int], object] = lambda process: os.kill(process, signal.SIGKILL),
 ) -> int:
-    """Its wait status. What it left running may hold the pipe for ever, so its own end is awaited.
+    """Returns its wait status. What it left running may hold the pipe for ever, so its own end counts.
 
     `due`: when, by the monotonic clock, what runs has run for too long; `stop` is then given the process.
     """
     reading, writing = os.pipe()
-    over, closing = os.pipe()
     process = os.posix_spawn(
         command[0],
         command,
@@ -44,14 +43,7 @@ def run_watched(
         file_actions=[(os.POSIX_SPAWN_DUP2, writing, number) for number in outputs],
     )
     os.close(writing)
-    status: list[int] = []
-
-    def wait() -> None:
-        status.append(os.waitpid(process, 0)[1])
-        os.close(closing)
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
+    over, statuses = end_of(process)
     killed_at: float | None = None
     while True:
         at = due() if killed_at is None else killed_at
@@ -68,10 +60,30 @@ def run_watched(
             if not chunk:
                 break
             hear(chunk)
-    waiting.join()
+    os.read(over, 1)  # waits for the end
     for descriptor in (reading, over):
         os.close(descriptor)
-    return status[0]
+    return statuses[0]
+
+
+def end_of(process: int) -> tuple[int, list[int]]:
+    """A descriptor that becomes readable when the process ends, and a list that then holds its status."""
+    over, closing = os.pipe()
+    statuses: list[int] = []
+
+    def wait() -> None:
+        statuses.append(os.waitpid(process, 0)[1])
+        os.close(closing)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return over, statuses
+
+
+def die_like(number: int) -> None:
+    """Ends this process by the signal that ended the program."""
+    if number not in {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 class WatchedClock:
@@ -107,7 +119,7 @@ class WatchedClock:
         return min(parts, key=self.running.__getitem__, default=None)
 
     def restart(self) -> None:
-        """Where one test after the other does not end, each gets half of the time of the last one."""
+        """Forgets all tests. If one after the other does not end, each gets half of the time of the last."""
         self.running.clear()
         self.begun.clear()
         if self.seconds is not None and self.seconds > _LEAST:
@@ -115,7 +127,7 @@ class WatchedClock:
 
 
 def quit_in_busiest_thread(process: int) -> None:
-    """A Go program tells all that runs in the thread that hears of it, and of others only what waits."""
+    """Sends SIGQUIT to the busiest thread: Go prints the running stack of the signalled thread only."""
     before = _times(process)
     time.sleep(_SAMPLE)
     used = {thread: spent - before.get(thread, spent) for thread, spent in _times(process).items()}
@@ -130,7 +142,7 @@ def quit_in_busiest_thread(process: int) -> None:
 
 
 def signal_threads(process: int, number: int) -> None:
-    """Each of its threads; where that cannot be done, the process."""
+    """Signals each thread of the process; if that is not possible, the process."""
     try:
         import ctypes
 
@@ -145,9 +157,14 @@ def _times(process: int) -> dict[int, int]:
     spent: dict[int, int] = {}
     try:
         for thread in os.listdir(f"/proc/{process}/task"):
-            with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii", errors="replace") as told:
-                fields = told.read().rpartition(") ")[2].split()
-            spent[int(thread)] = int(fields[11]) + int(fields[12])
+            spent[int(thread)] = read_stat(f"{process}/task/{thread}")[1]
     except OSError:
         pass
     return spent
+
+
+def read_stat(place: str) -> tuple[int, int]:
+    """The parent of a process or thread below `/proc`, and the ticks for which it has run."""
+    with open(f"/proc/{place}/stat", encoding="utf-8", errors="replace") as told:
+        fields = told.read().rpartition(") ")[2].split()
+    return int(fields[1]), int(fields[11]) + int(fields[12])
