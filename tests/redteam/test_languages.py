@@ -8,6 +8,7 @@ import pytest
 from redteam.collection import cheats_in
 from redteam.rounds import LANGUAGES, Place, rounds_in
 
+from support.node_tools import VITEST_3, installed
 from support.tools import why_not
 from verdigris.sandbox.child import available
 
@@ -46,5 +47,7 @@ def tried(lang: str, folder: Path) -> list[Row]:
         pytest.skip(why)
     if not available().ok:
         pytest.skip("no sandbox can be made here: nothing is tried in another tree")
+    if lang == "node":
+        installed(VITEST_3)
     cheats = [cheat for cheat in cheats_in(LANGUAGES / lang) if cheat.name in names]
     return list(Place(folder.resolve(), lang).cheats(cheats))
