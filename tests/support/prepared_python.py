@@ -3,7 +3,8 @@
 The process is as if it had been started: a child of ours, in a session of its own, with the variables, the
 folder and the files that it is given, and the product's own program runs in it from the first line. It takes
 the run as a head start does, so it declines where a module of the project has the name of a loaded one.
-Who starts with other variables of the interpreter, or elsewhere than on Linux, starts cold.
+There is one for each set of variables that an interpreter reads when it starts. Elsewhere than on Linux a run
+starts cold.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from verdigris_reporter import channel, code_loading, files, tracing, uses
 if sys.argv[4] == "unittest":
     from verdigris_reporter.cases import run
 else:
-    import pytest, verdigris_reporter.plugin
+    import pytest  # and not our plugin, which asks when it is loaded what the run is
 with open(bootstrap, encoding="utf-8") as source:
     code = compile(source.read(), bootstrap, "exec")
 call = ctypes.PyDLL(None)
@@ -93,8 +94,6 @@ def start_prepared(command: Command) -> Started | None:
         return None
     if python != sys.executable or words[:1] != [str(BOOTSTRAP)] or command.channel_env is None:
         return None
-    if _read_at_start(command.env) != _read_at_start(os.environ):
-        return None
     env = {**command.env, EAGER: "1", command.channel_env: str(_CHANNEL)}
     return _ask(words[1:], str(command.cwd), env)
 
@@ -103,7 +102,7 @@ def _ask(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> Started:
     ours, theirs = socket.socketpair()
     output, write = os.pipe()
     asked = {"program": [words, cwd, dict(env)], "channel": _CHANNEL}
-    line = _prepared(tuple(_read_at_start(os.environ).items()), "".join(words))
+    line = _prepared(tuple(_read_at_start(env).items()), "".join(words))
     socket.send_fds(line, [json.dumps(asked).encode()], [theirs.fileno(), write])
     pid = int(line.recv(32))
     theirs.close()
@@ -118,7 +117,7 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @cache
-def _prepared(_variables: tuple[tuple[str, str], ...], tool: str) -> socket.socket:
+def _prepared(variables: tuple[tuple[str, str], ...], tool: str) -> socket.socket:
     """Our end of the line to the process that was started with these variables; it ends when we do.
 
     `tool` is what it has loaded: a project of unittest's would see that pytest is there.
@@ -132,6 +131,7 @@ def _prepared(_variables: tuple[tuple[str, str], ...], tool: str) -> socket.sock
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             cwd=Path(sys.prefix),
+            env={"PATH": os.defpath, **dict(variables)},
         )
 
     def end() -> None:

@@ -48,7 +48,7 @@ class PyProject:
         cold: bool = False,
         **variants: Any,
     ) -> tuple[Finished, TestReport]:
-        """`cold`: in an interpreter of its own, as other variables of the interpreter's need, too."""
+        """`cold`: in an interpreter that starts for it."""
         cache = tempfile.TemporaryDirectory()
         runner = PythonRunner(self.tool, self.python)
         request = TestRequest(
