@@ -159,7 +159,7 @@ def test_a_persons_shell_escape_is_confined_and_a_server_is_known_after_a_yes(
         terminal.until(lambda: (place.root / "code.md").exists() and place.read("code.md") != "")
         terminal.until(lambda: "def add" in place.read("calc.py"))
         terminal.type("go\r")
-        terminal.until(lambda: terminal.says("remembered for mcp__notes"))
+        terminal.until(lambda: terminal.says("does not know the tool mcp__notes"))
         terminal.until(lambda: "jotted" in "".join(asked.results()), press="\r")
     assert place.read("code.md") == "3\n"
     assert "def add" in place.read("calc.py")
