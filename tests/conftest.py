@@ -19,7 +19,7 @@ import verdigris
 from support.draws import same_draws
 from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
-from support.memory_disk import move_temporary_files_into_memory
+from support.memory_disk import move_temporary_files_into_memory, take_own_mounts
 from support.recorded_processes import compared_processes, recorded_processes
 from support.rewriting import rewrite_tests
 from support.sameruns import same_runs, shared_reports
@@ -82,7 +82,9 @@ def pytest_configure(config: pytest.Config) -> None:
     time.
     """
     gc.disable()  # until all is collected: nearly everything that is made till then stays
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        take_own_mounts()
+    else:
         installed = Path(pytest.__file__).parents[1]
         for folder in (Path(verdigris.__file__).parent, *(installed / name for name in LOADED_BY_RUNS)):
             compileall.compile_dir(folder, quiet=2)

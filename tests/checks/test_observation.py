@@ -7,7 +7,19 @@ import pytest
 
 from support import canned
 from support.gitrepo import GitRepo, make_repo
-from support.turns import CALC, CONFIG, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
+from support.turns import (
+    CALC,
+    CONFIG,
+    MUL,
+    SUB,
+    SUB_ID,
+    TEST_ADD,
+    TEST_SUB,
+    THEIRS,
+    World,
+    branch_off,
+    make_world,
+)
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import Deny, FileWrite, Write
 from verdigris.core.events import Ground, HeadSeen, Resumed, Suspended
@@ -29,8 +41,6 @@ if TYPE_CHECKING:
 
     from verdigris.core.state import WorktreeState
 
-THEIRS = "def theirs():\n    return 1\n"
-
 
 def looked(world: World) -> WorktreeState:
     """The state after a command that does nothing but look."""
@@ -48,17 +58,11 @@ def loose(world: World) -> list[str]:
 @pytest.fixture
 def forked(world: World) -> World:
     """`side` has a new module, an edited one, a new test, and has deleted another."""
-    repo = world.repo
-    repo.git("config", "user.name", "Ada")
-    repo.git("config", "user.email", "ada@example.org")
-    repo.git("switch", "--quiet", "--create", "side")
-    repo.write("theirs.py", THEIRS)
-    repo.write("calc.py", CALC + MUL)
-    repo.write("tests/test_theirs.py", "import theirs\n\n\ndef test_theirs():\n    assert theirs.theirs()\n")
-    repo.git("rm", "--quiet", "tests/test_add.py")
-    repo.commit("theirs")
-    repo.git("switch", "--quiet", "main")
-    repo.write("tests/test_add.py", TEST_ADD)
+    branch_off(
+        world.repo,
+        {"tests/test_theirs.py": "import theirs\n\n\ndef test_theirs():\n    assert theirs.theirs()\n"},
+    )
+    world.repo.write("tests/test_add.py", TEST_ADD)
     looked(world)
     return world
 

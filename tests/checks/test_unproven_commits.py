@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, MUL, SUB, TEST_ADD, TEST_SUB, World, make_world
+from support.turns import CALC, MUL, SUB, TEST_ADD, TEST_SUB, World
 from verdigris.checks.unproven_commits import COMMITTED, is_part
 from verdigris.core.events import Violation
 from verdigris.core.records import Actor
@@ -14,8 +14,6 @@ from verdigris.turns.survey import survey
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
 
@@ -33,11 +31,6 @@ def call(world: World, shell: str) -> Tripped:
 def violations(world: World) -> list[str]:
     found = world.events(Violation)
     return [v.path for v in found if isinstance(v, Violation) and v.what == COMMITTED]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path / "repo")
 
 
 STAGED = 'git update-index --cacheinfo 100644,$(echo "X = 1" | git hash-object -w --stdin),'

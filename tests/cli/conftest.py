@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cli import Cli, make_cli
+from support.kernel_fixtures import world
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["world"]
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def test_a_person_ends_a_cycle_and_an_agent_does_not(cli: Cli) -> None:
 
 def test_switching_off_says_that_the_cycle_ends(cli: Cli) -> None:
     cycle(cli, "start", SPEC_PATH)
-    assert "the cycle c1 on SPEC-001 ended with that" in cli.tdd("off", "--why", "a spike").out
+    assert "the cycle c1 on SPEC-001 ended, too" in cli.tdd("off", "--why", "a spike").out
 
 
 def test_the_stack_is_derived_and_never_a_source(cli: Cli) -> None:

@@ -8,12 +8,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from support.turns import World, make_world
-
 if TYPE_CHECKING:
-    from pathlib import Path
+    from support.turns import World
 
 COUNTED = """
 import atexit, json, os, sys
@@ -49,11 +45,6 @@ atexit.register(tell)
 TDD = "from verdigris.cli.main import run; run()"
 HOOK = "from verdigris.gates.quick import main; main(['claude', 'PreToolUse'])"
 TEST = "tests/test_add.py::test_add"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return make_world(tmp_path / "repo")
 
 
 def counts(world: World, code: str, *arguments: str, given: str = "") -> dict[str, Any]:

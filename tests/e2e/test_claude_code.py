@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.anthropic_model import bash, model
-from support.claude_code import ClaudeCode, installed
+from support.claude_code import ClaudeCode
 from support.cli import Cli
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, reading, red
 from verdigris.gates.clients.claude.quick import LOCAL
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
     from support.anthropic_model import Model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-
-
-@pytest.fixture(scope="session")
-def program() -> Path:
-    return installed()
-
-
-@pytest.fixture
-def place(tmp_path: Path, program: Path) -> Place:
-    return make_place(tmp_path / "repo")
 
 
 @dataclass(frozen=True)

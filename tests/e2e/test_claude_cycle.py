@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.anthropic_model import ToolCall, bash, use
-from support.claude_code import installed
 from support.cycles import CODE, PLAN, PLAN_PATH, SPEC, SPEC_PATH, STUB, TEST_PATH, TESTS
 from support.gated import Place, make_place, reading
 
@@ -34,11 +33,6 @@ def test_equal():
     assert calc.sub(4, 4) == 0
     assert calc.sub(9, 4) == 5
 """
-
-
-@pytest.fixture(scope="session")
-def program() -> Path:
-    return installed()
 
 
 def make_cycle_place(root: Path) -> Place:

@@ -56,16 +56,6 @@ for path in filter(None, [named, *glob.glob("/tmp/cc-socks*/*")]):
 """
 
 
-@pytest.fixture(scope="session")
-def program() -> Path:
-    return installed()
-
-
-@pytest.fixture
-def place(tmp_path: Path, program: Path) -> Place:
-    return make_place(tmp_path / "repo")
-
-
 @dataclass(frozen=True)
 class PlayedDay:
     """One session, played to its end; what it left behind is only read."""

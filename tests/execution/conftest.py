@@ -1,5 +1,20 @@
 from __future__ import annotations
 
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
 from support.kernel_fixtures import green, homeless, world
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 __all__ = ["green", "homeless", "world"]
+
+
+@pytest.fixture
+def served() -> Iterator[int]:
+    """A port of this machine on which somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]

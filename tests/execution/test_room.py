@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -32,8 +31,6 @@ from verdigris.sandbox import child, entry
 from verdigris.sandbox.folders import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from verdigris.core.report import TestReport
 
 needs_sandbox = pytest.mark.skipif(not child.available().ok, reason="no sandbox can be made here")
@@ -224,12 +221,6 @@ def test_home_and_temporary_folders_are_fresh_no_secrets_are_handed_on_and_named
     """
     for _ in range(2):
         assert failures(tried(world, body + "\n# again" * _)) == []
-
-
-@pytest.fixture
-def served() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
 
 
 SERVES = """

@@ -25,14 +25,32 @@ ENOUGH = 8 << 20
 """Kilobytes of memory that must be free; the suite writes about one gigabyte."""
 
 
-def move_temporary_files_into_memory() -> bool:
-    """Whether it was done. To be called before the first process is started that shall share it."""
-    folder = Path(tempfile.gettempdir()).resolve()
-    if os.geteuid() != 0 or os.environ.get(ON_DISK) or _free_memory() < ENOUGH or hides(folder, _needed()):
+def take_own_mounts() -> bool:
+    """Whether it was done. No worker then sees what another mounts.
+
+    A sandbox in a user namespace cannot show a temporary folder in which something else is mounted.
+    """
+    if os.geteuid() != 0:
         return False
     try:
         unshare(CLONE_NEWNS)
         mount(None, "/", None, MS_REC | MS_PRIVATE)
+    except OSError:
+        return False
+    return True
+
+
+def move_temporary_files_into_memory() -> bool:
+    """Whether it was done. To be called before the first process is started that shall share it."""
+    folder = Path(tempfile.gettempdir()).resolve()
+    if (
+        os.environ.get(ON_DISK)
+        or _free_memory() < ENOUGH
+        or hides(folder, _needed())
+        or not take_own_mounts()
+    ):
+        return False
+    try:
         mount_tmpfs(str(folder), 0o1777)
     except OSError:
         return False

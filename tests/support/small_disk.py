@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def small_disk(place: Path) -> Iterator[Path]:
+def small_disk(place: Path, size: str = "8m") -> Iterator[Path]:
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", os.fspath(place)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", os.fspath(place)]
     if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("no file system can be mounted here")
     try:

@@ -42,6 +42,20 @@ MUL = "\n\ndef mul(a, b):\n    return a * b\n"
 TEST_ADD = "import calc\n\n\ndef test_add():\n    assert calc.add(2, 3) == 5\n"
 TEST_SUB = "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n"
 SUB_ID = "tests/test_sub.py::test_sub"
+THEIRS = "def theirs():\n    return 1\n"
+"""A module that another branch has."""
+
+
+def branch_off(repo: GitRepo, more: Mapping[str, str] | None = None) -> None:
+    """`side` has the module of THEIRS and `mul`, has deleted a test, and has the files of `more`."""
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@example.org")
+    repo.git("switch", "--quiet", "--create", "side")
+    for path, text in {"theirs.py": THEIRS, "calc.py": CALC + MUL, **(more or {})}.items():
+        repo.write(path, text)
+    repo.git("rm", "--quiet", "tests/test_add.py")
+    repo.commit("theirs")
+    repo.git("switch", "--quiet", "main")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, branch_off
 from verdigris.checks.observation import find_unclaimed
 from verdigris.core.actions import Deny
 from verdigris.core.errors import ToolMissing, UserError
@@ -26,21 +26,11 @@ if TYPE_CHECKING:
 
     from support.gitrepo import GitRepo
 
-THEIRS = "def theirs():\n    return 1\n"
-
 
 @pytest.fixture
 def forked(world: World) -> World:
     """`side` has a new module and an edited one, and has deleted a test; it touches no line of `main`'s."""
-    repo = world.repo
-    repo.git("config", "user.name", "Ada")
-    repo.git("config", "user.email", "ada@example.org")
-    repo.git("switch", "--quiet", "--create", "side")
-    repo.write("theirs.py", THEIRS)
-    repo.write("calc.py", CALC + MUL)
-    repo.git("rm", "--quiet", "tests/test_add.py")
-    repo.commit("theirs")
-    repo.git("switch", "--quiet", "main")
+    branch_off(world.repo)
     return world
 
 

@@ -48,12 +48,15 @@ def finishes(kind: type[Intent]) -> Callable[[Finish[Intent]], Finish[Intent]]:
 
 
 def carries_out(kind: type[Event], done: str) -> Callable[[Effect], Effect]:
-    """Registers a function that carries an intent out and may be repeated after a kill; `done` reports it."""
+    """Registers a function that carries an intent out and may be repeated after a kill.
+
+    `done` reports it to a person; `{intent.NAME}` in it stands for a field of the intent.
+    """
 
     def register(effect: Effect) -> Effect:
         def finish(project: Project, intent: Event) -> str:
             effect(project, intent)
-            return done
+            return done.format(intent=intent)
 
         _FINISHERS[kind] = finish
         return effect

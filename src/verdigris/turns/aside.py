@@ -34,14 +34,14 @@ def set_aside(project: Project, intent: LayingAside, *first: Event) -> str:
     return intent.aside
 
 
-@carries_out(LayingAside, "finished setting edits aside")
+@carries_out(LayingAside, "finished setting {intent.aside} aside")
 def carry_out(project: Project, intent: LayingAside) -> None:
     """The effect of an intent that is in the log, and its outcome. Safe to repeat."""
     displaced = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
     project.record(Reverted(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
 
 
-@carries_out(Restoring, "finished restoring edits")
+@carries_out(Restoring, "finished restoring {intent.aside}")
 def carry_out_restore(project: Project, intent: Restoring) -> None:
     displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
     project.record(Restored(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)

@@ -7,9 +7,12 @@ import pytest
 
 from support.cli import DEAF_TO
 from support.sameruns import same_runs, shared_reports
+from support.small_histories import make_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from support.gitrepo import GitRepo
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -29,3 +32,8 @@ def runs_once(forked_runs: None, tmp_path_factory: pytest.TempPathFactory) -> It
     """Several files audit the same small history, and some of them more than once."""
     with same_runs(shared_reports(tmp_path_factory)):
         yield
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    return make_history(tmp_path_factory.mktemp("history") / "repo")

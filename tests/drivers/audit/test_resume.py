@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.small_histories import CHANGES, make_history
+from support.small_histories import CHANGES
 from verdigris.core.errors import UserError
 from verdigris.core.value import replace
 from verdigris.drivers.audit.report import AuditReport, join_shards
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.slow, pytest.mark.usefixtures("runs_once")]
 RANGE = f"HEAD~{len(CHANGES)}..HEAD"
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
-    return make_history(tmp_path_factory.mktemp("history") / "repo")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin, make_history
+from support.small_histories import ADD, CHANGES, SUB, TEST_SUB, WRONG, add_commit, begin
 from verdigris.core.errors import ToolMissing
 from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
@@ -21,11 +21,6 @@ if TYPE_CHECKING:
 
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.usefixtures("runs_once")]
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
-    return make_history(tmp_path_factory.mktemp("history") / "repo")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 import sysconfig
 import textwrap
@@ -243,12 +242,6 @@ def test_what_a_run_may_do_and_see_is_what_a_cold_one_may(warm: World, warmth: W
     report = both(warm, warmth, "tests/test_seen.py")
     seen = {r.native_id.partition("[")[2]: r.failure.message for r in report.results if r.failure}
     assert "OSError 30" in seen["the system]"]
-
-
-@pytest.fixture
-def served() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
 
 
 @pytest.mark.parametrize("network", ["none", "host"])

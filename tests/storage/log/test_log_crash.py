@@ -14,6 +14,7 @@ import pytest
 
 from storage.log.children import at_call, deaths, die, fail, outcome, start
 from storage.log.tally import Tally, draft, filled, numbers, open_log
+from support.small_disk import small_disk
 from verdigris.core.errors import StorageError
 from verdigris.storage.log.lines import parse
 
@@ -138,13 +139,8 @@ def test_a_real_short_write_is_taken_back(tmp_path: Path) -> None:
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", os.fspath(disk)]
-    if os.getuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("no file system can be mounted here")
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    with small_disk(tmp_path / "disk", "64k") as disk:
+        yield disk
 
 
 def test_a_real_full_disk_and_then_a_read_only_one(tiny_disk: Path) -> None:

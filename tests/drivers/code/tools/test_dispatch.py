@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.code_sessions import Bench, make_bench
 from verdigris.core.errors import StorageError
 from verdigris.drivers.code.settings import Permission
 from verdigris.drivers.code.tools.dispatch import (
@@ -21,14 +20,7 @@ from verdigris.drivers.code.tools.dispatch import (
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-
-@pytest.fixture
-def tool(tmp_path: Path) -> Iterator[Bench]:
-    with make_bench(tmp_path / "repo") as bench:
-        yield bench
+    from support.code_sessions import Bench
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(tool: Bench) -> None:

@@ -3,22 +3,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 from support.code_sessions import Bench, make_bench
 from support.turns import CALC, SUB, TEST_SUB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    import pytest
+
 PATCH = "*** Begin Patch\n{}\n*** End Patch"
-
-
-@pytest.fixture
-def tool(tmp_path: Path) -> Iterator[Bench]:
-    with make_bench(tmp_path / "repo") as bench:
-        yield bench
 
 
 def test_a_file_is_shown_with_its_line_numbers(tool: Bench) -> None:

@@ -2,24 +2,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from support.code_sessions import Bench, make_bench
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
 from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from support.code_sessions import Bench
 
 WRONG = "\n\ndef sub(a, b):\n    return a\n"
-
-
-@pytest.fixture
-def tool(tmp_path: Path) -> Iterator[Bench]:
-    with make_bench(tmp_path / "repo") as bench:
-        yield bench
 
 
 def red(tool: Bench) -> None:
