@@ -91,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("numprocesses", 0):
             rewrite_tests(config)
             move_temporary_files_into_memory()
-            share_patterns()
+        share_patterns()  # now: a test may move the temporary folder while it runs
 
 
 def pytest_xdist_auto_num_workers() -> int:
