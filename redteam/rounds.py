@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 LANGUAGES = Path(__file__).resolve().parent / "languages"
-_TOOL = {"python": "python3", "node": "node", "rust": "cargo", "go": "go"}
+_TOOL = {
+    "python": ("python3", "--version"),
+    "node": ("node", "--version"),
+    "rust": ("cargo", "version"),
+    "go": ("go", "version"),
+}
+"""By language, a command that works if its tools do."""
 _SOURCE = {"python": "pkg", "node": "src", "rust": ".", "go": "."}
 _PACKAGES = "vitest@3+typescript@5+prettier@3"
 _MODULES = "node_modules"
@@ -47,8 +53,8 @@ def main() -> int:
     rows: list[Row] = []
     refused: list[str] = []
     for lang in options.lang or _TOOL:
-        if shutil.which(_TOOL[lang]) is None:
-            print(f"{lang}: `{_TOOL[lang]}` is not installed, nothing was tried")
+        if why := hindrance(lang):
+            print(f"{lang}: {why}; nothing was tried")
             continue
         with tempfile.TemporaryDirectory(prefix="tdd-redteam-", dir=options.place) as folder:
             place = Place(Path(folder).resolve(), lang, hold_out=options.hold_out)
@@ -68,6 +74,16 @@ def main() -> int:
         summary(rows)
     print(f"honest rounds refused: {', '.join(refused) or 'none'}")
     return int(bool(refused) or any(row.honest.verdict != "accepted" for row in rows))
+
+
+def hindrance(lang: str) -> str | None:
+    """Why nothing can be tried in this language here, in the tool's own words; None if it can."""
+    command = _TOOL[lang]
+    if shutil.which(command[0]) is None:
+        return f"`{command[0]}` is not installed"
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    words = (done.stderr or done.stdout).strip().partition("\n")[0]
+    return f"`{' '.join(command)}` fails: {words}" if done.returncode else None
 
 
 def rounds_in(folder: Path) -> list[Round]:

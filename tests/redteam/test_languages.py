@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from redteam.collection import cheats_in
-from redteam.rounds import LANGUAGES, Place, rounds_in
+from redteam.rounds import LANGUAGES, Place, hindrance, rounds_in
 
 from support.node_tools import VITEST_3, installed
 from support.tools import why_not
@@ -51,3 +51,16 @@ def tried(lang: str, folder: Path) -> list[Row]:
         installed(VITEST_3)
     cheats = [cheat for cheat in cheats_in(LANGUAGES / lang) if cheat.name in names]
     return list(Place(folder.resolve(), lang).cheats(cheats))
+
+
+def test_a_tool_that_is_missing_or_does_not_work_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert hindrance("rust") == "`cargo` is not installed"
+    tool = tmp_path / "cargo"
+    tool.write_text("#!/bin/sh\necho 'error: no default toolchain' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    assert hindrance("rust") == "`cargo version` fails: error: no default toolchain"
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    assert hindrance("rust") is None
