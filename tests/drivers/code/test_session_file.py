@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "0123abcd"
 PREFIX = (Message("system", "You write code."),)
 CALL = Message("assistant", "", (ToolCall("a", "search", "{}"),))
-ENTRIES: tuple[sessions.Entry, ...] = (
+ENTRIES: tuple[sessions.SessionEntry, ...] = (
     sessions.Opened("m", PREFIX, start=7),
     sessions.Tasked("build it"),
     sessions.Said((Message("user", "build it"),)),
@@ -39,7 +39,7 @@ def repo(tmp_path: Path) -> Repository:
     return find_repository(make_repo(tmp_path / "repo").root)
 
 
-def written(repo: Repository, *entries: sessions.Entry, name: str = NAME) -> SessionFile:
+def written(repo: Repository, *entries: sessions.SessionEntry, name: str = NAME) -> SessionFile:
     file = SessionFile(repo, name, Scrubber(()))
     for entry in entries:
         file.add(entry)

@@ -178,6 +178,16 @@ def test_a_candidate_gets_nothing_by_printing_or_patching(bench: Bench, cheat: s
     assert found.kind == "tampered"
 
 
+def test_a_number_from_a_child_that_nobody_waits_for_never_counts(bench: Bench) -> None:
+    """It may come before the true number, and is then noticed, or too late, and is then not read."""
+    cheat = f"import subprocess\n\nsubprocess.Popen(['echo', {FORGED}])\n"
+    match bench.measure(sorting_py=f"{cheat}\n\n{SORT}"):
+        case EvaluationFailed(kind=kind):
+            assert kind == "tampered"
+        case Measurement(metric=metric):
+            assert metric > 0
+
+
 @pytest.mark.parametrize(
     "cheat",
     [

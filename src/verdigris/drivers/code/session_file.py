@@ -33,15 +33,15 @@ _NAME = re.compile(r"[0-9a-f]{8}")
 
 
 @value
-class Entry:
+class SessionEntry:
     """One line of the file; `kind` is its name there."""
 
-    kinds: ClassVar[dict[str, type[Entry]]] = {}
+    kinds: ClassVar[dict[str, type[SessionEntry]]] = {}
     kind: ClassVar[str]
 
     def __init_subclass__(cls, kind: str) -> None:
         cls.kind = kind
-        Entry.kinds[kind] = cls
+        SessionEntry.kinds[kind] = cls
 
     def fold(self, record: SessionRecord) -> SessionRecord:
         """The record with what this line adds to it."""
@@ -49,7 +49,7 @@ class Entry:
 
 
 @value
-class Opened(Entry, kind="opened"):
+class Opened(SessionEntry, kind="opened"):
     model: str
     prefix: tuple[Message, ...] = ()
     """The pinned prefix. A resumed session keeps the first one, even if the files changed since."""
@@ -67,7 +67,7 @@ class Opened(Entry, kind="opened"):
 
 
 @value
-class Tasked(Entry, kind="tasked"):
+class Tasked(SessionEntry, kind="tasked"):
     """A task that a person gave."""
 
     task: str
@@ -77,7 +77,7 @@ class Tasked(Entry, kind="tasked"):
 
 
 @value
-class Said(Entry, kind="said"):
+class Said(SessionEntry, kind="said"):
     messages: tuple[Message, ...]
 
     def fold(self, record: SessionRecord) -> SessionRecord:
@@ -85,7 +85,7 @@ class Said(Entry, kind="said"):
 
 
 @value
-class TurnBegan(Entry, kind="turn"):
+class TurnBegan(SessionEntry, kind="turn"):
     number: int
     tree: str
     """The worktree before the turn, for undo."""
@@ -97,7 +97,7 @@ class TurnBegan(Entry, kind="turn"):
 
 
 @value
-class Undone(Entry, kind="undone"):
+class Undone(SessionEntry, kind="undone"):
     """A person undid this turn; later turns were undone before."""
 
     number: int
@@ -107,7 +107,7 @@ class Undone(Entry, kind="undone"):
 
 
 @value
-class Counted(Entry, kind="counted"):
+class Counted(SessionEntry, kind="counted"):
     usage: Usage
 
     def fold(self, record: SessionRecord) -> SessionRecord:
@@ -115,7 +115,7 @@ class Counted(Entry, kind="counted"):
 
 
 @value
-class Planned(Entry, kind="planned"):
+class Planned(SessionEntry, kind="planned"):
     plan: Plan
 
     def fold(self, record: SessionRecord) -> SessionRecord:
@@ -123,7 +123,7 @@ class Planned(Entry, kind="planned"):
 
 
 @value
-class Judged(Entry, kind="judged"):
+class Judged(SessionEntry, kind="judged"):
     """A verdict on a turn, in the words for the model."""
 
     footer: str
@@ -133,7 +133,7 @@ class Judged(Entry, kind="judged"):
 
 
 @value
-class ModelChosen(Entry, kind="model"):
+class ModelChosen(SessionEntry, kind="model"):
     """A person chose the model for later turns: `provider:name`."""
 
     model: str
@@ -143,7 +143,7 @@ class ModelChosen(Entry, kind="model"):
 
 
 @value
-class SweepBegan(Entry, kind="sweep"):
+class SweepBegan(SessionEntry, kind="sweep"):
     """A person gave the open refactor a scope and a budget."""
 
     sweep: Sweep
@@ -153,7 +153,7 @@ class SweepBegan(Entry, kind="sweep"):
 
 
 @value
-class Compacted(Entry, kind="compacted"):
+class Compacted(SessionEntry, kind="compacted"):
     said: tuple[Message, ...]
 
     def fold(self, record: SessionRecord) -> SessionRecord:
@@ -161,7 +161,7 @@ class Compacted(Entry, kind="compacted"):
 
 
 @value
-class Ended(Entry, kind="ended"):
+class Ended(SessionEntry, kind="ended"):
     outcome: str
     why: str = ""
 
@@ -204,7 +204,7 @@ class SessionFile:
         self._scrub = scrub
         self.record = fold_session(self.path) if self.path.exists() else SessionRecord()
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: SessionEntry) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         document = self._scrub.document({"kind": entry.kind, **to_json(entry)})
         append_line(self.path, document, header=HEADER)
@@ -222,12 +222,12 @@ def fold_session(path: Path) -> SessionRecord:
     return record
 
 
-def read_entries(path: Path) -> Iterator[Entry]:
+def read_entries(path: Path) -> Iterator[SessionEntry]:
     """All entries of the file, the oldest first."""
     hint = "`tdd code` begins a new session"
     for number, document in read_lines(path, header=HEADER, what="the file of a session", hint=hint):
         try:
-            kind = Entry.kinds[document["kind"]]
+            kind = SessionEntry.kinds[document["kind"]]
             yield from_json(kind, {k: v for k, v in document.items() if k != "kind"})
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Record
     from verdigris.core.state import WorktreeState
-    from verdigris.drivers.code.session_file import Entry
+    from verdigris.drivers.code.session_file import SessionEntry
     from verdigris.drivers.corpus.triple import Triple
     from verdigris.models.protocol import Message, ToolSpec, Usage
     from verdigris.storage.repository import Repository
@@ -92,7 +92,7 @@ class Trajectory:
         return self.triples[0].split
 
 
-def tell_story(name: str, entries: Iterable[Entry]) -> SessionStory:
+def tell_story(name: str, entries: Iterable[SessionEntry]) -> SessionStory:
     story, counted, speaker = SessionStory(name), None, ""
     for entry in entries:
         match entry:

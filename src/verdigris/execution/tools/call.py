@@ -11,7 +11,7 @@ from verdigris.core.report import RunEnd
 from verdigris.core.value import replace
 from verdigris.execution.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_selection import answer_of
-from verdigris.execution.tools.registry import Build, find_tool, tool_of
+from verdigris.execution.tools.registry import BuildRequest, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
 from verdigris.runners.registry import Words, fetching, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
@@ -100,7 +100,7 @@ def _prepare_build(asked: TestCall, tools: Toolset, request: TestRequest, folder
     place = RunPlace(project, layer, equipment, asked.bare)
     if asked.bare or not possible(project).ok:
         return Prepared(place)
-    return tool.prepare(tools, Build(place, asked.stack, request, folders.home))
+    return tool.prepare(tools, BuildRequest(place, asked.stack, request, folders.home))
 
 
 def _carry_out(

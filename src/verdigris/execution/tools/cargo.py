@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import Build, Environ, Lent
+    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
     from verdigris.storage.project import Project
 
 
@@ -60,7 +60,7 @@ class Cargo(TestTool):
             reads=tuple(filter(None, [home])),
         )
 
-    def prepare(self, tools: Toolset, build: Build) -> Prepared:
+    def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
         """What is built of the worktree's own tree stays; of another one it is thrown away."""
         project, layer = build.place.project, build.place.layer
         runner = CargoRunner(tools.programs[0], sys.executable)
@@ -96,7 +96,7 @@ class Cargo(TestTool):
                 yield from (f"{toolchain}/bin/{name}" for name in _COMPILERS)
 
 
-def _words(runner: CargoRunner, build: Build, tree: str) -> list[str]:
+def _words(runner: CargoRunner, build: BuildRequest, tree: str) -> list[str]:
     """What makes another build; `room.env` may hold flags."""
     stack, project = build.stack, build.place.project
     paths = [os.path.normpath(f"{stack.root}/{name}") for name in _PINNED]
@@ -128,7 +128,7 @@ def _date_layer(project: Project, layer: Layer | None, tree: str, built: Built) 
 
 
 def _builders(project: Project, tree: str) -> list[str]:
-    """Build scripts, procedural macros and cargo's settings, where they are others than the ground's.
+    """BuildRequest scripts, procedural macros and cargo's settings, where they are others than the ground's.
 
     They run in the compiler, and could leave behind what decides when they are gone again.
     """

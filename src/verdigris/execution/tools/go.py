@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from verdigris.core.settings import Stack
-    from verdigris.execution.tools.registry import Build, Environ, Lent
+    from verdigris.execution.tools.registry import BuildRequest, Environ, Lent
     from verdigris.storage.project import Project
 
 
@@ -50,7 +50,7 @@ class Go(TestTool):
             reads=(modules,) if there else (),
         )
 
-    def prepare(self, tools: Toolset, build: Build) -> Prepared:
+    def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
         """The cache goes by content, so nothing in it is ever out of date, and all worktrees share it.
 
         To compile apart costs the linking of every test binary once more, so a few changed files do not.
@@ -80,7 +80,7 @@ class Go(TestTool):
         yield from map(str, installed.glob("src/testing/**/*.go"))
 
 
-def _key(runner: GoRunner, build: Build, tree: str) -> list[str]:
+def _key(runner: GoRunner, build: BuildRequest, tree: str) -> list[str]:
     project = build.place.project
     paths = [os.path.normpath(f"{folder}/{name}") for folder in {build.stack.root, "."} for name in _MODULES]
     texts = project.workspace.read_many(tree, sorted(set(paths))).values()

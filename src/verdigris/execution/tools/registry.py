@@ -40,7 +40,7 @@ OURS = (sys.executable, f"{sys.prefix}/.", f"{sys.base_prefix}/.", REPORTER)
 
 
 @value
-class Build:
+class BuildRequest:
     """What is to be compiled before the tests run."""
 
     place: RunPlace
@@ -62,7 +62,7 @@ class TestTool:
         """
         raise HarnessError(f"no tool is known for `runner: {stack.runner}`")
 
-    def prepare(self, tools: Toolset, build: Build) -> Prepared:
+    def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
         """Compiles the tests apart from their run, where that saves time."""
         return Prepared(build.place)
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits, Spent
     from verdigris.drivers.code.plan import Colour, Verdicts
     from verdigris.drivers.code.session import Session
-    from verdigris.drivers.code.session_file import Entry
+    from verdigris.drivers.code.session_file import SessionEntry
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.models.protocol import Message
 
@@ -306,7 +306,7 @@ class ConversationReplay:
     plan: Plan = field(default_factory=Plan)
     calls: dict[str, ShownCall] = field(default_factory=dict)
 
-    def tell(self, entries: Iterable[Entry], verdicts: Verdicts) -> Iterator[Update]:
+    def tell(self, entries: Iterable[SessionEntry], verdicts: Verdicts) -> Iterator[Update]:
         for number, entry in enumerate(entries):
             match entry:
                 case Tasked():
