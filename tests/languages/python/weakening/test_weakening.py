@@ -509,3 +509,30 @@ def test_what_a_test_asserts_by_an_imported_helper_is_found_by_the_import(import
     before, after = {**suite, PATH: text}, {**suite, PATH: text.replace(f"    {call}(ready)\n", "")}
     before, after = before | OTHER, after | OTHER_NOW
     assert [(one.kind, one.path) for one in weakenings(before, after)] == [("dropped", "tests/waiting.py")]
+
+
+CHECK = "def check(answer):\n    assert answer == 3\n    assert answer > 0\n"
+CHECKER = (
+    "class Checker:\n    def check(self, answer):\n        assert answer == 3\n        assert answer > 0\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("helpers", "test"),
+    [
+        (CHECK, "m = __import__('importlib').import_module('helpers')\ndef test_a():\n    m.check(f())\n"),
+        (CHECK, "def test_a():\n    __import__('helpers').check(f())\n"),
+        (CHECK, "import helpers\n\n\ndef test_a():\n    getattr(helpers, 'check')(f())\n"),
+        (CHECKER, "from helpers import Checker\n\n\ndef test_a():\n    Checker().check(f())\n"),
+        (
+            CHECKER,
+            "from helpers import Checker\nclass TestA(Checker):\n    def test_a(self): self.check(f())\n",
+        ),
+    ],
+)
+def test_a_helper_that_no_import_leads_to_is_compared_by_itself(helpers: str, test: str) -> None:
+    before = {"tests/helpers.py": helpers, PATH: test}
+    weaker = {**before, "tests/helpers.py": helpers.replace("assert answer == 3", "pass")}
+    assert [(one.kind, one.path) for one in weakenings(before, weaker)] == [("dropped", "tests/helpers.py")]
+    renamed = {path: text.replace("check", "examine") for path, text in before.items()}
+    assert weakenings(before, renamed) == ()

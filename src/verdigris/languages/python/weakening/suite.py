@@ -94,6 +94,12 @@ def states(
     starting = _roots(new, roots.keys() - old.tests.keys())
     old.read(roots.keys() - same, roots)
     new.read(starting.keys() & roots.keys() - same, starting)
+    if alone := _unread(old, roots) - same:
+        # No import leads from a test to these helpers, so they are compared by themselves.
+        used = _used_names(new)
+        now = {k for k in _unread(new, starting) - same if k in alone or k[1].rpartition("::")[2] in used}
+        for state, keys in ((old, alone), (new, now)):
+            state.read(keys, {key: state.suite.files[key[0]] for key in keys})
     if old.tests.keys() - new.tests.keys() or len(pairs(old, new)) < len(old.facts):
         # New tests are read only where something is missing that may have moved there.
         new.read(starting.keys() - roots.keys(), starting)
@@ -153,6 +159,18 @@ def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
         for path, file in state.suite.files.items()
         for name, function in file.functions.items()
         if starts(file, name, function)
+    }
+
+
+def _unread(state: SuiteState, roots: Collection[Key]) -> set[Key]:
+    """Helpers of which no assertion was read on the way from a root."""
+    read = {(fact.path, fact.line) for fact in state.facts}
+    return {
+        (path, name)
+        for path, file in state.suite.files.items()
+        for name, function in file.functions.items()
+        if (path, name) not in roots
+        and not any((path, line) in read for line in range(function.lineno, (function.end_lineno or 0) + 1))
     }
 
 
