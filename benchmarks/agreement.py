@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -148,8 +147,7 @@ def _unpacked(name: str) -> Path:
     if not any(folder.glob("*.tar.gz")):
         fetch = ("download", "-q", "--no-deps", "--no-binary", ":all:", name, "-d", str(folder))
         _run(sys.executable, "-m", "pip", *fetch)
-    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder, filter="data")
+    _run("tar", "-xzf", str(next(folder.glob("*.tar.gz"))), "-C", str(folder))
     return next(path for path in folder.iterdir() if path.is_dir())
 
 

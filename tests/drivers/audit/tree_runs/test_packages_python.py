@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from verdigris.drivers.audit.tree_runs.folder import find_folder
 from verdigris.drivers.audit.tree_runs.packages import Wishes, find_uv, list_locked, list_words
 from verdigris.drivers.audit.units import Selection
 from verdigris.storage.repository import find_repository
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 UV_LOCK = """\
 version = 1
@@ -30,8 +27,9 @@ source = { virtual = "." }
 RECORDING = """\
 #!/bin/sh
 echo "$*" >> {calls}
-test "$1" = venv && exec {python} -m venv --system-site-packages --without-pip {place}
-exit 0
+test "$1" = venv || exit 0
+{python} -m venv --without-pip "$VIRTUAL_ENV"
+echo {packages} > "$VIRTUAL_ENV/lib/python{version}/site-packages/installed.pth"
 """
 POETRY_LOCK = """\
 [[package]]
@@ -148,6 +146,12 @@ def test_without_uv_the_way_to_it_is_told(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "pip install uv" in told.value.hint
 
 
+def recording_uv(calls: Path | str) -> str:
+    """An `uv` that notes its calls; what it "installs" are the packages that this suite runs with."""
+    packages, version = Path(pytest.__file__).parents[1], "{}.{}".format(*sys.version_info)
+    return RECORDING.format(calls=calls, python=sys.executable, packages=packages, version=version)
+
+
 def put_uv(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     uv = folder / "bin" / "uv"
     uv.parent.mkdir()
@@ -182,8 +186,7 @@ def test_a_lock_says_what_is_installed_and_a_date_where_there_is_none(
     repo = begin(tmp_path / "repo")
     add_commit(repo, "more", {**files, **lock})
     calls = find_folder(find_repository(repo.root)).path / "uv-cache" / "calls"
-    script = RECORDING.format(calls=calls, python=sys.executable, place='"$VIRTUAL_ENV"')
-    put_uv(tmp_path, script, monkeypatch)
+    put_uv(tmp_path, recording_uv(calls), monkeypatch)
     (unit,) = audit(repo.root, AuditRequest(Selection("HEAD~..HEAD"), env="lock")).units
     told = calls.read_text("utf-8").splitlines()
     assert any(call in line for line in told)
@@ -216,7 +219,6 @@ def test_what_a_machine_lacked_is_asked_again(monkeypatch: pytest.MonkeyPatch, t
     add_commit(repo, "more", {"calc.py": ADD.replace("a + b", "sum((a, b))")})
     asked = AuditRequest(Selection("HEAD"), env="uv")
     (failed,) = audit(repo.root, asked).units
-    script = RECORDING.format(calls="/dev/null", python=sys.executable, place='"$VIRTUAL_ENV"')
-    (tmp_path / "bin" / "uv").write_text(script, "utf-8")
+    (tmp_path / "bin" / "uv").write_text(recording_uv("/dev/null"), "utf-8")
     (again,) = audit(repo.root, asked).units
     assert (failed.outcome, again.outcome) == (AuditOutcome.UNVERIFIED, AuditOutcome.REFACTOR), again.why
