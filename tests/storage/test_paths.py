@@ -292,6 +292,15 @@ def test_ignoring_the_link_hides_nothing(world: World, away: Path) -> None:
     assert "pkg" in after_call(agent(world)).put_back
 
 
+def test_nor_where_the_folder_is_younger_than_the_index_of_git(world: World, away: Path) -> None:
+    world.green_by_record()
+    world.write("later/a.py", "A = 1\n")
+    world.project.workspace.snapshot()
+    world.write(".gitignore", "/later\n")
+    into_link(world, "later", away)
+    assert linked_paths(world) == ["later"]
+
+
 def test_a_folder_that_became_a_link_within_the_worktree_goes_back_too(world: World) -> None:
     world.green_by_record()
     assert not before_call(agent(world))

@@ -16,7 +16,7 @@ from verdigris.storage.snapshots import index, listing
 from verdigris.storage.snapshots.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from support.gitrepo import GitRepo
@@ -79,6 +79,7 @@ def test_a_file_from_the_future_does_not_hold_a_snapshot_up(repo: GitRepo, works
         assert workspace.read(workspace.snapshot(), "src/a.py") == data.encode()
 
 
+@pytest.mark.usefixtures("by_git")
 def test_a_file_that_changes_while_it_is_hashed_is_hashed_again(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,6 +102,7 @@ def test_a_file_that_changes_while_it_is_hashed_is_hashed_again(
     assert hashed == [b"before the second"]
 
 
+@pytest.mark.usefixtures("by_git")
 def test_a_file_that_vanishes_while_it_is_hashed_is_not_recorded(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +111,7 @@ def test_a_file_that_vanishes_while_it_is_hashed_is_not_recorded(
     assert workspace.files(workspace.snapshot()) == ()
 
 
+@pytest.mark.usefixtures("by_git")
 def test_a_file_that_never_rests_is_said(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +121,7 @@ def test_a_file_that_never_rests_is_said(
         workspace.snapshot()
 
 
+@pytest.mark.usefixtures("by_git")
 def test_an_unchanged_tree_is_known_without_being_written(repo: GitRepo, workspace: Workspace) -> None:
     repo.write("src/a.py", "a")
     tree = workspace.snapshot()
@@ -163,6 +167,7 @@ def test_objects_that_the_store_has_lost_are_written_again(repo: GitRepo, worksp
     assert workspace.read_many(tree, ["src/a.py", "src/b.py"]) == {"src/a.py": b"a", "src/b.py": b"b"}
 
 
+@pytest.mark.usefixtures("by_git")
 def test_many_files_at_once_go_into_one_pack(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,11 +256,14 @@ def test_a_change_while_the_snapshot_is_made_is_seen_by_the_next(
     repo: GitRepo, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = repo.write("src/a.py", "a")
+    path.with_name("link").symlink_to("a.py")  # so that git makes the first tree
     real = index.snapshot
 
-    def changed_before_and_after(git: Git, own: Path, keep: Callable[[str], PathClass]) -> str:
+    def changed_before_and_after(
+        git: Git, own: Path, keep: Callable[[str], PathClass], seen: Collection[str]
+    ) -> str:
         path.write_text("b")
-        tree = real(git, own, keep)
+        tree = real(git, own, keep, seen)
         path.write_text("c")
         return tree
 

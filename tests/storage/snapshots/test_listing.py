@@ -108,6 +108,30 @@ def test_another_process_makes_the_next_tree_without_git(
     assert tree == by_git(repo)
 
 
+@pytest.mark.parametrize("ignored", ["", "build\n*.log\n"])
+def test_of_the_first_tree_git_says_only_what_is_ignored(
+    repo: GitRepo, ignored: str, git_starts: list[str]
+) -> None:
+    for path in ("src/a.py", "src/deep/b.py", "build/out.txt", "docs/x.log", "src/c.log"):
+        repo.write(path, f"{path}\n", executable=path == "src/a.py")
+    if ignored:
+        repo.write(".gitignore", ignored)
+        repo.write("docs/.gitignore", "!x.log\n")
+    open_store(find_repository(repo.root))
+    git_starts.clear()
+    tree = workspace_of(repo).snapshot()
+    assert git_starts == ["--no-literal-pathspecs"]
+    assert tree == by_git(repo)
+
+
+def test_an_empty_worktree_has_the_empty_tree(repo: GitRepo, git_starts: list[str]) -> None:
+    open_store(find_repository(repo.root))
+    git_starts.clear()
+    tree = workspace_of(repo).snapshot()
+    assert git_starts == []
+    assert tree == by_git(repo)
+
+
 def ignore_less(repo: GitRepo) -> None:
     repo.write(".gitignore", "*.log\n")
 
@@ -232,12 +256,17 @@ def test_a_damaged_note_is_as_good_as_none(repo: GitRepo, damaged: bytes) -> Non
 
 
 def test_another_version_of_us_begins_anew(repo: GitRepo, git_starts: list[str]) -> None:
+    """Its tree may hold what ours would not."""
     first(repo)
     note = find_repository(repo.root).private / "listing.json"
-    note.write_text(json.dumps({**json.loads(note.read_text()), "format": [2, "0.0.0"]}))
+    repo.write("left-out.md")
+    other = {**json.loads(note.read_text()), "tree": by_git(repo), "format": [2, "0.0.0"]}
+    (repo.root / "left-out.md").unlink()
+    note.write_text(json.dumps(other))
     git_starts.clear()
-    workspace_of(repo).snapshot()
+    tree = workspace_of(repo).snapshot()
     assert git_starts != []
+    assert tree == by_git(repo)
 
 
 def test_a_file_that_changes_while_it_is_read_is_left_to_git(

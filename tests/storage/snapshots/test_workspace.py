@@ -11,6 +11,7 @@ import pytest
 from support.gitrepo import GitRepo, make_repo
 from support.workspaces import NOBODY, workspace_of
 from verdigris.core.errors import StorageError, UserError
+from verdigris.storage.git import Git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import find_repository
 from verdigris.storage.snapshots import workspace as module
@@ -221,7 +222,7 @@ def test_a_busy_workspace_names_who_uses_it(
 
 
 def test_a_disk_that_fails_is_a_storage_error(repo: GitRepo, workspace: Workspace) -> None:
-    repo.write(PATH, "a")
+    repo.write(PATH, "a").with_name("link").symlink_to("a.py")  # so that git makes the tree
     in_the_way = find_repository(repo.root).private / "fresh.json.new"
     in_the_way.mkdir(parents=True)
     with pytest.raises(StorageError, match=r"fresh\.json\.new"):
@@ -236,6 +237,18 @@ def test_the_store_has_the_repositorys_object_format(tmp_path: Path, object_form
     git = open_store(found)
     assert git.git_dir == found.control / "store"
     assert git.run("rev-parse", "--show-object-format").decode().strip() == object_format
+
+
+def test_a_store_is_made_without_git_and_git_finds_nothing_amiss(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(Git, "start", lambda _, *arguments: started.append(arguments[0]))
+        git = open_store(find_repository(repo.root))
+    assert started == []
+    assert git.run("fsck", "--strict") == b""
+    assert git.run("rev-parse", "--is-bare-repository") == b"false\n"
 
 
 def test_a_store_is_made_once_and_whole(repo: GitRepo) -> None:

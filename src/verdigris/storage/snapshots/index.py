@@ -36,11 +36,14 @@ COARSE = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
 """The clock by which files are stamped: CLOCK_REALTIME_COARSE, which Python has no name for."""
 
 
-def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass]) -> str:
-    """The tree of the worktree as it stands; `git` uses the private `index`, whose lock is held."""
+def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass], seen: Collection[str] = ()) -> str:
+    """The tree of the worktree as it stands; `git` uses the private `index`, whose lock is held.
+
+    `seen`: paths of an earlier snapshot, which the index may not have.
+    """
     note = index.with_name("tree")
     for _ in range(ATTEMPTS):
-        settled = _bring_up_to_date(git, keep, note)
+        settled = _bring_up_to_date(git, Scan(git, keep, seen), note)
         known = known_tree(index)
         if settled and known:
             return known
@@ -58,23 +61,24 @@ def clear(index: Path) -> None:
     index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
 
 
-def _bring_up_to_date(git: Git, keep: Callable[[str], PathClass], note: Path) -> bool:
+def _bring_up_to_date(git: Git, scan: Scan, note: Path) -> bool:
     """Brings the index up to date; False if files changed meanwhile."""
     private, now = note.parent, _mapped_paths(git, note.parent)
     before = read_mapped(private)
-    settled = _taught(git, keep, note, {*before, *now})
+    settled = _take_difference(git, scan, note, {*before, *now})
     now |= _mapped_paths(git, private)
     if now or before:
         note_mapped(private, now)
     return settled
 
 
-def _taught(git: Git, keep: Callable[[str], PathClass], note: Path, doubted: Iterable[str]) -> bool:
+def _take_difference(git: Git, scan: Scan, note: Path, doubted: Iterable[str]) -> bool:
+    """Puts into the index what differs from it; False if files changed meanwhile."""
     began = time.time_ns()
     fresh = note.with_name("fresh.json")
     looks = load(fresh)
     suspects = {path for path, seen in looks.items() if look(git.root, path) != seen}
-    difference = Scan(git, keep).difference(sorted(suspects.union(doubted)))
+    difference = scan.difference(sorted(suspects.union(doubted)))
     if not difference:
         if looks:
             save(fresh, young_entries(looks, began))

@@ -1,10 +1,10 @@
-"""Makes the tree of a small worktree without asking git, from what the last snapshot saw and made.
+"""Makes the tree of a small worktree in this process, from the last snapshot or from nothing.
 
-Every file is looked at. What a snapshot holds depends on what is listed here alone, so that equal listings
-mean equal trees. Where only files that a rule names have changed, come or gone, the next tree is the last one
-with those edits. Of other files that came, git is asked which are ignored. Wherever more is in doubt (a
-`.gitignore` that changed, a link, a folder that becomes a file) git is asked for all. What is known is kept
-beside the private index, and is trusted as that is.
+Every file is listed with its stat. A snapshot depends on this listing alone, so equal listings mean equal
+trees. The next tree is the last one with the files that changed, came or went. Files without a class may be
+ignored: git is asked which of them are. Where more is in doubt (a `.gitignore` that changed, a link, a folder
+that becomes a file), git makes the whole tree. The last listing is kept beside the private index, and is
+trusted as that is.
 """
 
 # Plain calls, and names stay `str`:
@@ -38,6 +38,8 @@ _FILE = "listing.json"
 _FORMAT = [2, __version__]
 """Another version of ours may have other rules for what a snapshot holds: it starts again."""
 _NAMES, _CACHES = frozenset(NAMES), frozenset(CACHES)
+_IGNORING = ".gitignore"
+"""A change of it may bring or remove any file; the first snapshot has none to remove."""
 
 Listing = dict[str, str]
 """By path: the class of a file or link and how it looked, in one text, which is quick to keep and to compare.
@@ -133,18 +135,25 @@ def save(private: Path, known: Known) -> None:
         return
 
 
-def next_tree(git: Git, known: Known, listing: Listing) -> str | None:
-    """The tree of the worktree that is listed so, made from a known one; None where git has to make it."""
+def next_tree(git: Git, known: Known | None, listing: Listing) -> str | None:
+    """The tree of the worktree that is listed so; None where git has to make it.
+
+    `known`: the last snapshot. None if there is none: then the tree is made from nothing.
+    """
     root, objects = os.fspath(git.root), Objects(git.git_dir)
     try:
-        base = objects.tree_of(known.tree)
-        if listing == known.listing:
+        base = objects.write_empty_tree() if known is None else objects.tree_of(known.tree)
+        old = {} if known is None else known.listing
+        if listing == old:
             return base
         edits: dict[str, str | None] = {}
         undecided: dict[str, str] = {}
-        for path in _find_differing(known.listing, listing):
+        for path in _find_differing(old, listing):
             seen = listing.get(path)
-            cls = (seen or known.listing[path]).partition(" ")[0]
+            cls = (seen or old[path]).partition(" ")[0]
+            if known is None and path.rpartition("/")[2] == _IGNORING:
+                edits[path] = seen
+                continue
             within = objects.entry_at(base, path) is not None
             if not _is_edited(path, cls, seen, within=within):
                 continue

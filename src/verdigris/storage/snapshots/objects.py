@@ -120,10 +120,16 @@ class Objects:
                     yield Change(folder + part, *_file(was), *_file(now))
 
     def write_blob(self, data: bytes) -> str:
-        """In a store whose names are the usual ones; where they may be others, git knows."""
+        """Stores a blob. `Elsewhere` if it is large, or if the store's names may not be SHA-1."""
         if len(data) > LARGE or _has_other_names(self._folder):
             raise Elsewhere
         return self._write(b"blob", data, 40)
+
+    def write_empty_tree(self) -> str:
+        """Stores the tree without entries. `Elsewhere` if the store's names may not be SHA-1."""
+        if _has_other_names(self._folder):
+            raise Elsewhere
+        return self._write(b"tree", b"", 40)
 
     def write_tree(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
         """The tree that is `base`, except that each path has this mode and name, or is absent."""

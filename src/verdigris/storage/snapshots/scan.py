@@ -153,9 +153,11 @@ class IndexDifference:
 class Scan:
     """One look at the worktree, through git with the private index."""
 
-    def __init__(self, git: Git, keep: Callable[[str], PathClass]) -> None:
+    def __init__(self, git: Git, keep: Callable[[str], PathClass], seen: Collection[str] = ()) -> None:
+        """`seen`: paths of an earlier snapshot, which the index may not have."""
         self._git = git
         self._keep = keep
+        self._seen = seen
         self._top = os.fspath(git.root)
         self._links: dict[str, bool] = {"": False}
         self._nested: dict[str, bool] = {"": False}
@@ -180,9 +182,10 @@ class Scan:
                 take[path] = state
             else:
                 forget.append(path)
-            if beyond and self._keep(path) is not PathClass.OTHER:
-                # A folder that became a link: no `.gitignore` hides that.
+            if beyond:
                 take.update(self._find_link(path))
+        for path in filter(self._beyond_link, self._seen):
+            take.update(self._find_link(path))
         as_new = [path for path in suspects if not self._beyond_link(path)]
         opened = self._files_in(null_split(require_success(named, PASSED_OVER)))
         take.update(self._new([*null_split(require_success(listed, OTHERS)), *opened, *as_new]))
@@ -255,8 +258,11 @@ class Scan:
         return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
 
     def _find_link(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
-        """The outermost link that a path leads through now."""
-        parts = path.split("/")
+        """The outermost link that a path with a class leads through now.
+
+        A folder became a link: no `.gitignore` hides that.
+        """
+        parts = path.split("/") if self._keep(path) is not PathClass.OTHER else []
         for end in range(1, len(parts)):
             folder = "/".join(parts[:end])
             state = self._look(folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import StorageError
-from verdigris.storage.git import Git, store_git
+from verdigris.storage.git import Git, store_git, users_git
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.snapshots import index, listing, trees
 
@@ -50,7 +50,9 @@ class Workspace:
             seen = self._list()
             if seen is not None and (tree := self._know(git, seen)) is not None:
                 return tree
-            tree = index.snapshot(git, self._repo.private / "index", self._keep)
+            known = self._last or listing.load(self._repo.private)
+            paths = () if known is None else known.listing.keys()
+            tree = index.snapshot(git, self._repo.private / "index", self._keep, paths)
             if seen is not None:
                 # Listed before it was made: what changed in between is seen by the next.
                 self._remember(listing.Known(seen, tree))
@@ -59,10 +61,8 @@ class Workspace:
     def _know(self, git: Git, seen: Listing) -> str | None:
         """The tree of what is listed, where it is known without git."""
         known = self._last or listing.load(self._repo.private)
-        if known is None:
-            return None
         tree = listing.next_tree(git, known, seen)
-        if tree is not None and (self._last is None or seen != known.listing):
+        if tree is not None and (self._last is None or known is None or seen != known.listing):
             self._remember(listing.Known(seen, tree), known)
         return tree
 
@@ -206,6 +206,7 @@ CONFIG = """\
 [index]
 \tversion = 4
 """
+_USUAL = "sha1"
 ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding\n"
 """Stronger than any `.gitattributes` in the tree: no byte is converted."""
 
@@ -231,19 +232,17 @@ def _make(repo: Repository, store: Path) -> None:
 
     repo.control.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix="store.", dir=repo.control))
-    git = store_git(repo, draft)
-    asked = git.call("config", "--file", str(repo.common_dir / "config"), "extensions.objectformat")
-    algorithm = os.fsdecode(asked.stdout).strip() or "sha1"
-    git.run("init", "--quiet", "--template=", f"--object-format={algorithm}")
+    for folder in ("info", "objects/info", "objects/pack", "refs/heads", "refs/tags"):
+        (draft / folder).mkdir(parents=True)
+    (draft / "HEAD").write_text("ref: refs/heads/main\n")
+    algorithm = _object_format(repo)
     config = (
-        CONFIG if algorithm != "sha1" else CONFIG.replace("[extensions]\n\tobjectFormat = {algorithm}\n", "")
+        CONFIG if algorithm != _USUAL else CONFIG.replace("[extensions]\n\tobjectFormat = {algorithm}\n", "")
     )
-    (draft / "config").write_text(config.format(version=0 if algorithm == "sha1" else 1, algorithm=algorithm))
+    (draft / "config").write_text(config.format(version=0 if algorithm == _USUAL else 1, algorithm=algorithm))
     if repo.apart is not None:  # so that the trees of commits are at hand, and nothing of them is copied
         lent = draft / "objects" / "info" / "alternates"
-        lent.parent.mkdir(parents=True, exist_ok=True)
         lent.write_bytes(os.fsencode(repo.common_dir / "objects") + b"\n")
-    (draft / "info").mkdir(exist_ok=True)
     (draft / "info" / "attributes").write_text(ATTRIBUTES)
     try:
         draft.rename(store)
@@ -251,3 +250,12 @@ def _make(repo: Repository, store: Path) -> None:
         shutil.rmtree(draft, ignore_errors=True)
         if not store.is_dir():
             raise
+
+
+def _object_format(repo: Repository) -> str:
+    """The hash that the repository's objects are named by; git is asked only if its configuration says it."""
+    config = repo.common_dir / "config"
+    if b"objectformat" not in config.read_bytes().lower():
+        return _USUAL
+    asked = users_git(repo).call("config", "--file", str(config), "extensions.objectformat")
+    return os.fsdecode(asked.stdout).strip() or _USUAL
