@@ -43,6 +43,8 @@ class Facts:
     """Languages that one build runs together: a stack of one may hold files of the others."""
     manifests: tuple[str, ...] = ()
     """Names of mixed files: a part of each configures the test runner."""
+    build_locks: tuple[str, ...] = ()
+    """Names of lock files without which a build refuses a package that its manifest names."""
     keeps_bytecode: bool = False
     """Its interpreter writes a cache into the folder of each file that it loads."""
     tests_in_source: bool = False
@@ -95,6 +97,7 @@ _BUILT_IN = (
         {".rs": ("tree_sitter_rust", "language")},
         has_stubs=True,
         manifests=("Cargo.toml",),
+        build_locks=("Cargo.lock",),
         tests_in_source=True,
         error_codes=r"E\d{4}|error",
         import_codes=frozenset({"E0432", "E0433", "E0463", "E0583"}),
@@ -108,6 +111,7 @@ _BUILT_IN = (
         has_stubs=True,
         case_mark="/",
         manifests=("go.mod", "go.work"),
+        build_locks=("go.sum",),
     ),
     Facts("java", (".java",), compiled=True, family=_JVM, manifests=("pom.xml",)),
     Facts("kotlin", (".kt", ".kts"), compiled=True, family=_JVM),
@@ -207,6 +211,12 @@ def manifest_names() -> frozenset[str]:
 def facts_of_manifest(name: str) -> Facts | None:
     """The facts of the language whose tools read a file of this name."""
     return _BY_MANIFEST.get(name)
+
+
+def declares_packages(path: str) -> bool:
+    """Whether the file declares the packages that a build takes in."""
+    name = path.rpartition("/")[2]
+    return name in _BY_MANIFEST or any(name in facts.build_locks for facts in FACTS.values())
 
 
 def has_tests_in_source(path: str) -> bool:

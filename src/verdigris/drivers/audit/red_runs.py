@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
 from verdigris.checks.verdict_checks import traced_tests
-from verdigris.core.languages import facts_of_manifest
+from verdigris.core.languages import declares_packages
 from verdigris.core.paths import FILE, PathClass
 from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
@@ -35,7 +35,6 @@ _REPEATED = 25
 """How many reds are run twice: one that repeats is enough to call a change test-driven."""
 _TURNS = 4
 """How often tests are run again that a crash of another test kept from running."""
-_BUILD_LOCKS = ("go.sum", "Cargo.lock")
 
 
 def lay_tests(project: Project, before: str, after: str, oracle: Sequence[str]) -> str:
@@ -199,7 +198,7 @@ def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tupl
     contents: dict[str, tuple[str, bytes] | None] = {}
     for change in project.workspace.changes(tree, after):
         if project.classify(change.path) is not PathClass.SOURCE:
-            if not change.deleted and _declares_packages(change.path):
+            if not change.deleted and declares_packages(change.path):
                 manifest = project.workspace.read(after, change.path) or b""
                 contents[change.path] = (change.new_mode or FILE, manifest)
             continue
@@ -214,11 +213,6 @@ def _declare(project: Project, tree: str, after: str, *, old_work: bool) -> tupl
     if not any(project.classify(path) is PathClass.SOURCE for path in contents):
         return tree, ""
     return _compose(project, tree, contents)
-
-
-def _declares_packages(path: str) -> bool:
-    """A manifest declares the packages that a build takes in."""
-    return facts_of_manifest(path.rpartition("/")[2]) is not None or path.endswith(_BUILD_LOCKS)
 
 
 def add_stubs(project: Project, tree: str, _: str, reds: Collection[RedTest]) -> tuple[str, str]:
