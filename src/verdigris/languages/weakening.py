@@ -1,4 +1,4 @@
-"""Lists what a suite loses from one state to the next, in any language: tests, assertions, cases, runs."""
+"""Compares two states of a suite, in any language, and lists lost tests, assertions, cases and new skips."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 
 class AssertedFact(Protocol):
-    """One thing that a test asserts, in whatever language."""
+    """One thing that a test asserts, in any language."""
 
     @property
     def path(self) -> str: ...
@@ -37,11 +37,11 @@ class AssertedFact(Protocol):
     def guards(self) -> tuple[str, ...]: ...
 
     def against(self, other: Any) -> AssertionChange:
-        """What became of it, if the other stands in its place."""
+        """How the assertion changed, if the other one replaces it."""
         ...
 
     def calls(self) -> set[str]:
-        """The functions that it speaks of."""
+        """The functions that the assertion calls."""
         ...
 
 
@@ -58,19 +58,19 @@ class SuiteFacts(Protocol):
     def body(self, key: Key) -> str: ...
 
     def find_hidden(self, body: str) -> str:
-        """Where the body of a test stands that is no longer collected."""
+        """The place of a function with this body that is not collected as a test; empty if there is none."""
         ...
 
     def stands(self, scope: str, what: str) -> bool:
-        """Whether a test still has these words."""
+        """Whether the test still contains an assertion with this text."""
         ...
 
     def marks(self) -> Iterable[tuple[str, Mark]]:
-        """What takes tests out of a run, by path."""
+        """The marks that take tests out of a run, each with its path."""
         ...
 
     def within(self, name: str, scope: str) -> bool:
-        """Whether a test is the scope, or stands in it; all stand in the empty one."""
+        """Whether a test is the scope or is inside it; every test is inside the empty scope."""
         ...
 
 
@@ -85,7 +85,7 @@ class Loss:
 
 
 def losses_between(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
-    """`pairs`: by index, the new fact that an old one is found in."""
+    """Lists the losses. `pairs`: maps the index of an old fact to that of the new fact that matches it."""
     yield from _lost_facts(old, new, pairs)
     yield from _new_marks(old, new, pairs)
 
@@ -108,8 +108,10 @@ def _lost_facts(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> I
 
 
 def _heirs(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> dict[Key, str]:
-    """The new name of each test that is gone by name, told by most of what it asserted; or, where that
-    changed too, by its own name in the class that most of its class went to.
+    """Maps each old test whose name is gone to its new name.
+
+    That is the test which now has most of its assertions; or, if these changed too, the test of the same
+    name in the class to which most tests of its class moved.
     """
     names = new.names()
     votes: defaultdict[Key, Counter[str]] = defaultdict(Counter)
@@ -158,7 +160,7 @@ def _gone_tests(
 
 @dataclass(slots=True)
 class _NewAssertions:
-    """What the new suite has for the assertions that were not found in it."""
+    """Searches the new suite for assertions that replace those without a match."""
 
     new: SuiteFacts
     used: set[int]
@@ -184,7 +186,7 @@ class _NewAssertions:
         yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
 
     def _lacks_the_row(self, fact: AssertedFact, scope: str) -> bool:
-        """The assertion still stands there, but no table brings it this row."""
+        """Whether the assertion is still there, but no table has this row."""
         return bool(fact.case) and self.new.stands(scope, fact.what)
 
 
@@ -199,7 +201,7 @@ def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
 
 
 def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
-    """The other asks for as much, or for more, wherever this one did."""
+    """Whether the other assertion demands at least as much, under no further conditions."""
     if not set(other.guards) <= set(fact.guards):
         return False
     return fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
@@ -213,7 +215,7 @@ def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
 
 
 def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
-    """The same words over a subject that is made in another way: a factory in place of a constructor."""
+    """The text is the same, but its subject is made differently, e.g. by a factory, not a constructor."""
     if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
         return ""
     was, is_ = fact.calls(), other.calls()
@@ -235,7 +237,7 @@ def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
 
 
 def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> Iterator[Loss]:
-    """New marks on what was there before; a new test may be skipped as its author likes."""
+    """Lists new marks on tests that existed before; the author of a new test may skip it."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
     fresh = _fresh(old, new, found_in)
     origins = _TestOrigins(old, new, found_in)
@@ -248,13 +250,13 @@ def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) ->
 
 
 def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
-    """The mark of the same kind that stood on the same test or class; empty where there was none."""
+    """The earlier mark of the same kind on the same test or class; empty if there was none."""
     place = (path, mark.kind, mark.scope)
     return next((_head(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), "")
 
 
 class _TestOrigins:
-    """Which earlier test each test was, so that the skip of one is not taken for that of another."""
+    """Maps tests to the earlier tests that they were, so that a skip which moves to another is noticed."""
 
     def __init__(self, old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> None:
         self.old, self.new = old, new
@@ -264,7 +266,7 @@ class _TestOrigins:
             self.heirs[other.path, other.scope].add((fact.path, fact.scope))
 
     def takes_out(self, path: str, mark: Mark) -> bool:
-        """Whether a skip stands on a test that ran without it before, wherever such a skip stood then."""
+        """Whether a mark skips a test that had no such mark before, even if another test had it."""
         if mark.kind != "skipped" or not mark.scope:
             return False
         tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
@@ -291,7 +293,7 @@ def _head(what: str) -> str:
 
 
 def _fresh(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
-    """Tests that stand for no earlier one."""
+    """The tests that replace no earlier test."""
     heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
@@ -305,7 +307,7 @@ def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFa
 def data_weakenings(
     before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
 ) -> tuple[Weakening, ...]:
-    """Contents of files that are found nowhere any more."""
+    """Lists files whose earlier content is in no file any more."""
     contents = Counter(after.values())
     found: list[Weakening] = []
     for path, text in before.items():
@@ -316,7 +318,7 @@ def data_weakenings(
 
 
 SEPARATORS = (" › ", "::", "/")
-"""Between the names of a test and of what it stands in."""
+"""What separates the name of a test from the name of the group around it."""
 
 
 def stands_in(name: str, scope: str) -> bool:
@@ -329,7 +331,7 @@ def _entry(revised: str) -> tuple[str, str]:
 
 
 def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
-    """`revised`: test ids, paths and folders."""
+    """Whether `revised` (test ids, paths and folders) names this scope of this file."""
     return any(_names_scope(*_entry(one), path, scope) for one in revised)
 
 

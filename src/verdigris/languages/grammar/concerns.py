@@ -1,4 +1,4 @@
-"""Finds what a change adds that honest code rarely or never has, the values of its tests among it."""
+"""Finds code in a change that honest source rarely or never has, such as values copied from its tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _THROUGH = frozenset(
         *("call_expression", "field_expression", "arguments", "or_pattern"),
     }
 )
-"""Between a literal and what is done with it; of calls only those that convert it."""
+"""Nodes that may stand between a literal and its use; a call among them must only convert the literal."""
 _CONVERTING = (".to_string", ".to_owned", ".into", "String::from", "string", "int", "int64", "float64")
 _EQUAL = frozenset({"==", "===", "!=", "!=="})
 _SILENT = frozenset(
@@ -64,7 +64,10 @@ def copied_answers(
     after: Mapping[str, bytes | None],
     tests: Iterable[tuple[str, bytes]],
 ) -> Iterator[Concern]:
-    """Source by path, and the files of tests; `strip`: takes out the tests that stand among the source."""
+    """Finds literals of the tests that new source returns, looks up or compares with.
+
+    `before`, `after`: source by path. `strip`: removes the tests that stand among the source.
+    """
     texts = {path: data for path, data in after.items() if data is not None}
     asked = {literal for path, data in tests for _, literal in _values(path, data)}
     asked |= {
@@ -95,7 +98,7 @@ def _written_values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
 
 
 def _values_in_tests(path: str, data: bytes, bare: bytes) -> Iterator[tuple[Node, Value]]:
-    """`bare`: the same text with blanks where its tests are."""
+    """The values in the tests of a source file. `bare`: the same text with its tests blanked out."""
     for node, literal in _values(path, data) if bare != data else ():
         if bare[node.start_byte : node.end_byte] != data[node.start_byte : node.end_byte]:
             yield node, literal
@@ -152,7 +155,7 @@ def _answers(node: Node) -> bool:
 
 
 def _spell_row(row: Node) -> str:
-    """A text that is written as the numbers of its letters."""
+    """The text whose character codes a row of numbers spells; empty if it spells none."""
     cells = [text_of_node(node) for node in row.named_children if node.type not in COMMENTS]
     if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
         return ""
@@ -169,7 +172,7 @@ _STRINGS = frozenset({"string", "interpreted_string_literal", "raw_string_litera
 
 
 def pieced_words(node: Node) -> bool:
-    """Whether a telling word goes across the seams of what is put together here."""
+    """Whether an expression joins pieces of text to a word of the test tools."""
     pieces = _pieces(node)
     if len(pieces) < 2:  # noqa: PLR2004 - one piece has no seam
         return False
@@ -193,7 +196,7 @@ def _pieces(node: Node) -> list[str]:
 
 
 def _joined_parts(node: Node) -> list[str]:
-    """`["a", "b"].join("")`, and `strings.Join([]string{"a", "b"}, "")`."""
+    """The pieces of `["a", "b"].join("")` and of `strings.Join([]string{"a", "b"}, "")`."""
     function, given = part(node, "function"), parts(part(node, "arguments"))
     if not given or text_of_node(given[-1])[1:-1]:
         return []
@@ -213,9 +216,9 @@ def _all_of(nodes: list[Node]) -> list[str]:
 class Rule:
     kind: str
     nodes: frozenset[str]
-    """Types of the nodes whose text tells."""
+    """Types of the nodes whose text is searched."""
     words: re.Pattern[str]
-    """Of that text from its beginning."""
+    """Matches that text from its beginning."""
     what: str
     blocks: bool = False
 
@@ -229,13 +232,16 @@ TRIES = "configures how properties are tried"
 FOR_ALL, RAW = "changes it for the whole process", "writes to a descriptor, past the captured output"
 _IN_PIECES = rule("obscured", "", "", "builds a word of the test tools from pieces", blocks=True)
 _PROGRAMS = re.compile(r"(?:.*/)?(?:main\.(?:rs|go)|(?:bin|cli|cmd|scripts?)/.*|cli\.[cm]?[jt]s)\Z")
-"""Files that are programs: to end is theirs."""
+"""Files that are programs, and so may end the process."""
 
 
 def grammar_concerns(
     rules: Sequence[Rule], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
 ) -> tuple[Concern, ...]:
-    """Source by path, without the tests among it; None where there is no file."""
+    """Lists the hits of the rules that a change adds.
+
+    `before`, `after`: source by path, without the tests among it; None if there is no file.
+    """
     return tuple(
         concern
         for path, data in after.items()

@@ -1,7 +1,7 @@
-"""Finds plausible other literals, and tests with other inputs.
+"""Draws plausible other literals for an assertion, and gives tests other inputs.
 
-Code that equals whatever looks like an answer, or that reads its answers out of the tests, follows them;
-honest code does not.
+Code that equals anything that looks like an answer, or that reads its answers from the tests, passes with the
+other literal as well; honest code does not.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _SPARE = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxy
 
 @value
 class Pool:
-    """Expected values of a suite, as its files write them."""
+    """The expected values of a suite, as its files write them."""
 
     literals: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
-    """Of enumerations, with what they are members of."""
+    """Members of enumerations, with the name of the enumeration."""
 
     def kin(self, member: str) -> list[str]:
         """Other members of the same enumeration."""
@@ -54,7 +54,7 @@ class Pool:
 
 
 def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
-    """Draws an order at random: each kind of change comes once before any comes again."""
+    """Other literals in random order; each kind of change comes once before any kind comes again."""
     if text in _TRUTHS:
         return [_TRUTHS[text]]
     if text[:1].isdigit():
@@ -72,7 +72,7 @@ def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
 
 
 def far_numbers(text: str, dice: Random) -> list[str]:
-    """Numbers at least one unit away: honest code fails them even with a tolerance below one half."""
+    """Numbers one unit away, which honest code fails even if the tolerance is just below one half."""
     found = _NUMBER.match(text)
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []
@@ -81,7 +81,7 @@ def far_numbers(text: str, dice: Random) -> list[str]:
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is a literal that others can be drawn for."""
+    """Whether the text is a literal for which others can be drawn."""
     return text in _TRUTHS or text[:1].isdigit() or _QUOTED.match(text) is not None
 
 
@@ -95,7 +95,7 @@ def _numbers(text: str, pool: Pool) -> list[list[str]]:
     lead, whole, rest, kind = found.groups()
     base = {"0x": 16, "0b": 2, "0o": 8}.get(lead.lower(), 10)
     near = [f"{lead}{one}{rest}{kind}" for one in _steps(whole, base)]
-    if rest:  # the last digits of a fraction may be rounded away, the first one is not
+    if rest:  # the last digits of a fraction may be rounded away; the first one is not
         nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
         return [near, nearby]
     swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits(one, whole, base)]
@@ -109,7 +109,7 @@ def _numbers(text: str, pool: Pool) -> list[list[str]]:
 
 
 def _steps(whole: str, base: int) -> list[str]:
-    """One more and one less, where that takes as many digits; grouping marks stay where they are."""
+    """The next and the previous number, if they have as many digits; `_` between digits stays in place."""
     digits = whole.replace("_", "")
     was = int(digits, base)
     made = []
@@ -146,7 +146,7 @@ def _swap_digits(digits: str) -> list[str]:
 
 
 def _fits(other: str, whole: str, base: int) -> bool:
-    """Into the smallest type that holds what was there: a larger number might not compile."""
+    """Whether the other number fits the smallest type that holds the old one; if not, it may not compile."""
     was, now = (int(text.replace("_", ""), base) for text in (whole, other))
     return now <= next((bound for bound in _LARGEST if was <= bound), was)
 
@@ -171,7 +171,7 @@ def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[
 
 
 def _insides(pool: Pool) -> list[str]:
-    """Texts of the suite that can stand between any quotes."""
+    """The suite's texts that can stand between quotes of any kind."""
     insides = (found["inside"] for one in pool.literals if (found := _QUOTED.match(one)))
     return sorted({text for text in insides if text and not set("\\\"'`\n\r") & set(text)})
 
@@ -181,7 +181,7 @@ def _is_plain(unit: str) -> bool:
 
 
 def _exchange_letters(units: Sequence[str], plain: Sequence[int], dice: Random) -> list[str]:
-    """Two letters in each other's place, rather than marks."""
+    """Swaps two different letters or digits; other characters only if there are too few of these."""
     letters = [at for at in plain if units[at].isalnum()]
     if len({units[at] for at in letters}) < 2:  # noqa: PLR2004
         letters = list(plain)
@@ -196,7 +196,7 @@ def _exchange_letters(units: Sequence[str], plain: Sequence[int], dice: Random) 
 
 
 def _replace_letter(units: Sequence[str], plain: Sequence[int], suite: str) -> list[str]:
-    """A letter by another of the literal's own alphabet, else of the suite's, else of its class."""
+    """Replaces a letter with one of its class: from the literal itself, else the suite, else the alphabet."""
     letters = [at for at in plain if units[at].isalnum()] or list(plain)
     made = []
     for at in letters:
@@ -228,14 +228,14 @@ _GIVING = frozenset({"arguments", "argument_list", "literal_value"})
 _TELLING = re.compile(
     r"\w+\.(Error|Errorf|Fatal|Fatalf|Log|Logf|Skip|Skipf|Run)|(describe|it|test|suite|context)(\.\w+)*"
 )
-"""Calls whose own literals are names and messages; `go vet` refuses to build a message of another form."""
+"""Calls whose literals are names and messages. Changed messages may also fail `go vet`, and so the build."""
 _BODIES = frozenset({"statement_block", "block"})
 
 
 def replace_by_grammar(
     path: str, data: bytes, tests: Iterable[TestSeen], lot: Chance, tried: Collection[int]
 ) -> tuple[Replaced, ...]:
-    """One literal of every test, drawn by lot."""
+    """Replaces one literal of every test, chosen at random."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return ()
@@ -250,7 +250,7 @@ def replace_by_grammar(
 
 
 def _inputs(root: Node) -> Iterator[Node]:
-    """Inside a body, what is given to a call: in a macro of Rust, what stands in a bracket within its own."""
+    """Literals in a body that are passed to a call; in a Rust macro, those in an inner pair of brackets."""
     stack: list[tuple[Node, int, bool]] = [(root, 0, False)]
     while stack:
         node, depth, given = stack.pop()
@@ -275,7 +275,7 @@ def _other(node: Node, lot: Chance) -> Replaced | None:
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
             return None
-        # Where a type has no sign, less than nothing does not compile.
+        # A negative number does not compile for an unsigned type.
         now = str(other_value(int(text), lot)) if int(text) > 0 else "1"
     else:
         inner = text[1:-1]

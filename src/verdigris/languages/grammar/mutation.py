@@ -1,7 +1,6 @@
-"""Mutates what a refactor changed.
+"""Mutates the code that a refactor changed.
 
-No line is measured there, so a function or an arm that is new is made to fail instead: a test that runs it
-notices.
+Runs of these languages are not traced, so a new function or arm is made to fail: a test that runs it fails.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _LOOPS = frozenset({"while_statement", "do_statement", "for_statement", "for_cla
 _CONDITIONAL = _LOOPS | {"if_statement", "ternary_expression", "if_expression", "match_pattern"}
 _ASKING = frozenset({"condition", "loop"})
 _FAILING = frozenset({"function", "arm"})
-"""Kinds of sites that are made to fail as a whole."""
+"""Kinds of places that are made to fail as a whole."""
 _NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
@@ -72,16 +71,16 @@ class _NodeSite:
     about: Assertion
     flipped: bool = False
     ways: tuple[str, str] = ("", "")
-    """What follows if a condition holds, and if not, in the form that is compared."""
+    """The first statement that runs if the compared condition holds, and the first if it does not."""
 
 
 @value
 class FailingForms:
-    """How a language is made to fail at a place."""
+    """Code that fails when it runs."""
 
     statement: str
     expression: str = ""
-    """For the body of a function that is an expression; empty where there is none."""
+    """Replaces a body that is an expression; empty if the language has no such functions."""
 
 
 def grammar_mutated(
@@ -90,7 +89,7 @@ def grammar_mutated(
     before: Mapping[str, bytes | None],
     after: Mapping[str, bytes | None],
 ) -> Mutated:
-    """Mutates files that a grammar reads; `strip` takes out the tests that stand among the source."""
+    """Mutates files that have a grammar; `strip` removes the tests that stand among the source."""
     olds = {path: _root(path, strip(data)) for path, data in before.items() if data is not None}
     texts = {path: data for path, data in after.items() if data is not None}
     roots = {path: _root(path, strip(data)) for path, data in texts.items()}
@@ -110,7 +109,7 @@ def grammar_mutated(
             never_run = site.kind in _FAILING
             mutants += (replace(made(*change), fails=never_run) for change in _changes(fails, site))
             if site.kind in _ASKING:
-                # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
+                # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
                 weak = _loose(site) not in gone
                 mutants += (replace(made(*change), weak=weak) for change in _boundaries(site.node))
     was = [*_literals_of(olds, [then[at] for at in pairs])]
@@ -125,7 +124,7 @@ def grammar_mutated(
 
 
 def _leads_alike(old: _NodeSite, new: _NodeSite) -> bool:
-    """A condition that became its opposite has to have its ways changed with it."""
+    """Whether a branch of both begins alike. A condition that became its opposite must swap its branches."""
     return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
 
@@ -134,7 +133,7 @@ def _loose(site: _NodeSite) -> str:
 
 
 def _literals_of(roots: Mapping[str, Node], same: Iterable[_NodeSite]) -> Iterator[tuple[str, Node, Literal]]:
-    """Those of conditions that are the same are the same too, however they are written."""
+    """The literals outside of unchanged conditions, whose literals did not change either."""
     spans = {(s.path, s.node.start_byte, s.node.end_byte) for s in same if s.kind in _ASKING}
     for path, root in roots.items():
         mine = [(start, end) for where, start, end in spans if where == path]
@@ -183,7 +182,7 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
 
 
 def _kind(node: Node) -> tuple[str, Node | None]:
-    """What is looked at here besides a condition."""
+    """The kind of a place that is not a condition, and the node that is compared."""
     if node.type in _FUNCTIONS:
         return ("function", node) if part(node, "body") is not None else ("", None)
     if node.type in _VALUES and node.parent is not None and node.parent.type in _HOLDERS:
@@ -200,7 +199,7 @@ def _operator(node: Node) -> str:
 
 
 def _is_decided(node: Node) -> bool:
-    """Whether it is part of a condition, or of a longer chain, that is looked at as a whole."""
+    """Whether the node belongs to a larger condition or chain, which is mutated as a whole."""
     above = node.parent
     while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
         if _operator(above) in {"&&", "||", "??"}:
@@ -288,7 +287,7 @@ def _failing_arm(fails: FailingForms, node: Node) -> tuple[ByteEdit, ...] | None
 
 
 def _literals(root: Node) -> Iterator[Node]:
-    """Numbers and texts that code works with: no messages, imports or types."""
+    """The numbers and texts that code works with; not those of messages, imports and types."""
     stack = [root]
     while stack:
         node = stack.pop()

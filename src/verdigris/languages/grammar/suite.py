@@ -1,4 +1,4 @@
-"""Walks a test file: scopes, guards, helpers and tables."""
+"""`GrammarSuite`: walks a test file and records its tests, assertions, guards, helpers and tables."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 _CALLS = 3
-"""Helpers within helpers that are followed."""
+"""How deep calls of helpers are followed."""
 
 
 @value
 class At:
-    """Where in a suite something stands."""
+    """A place in a suite: its scope, the guards around it, and the values of the names there."""
 
     scope: str = ""
     guards: tuple[str, ...] = ()
@@ -63,34 +63,34 @@ class TestPlace:
 
     name: str
     node: Node
-    """What declares it: a function, a call, or the name of a subtest."""
+    """The node that declares the test: a function, a call, or the name of a subtest."""
     body: Node | None
 
 
 @dataclass(slots=True)
 class GrammarSuite:
-    """One file; a language says what its nodes mean."""
+    """Reads the tests of one file; a subclass knows what the nodes of its language mean."""
 
     path: str
     tests: list[TestSeen] = field(default_factory=list)
     facts: list[PlainFact] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     functions: dict[str, Node] = field(default_factory=dict)
-    """Those that are no tests, by name."""
+    """Functions that are not tests, by name."""
     shared: Mapping[str, Node] = field(default_factory=dict)
-    """The same of other files."""
+    """Such functions of the other files."""
     entered: set[str] = field(default_factory=set)
-    """Functions that some test was seen to call."""
+    """Names of functions that some test was seen to call."""
     asserted: list[tuple[Node, At]] = field(default_factory=list)
-    """Where each assertion stands."""
+    """The node and the place of each assertion."""
     places: list[TestPlace] = field(default_factory=list)
-    """Where each test stands."""
+    """The place of each test."""
 
-    # -- what a language says --------------------------------------------------------------------
+    # -- what each language supplies -------------------------------------------------------------
 
     @abstractmethod
     def visit(self, node: Node, at: At) -> None:
-        """Take in what the node means, or look into it with `within`."""
+        """Records what the node means, or visits its children with `within`."""
 
     @abstractmethod
     def named_function(self, node: Node) -> tuple[str, Node] | None:
@@ -102,14 +102,14 @@ class GrammarSuite:
 
     @abstractmethod
     def list_declared(self, node: Node) -> Iterable[tuple[str, Node]]:
-        """The names that a statement declares with a value each."""
+        """The names that a statement declares, each with its value."""
 
     leaves: frozenset[str] = frozenset()
-    """Statements after which nothing of a block runs."""
+    """Types of statements after which the rest of a block does not run."""
     functions_of: frozenset[str] = frozenset()
-    """Functions without a name, or within others: what leaves them leaves no block around them."""
+    """Types of inner functions: a `return` in one does not leave the block around it."""
 
-    # -- what is alike ---------------------------------------------------------------------------
+    # -- what follows from these -----------------------------------------------------------------
 
     def collect(self, root: Node) -> None:
         for node in walk(root):
@@ -118,7 +118,7 @@ class GrammarSuite:
                 self.functions.setdefault(*found)
 
     def read(self, root: Node) -> TestReading:
-        """After `collect`."""
+        """Reads the file; `collect` must have run before."""
         self.block(root, At())
         for name, function in self.functions.items():
             if name not in self.entered:
@@ -127,7 +127,7 @@ class GrammarSuite:
         return TestReading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
     def block(self, node: Node, at: At) -> None:
-        """Statement by statement: what follows a way out is guarded by it."""
+        """Visits a block's statements in order; one that may leave the block guards those after it."""
         for statement in parts(node):
             self.visit(statement, at)
             if self.leaves_block(statement):
@@ -162,7 +162,7 @@ class GrammarSuite:
             self.visit(node, at)
 
     def branch(self, node: Node, at: At) -> None:
-        """An `if`: each way of it is guarded by the condition."""
+        """Visits the branches of an `if`, each guarded by the condition."""
         condition = on_one_line(part(node, "condition"))
         self.visit_part(part(node, "consequence"), at.under(f"if {condition}"))
         self.visit_part(part(node, "alternative"), at.under(f"else {condition}"))
@@ -198,7 +198,7 @@ class GrammarSuite:
             self.facts.append(fact)
 
     def find_declared(self, name: Node) -> Node | None:
-        """The value of a name that a block around it declares: above it, or else below."""
+        """The value of a name that a block around it declares; declarations above the name come first."""
         scope = name.parent
         while scope is not None:
             above = [one for one in reversed(scope.children) if one.end_byte <= name.start_byte]
@@ -210,7 +210,7 @@ class GrammarSuite:
         return None
 
     def helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
-        """What a function asserts, in the words of the test that calls it."""
+        """Records what a function asserts, with the arguments of the call in place of its parameters."""
         if at.calls >= _CALLS:
             return
         self.entered.add(name)
@@ -232,7 +232,7 @@ class GrammarSuite:
         return [text_of_node(name) for name in found]
 
     def call_helper(self, name: str, arguments: Iterable[Node], at: At) -> bool:
-        """Whether a call leads to a function of this file."""
+        """Follows a call to a function of the suite; returns False if there is no such function."""
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
             return False
@@ -241,7 +241,7 @@ class GrammarSuite:
 
 
 def _bare(words: Words) -> Words:
-    """Takes off what only says how an argument is handed over."""
+    """Removes the signs that only say how an argument is passed."""
     while words and words[0].text in {"&", "*", "mut"}:
         words = words[1:]
     return words
@@ -264,18 +264,18 @@ _MEMBERS = frozenset({"property_identifier", "field_identifier", "private_proper
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _DROPPED = frozenset({";", "await", "as", "satisfies"})
 _LONGEST = 400
-"""Words of one value that are put in a name's place."""
+"""A longer value, in words, does not replace its name."""
 
 
 @value
 class GrammarNames:
-    """What the names of a test stand for."""
+    """The values of the names at a place in a test."""
 
     values: Mapping[str, Words]
     local: frozenset[str] = frozenset()
 
     def with_binding(self, name: str, words: Words | None) -> GrammarNames:
-        """None: a name of its own, whose value is not known."""
+        """Binds a name. `words` is None for a local name whose value is not known."""
         values = {key: value for key, value in self.values.items() if key != name}
         if words is not None and len(words) <= _LONGEST:
             return GrammarNames(values | {name: words}, self.local - {name})
@@ -324,6 +324,6 @@ def _leaf(node: Node, names: GrammarNames) -> list[Word]:
 
 
 def _follows_dot(node: Node) -> bool:
-    """Within a macro of Rust's there are but tokens: what follows a dot or colons is no variable."""
+    """Whether a name is a member. In a Rust macro, which is only tokens, the sign before it shows that."""
     before = node.prev_sibling
     return before is not None and before.type in {".", "::"}

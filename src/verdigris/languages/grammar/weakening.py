@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def plain_weakenings(
     before: Mapping[str, TestReading], after: Mapping[str, TestReading], *, revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
-    """Compares files; only those that changed need to be given."""
+    """Lists what the tests lost; files that did not change may be left out."""
     unreadable = tuple(
         Weakening("unreadable", path, 1, "", "it does not parse")
         for path, reading in sorted(after.items())
@@ -57,7 +57,7 @@ class PlainState:
         return self._seen[key].body
 
     def find_hidden(self, body: str) -> str:
-        """Where the body of a test stands that is no longer collected."""
+        """The place of a function with this body that is not a test; empty if there is none."""
         found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
         return next((f"{path}:{name}" for path, name in found if name and body), "")
 
