@@ -1,4 +1,4 @@
-"""How Go is written: what assertions expect, what a stub can return, what honest source lacks."""
+"""Go's tables: what assertions expect, what a stub can return, and which code honest source lacks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SAME = frozenset({"Equal", "DeepEqual", "EqualValues", "Exactly"})
 
 _SMALL = re.compile(r"0?\.[0-4]\d*|\d(?:\.\d+)?e-\d+")
 _DELTA = 3
-"""Where `InDelta` has its tolerance."""
+"""The position of the tolerance among the arguments of `InDelta`."""
 
 
 class GoExpectations(Expectations):
@@ -40,7 +40,7 @@ class GoExpectations(Expectations):
     }
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
-        """A condition under which the test fails, or testify."""
+        """Reads the condition under which a test fails, or a call of testify."""
         if node.type == "binary_expression" and text_of_node(part(node, "operator")) == "!=":
             yield from ([side] for name in ("right", "left") if (side := part(node, name)) is not None)
             return
@@ -182,7 +182,7 @@ RULES = (
 
 
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """`t.Skip` as the first statement, by the name that the test has for its `t`."""
+    """Adds `t.Skip` as the first statement, with the test's own name for `t`."""
     function = place.node if place.node.type == "function_declaration" else place.body
     block = part(function, "body")
     parameter = first(parts(part(function, "parameters")), "parameter_declaration")

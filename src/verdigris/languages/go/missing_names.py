@@ -63,7 +63,7 @@ _COMPARES = frozenset({"==", "!=", "<", ">", "<=", ">="})
 
 
 def imports(path: str, data: bytes) -> dict[str, str]:
-    """Local name → import path."""
+    """Maps local names to import paths."""
     root, _ = tree_of(path, data)
     specs = [node for node in walk(root) if node.type == "import_spec"]
     paths = [
@@ -78,7 +78,7 @@ def package_of(path: str, data: bytes) -> str:
 
 
 def read_declarations(path: str, data: bytes) -> dict[str, str]:
-    """What a file declares, with the types of its functions' results; methods as `Type.Name`."""
+    """Maps the names that a file declares to the types of functions' results; methods are `Type.Name`."""
     root, _ = tree_of(path, data)
     found: dict[str, str] = {}
     for node in walk(root):
@@ -100,7 +100,10 @@ def read_declarations(path: str, data: bytes) -> dict[str, str]:
 
 
 def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
-    """`known`: what the package declares; `package`: its name in the test, empty for a test inside it."""
+    """The names that a test needs and the package does not declare.
+
+    `known`: what the package declares. `package`: its name in the test; empty for a test inside the package.
+    """
     root, _ = tree_of(path, data)
     found: list[Wanted] = []
     for function in parts(root):
@@ -110,7 +113,7 @@ def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str =
 
 
 class _GoTestUses:
-    """One function of a test."""
+    """The names that one function of a test uses."""
 
     def __init__(self, function: Node, known: Mapping[str, str], package: str) -> None:
         self._nodes = list(walk(function))
@@ -197,7 +200,7 @@ class _GoTestUses:
         return (WantedCall(arguments, result=self._results(call, text_of_node(node))),)
 
     def _results(self, call: Node, name: str) -> tuple[str, ...]:
-        """The types of a call's results; `any` for a result that is used and whose type is unknown."""
+        """The types of a call's results; `any` if a result is used and its type is unknown."""
         parent = call.parent
         above = parent.parent if parent is not None and parent.type == "expression_list" else parent
         if above is None or above.type == "expression_statement":
@@ -243,7 +246,7 @@ class _GoTestUses:
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
 
     def _type(self, node: Node | None) -> str:
-        """Returns the type; empty if the text does not show it."""
+        """The type of an expression; empty if the text does not show it."""
         if node is None:
             return ""
         match node.type:
@@ -285,7 +288,7 @@ class _GoTestUses:
 
 
 def _is_label(node: Node) -> bool:
-    """A name of something else: a field, a key, an import, a declared function."""
+    """Whether the identifier names a field, a key, an import or a declared function, and uses nothing."""
     parent = node.parent
     if parent is None or (part(parent, "name") == node and parent.type.endswith("_declaration")):
         return True
@@ -295,7 +298,7 @@ def _is_label(node: Node) -> bool:
 
 
 def _type_of_constructor(name: str) -> str:
-    """The type that `NewMoney` makes, by convention."""
+    """The type that a constructor makes by convention: `Money` for `NewMoney`."""
     found = re.fullmatch(r"New([A-Z]\w*)", name)
     return found[1] if found else ""
 

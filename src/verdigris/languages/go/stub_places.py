@@ -96,7 +96,7 @@ def _package(folder: str, files: WorktreeFiles, *, tests: bool) -> list[str]:
 
 
 def _folder(imported: str, test: str, files: WorktreeFiles) -> str | None:
-    """Where a package of the test's own module is or belongs; None for what is not of this module."""
+    """The folder of an imported package, which need not exist; None if it is not of the test's module."""
     home = posixpath.dirname(test)
     while True:
         at = posixpath.join(home, "go.mod")

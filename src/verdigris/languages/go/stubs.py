@@ -1,4 +1,4 @@
-"""Tells stubs from work in Go."""
+"""Decides what is a stub in Go, and replaces the work of Go declarations."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class GoForms(Forms):
         bodies = _body(old.node), _body(new.node)
         if None in bodies or old.node.type != new.node.type or _head(old.node) != _head(new.node):
             return False
-        # Constants count from the top of their group.
+        # `iota` counts from the top of a group, so its first constant must not change.
         firsts = [self.items(body)[:1] for body in bodies if body]
         same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
         return same or old.node.type != "const_declaration"
@@ -121,7 +121,7 @@ class GoForms(Forms):
                 yield StubFinding(item.line, f"{item.label} does work")
 
     def members(self, item: DeclarationItem) -> Node | None:
-        """A group of constants holds them one by one, unless each counts from the one before."""
+        """The members of a group of constants; None if it uses `iota`: then each depends on the others."""
         node = item.node
         counted = any(one.type == "iota" for one in walk(node)) if node.type == "const_declaration" else True
         return None if counted else node
@@ -151,7 +151,7 @@ class GoForms(Forms):
         return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
 
     def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
-        """An import that nothing uses any more keeps a package from being compiled, as a missing one does."""
+        """Fixes the imports: Go does not compile a package with an unused or a missing import."""
         now, was = _imports(text, path), _imports(earlier, path)
         needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
         idle = [spec for name, spec in now.items() if _uses(later, name) and not _uses(text, name)]
@@ -192,7 +192,7 @@ def _names(node: Node) -> tuple[str, ...]:
 
 
 def _body(node: Node) -> Node | None:
-    """What holds the members of a type, or the entries of a group of constants."""
+    """The node with the members of a type, or with the constants of a group."""
     match node.type:
         case "type_spec":
             kind = part(node, "type")
@@ -263,7 +263,7 @@ def constant(node: Node) -> bool:
 
 
 def _calls_one_of(node: Node, names: Collection[str]) -> bool:
-    """One of these functions, with constants."""
+    """Whether the node calls one of these functions with constants only."""
     return text_of_node(part(node, "function")) in names and all(
         map(constant, parts(part(node, "arguments")))
     )

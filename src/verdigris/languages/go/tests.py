@@ -1,4 +1,4 @@
-"""Reads tests in Go: subtests, tables, and what they assert: plain `if` with `t.Error`, testify, gomega."""
+"""Reads tests in Go: subtests, tables, and assertions by `if` with `t.Error`, by testify and by gomega."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EQUAL = {
     "<=": (">", 3.0),
     ">=": ("<", 3.0),
 }
-"""What is asserted where a test fails under a comparison."""
+"""By the comparison under which a test fails: what the test asserts, and its rank."""
 _CALLS = {
     **dict.fromkeys(("DeepEqual", "Equal", "EqualFold", "Is", "As", "Compare"), 5.0),
     **dict.fromkeys(("Contains", "HasPrefix", "HasSuffix", "MatchString", "Match"), 3.0),
@@ -49,11 +49,11 @@ TESTIFY: dict[str, tuple[str, float]] = {
 _NO_ACTUAL = frozenset(
     {"Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "IsType", "Implements"}
 )
-"""Where the expected value stands first."""
+"""Methods whose first argument is the expected value."""
 
 
 def negate_condition(condition: Node, at: At) -> Iterator[Check]:
-    """What holds if the condition does not."""
+    """The checks that a test makes by failing under this condition: each is an opposite of a part of it."""
     operator = text_of_node(part(condition, "operator"))
     if condition.type == "parenthesized_expression":
         yield from negate_condition(parts(condition)[0], at)
@@ -158,7 +158,7 @@ class GoSuite(GrammarSuite):
         return at
 
     def may_leave(self, statement: Node) -> bool:
-        """Where the test has failed already, leaving takes nothing away."""
+        """A statement that fails the test may leave it: no later assertion is lost by that."""
         return not any(map(_is_failing, walk(statement))) and GrammarSuite.may_leave(self, statement)
 
     def visit(self, node: Node, at: At) -> None:
@@ -280,7 +280,7 @@ class GoSuite(GrammarSuite):
 
 
 def _is_test(name: str) -> bool:
-    """Decides as `go test` does: what follows the word is no small letter."""
+    """Whether `go test` takes the name for a test: the word `Test` must not be followed by a small letter."""
     for word in _TESTS:
         rest = name.removeprefix(word)
         if name.startswith(word) and name != "TestMain" and not rest[:1].islower():
