@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, as vitest, jest and node's own tool test them."""
+"""JavaScript and TypeScript, tested by vitest, jest or node's own test tool."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NodeLanguage(GrammarLanguage):
     packages_folder = "node_modules"
     tried_texts = (6, 3)
     bare_runner = "node-test"
-    """It needs no package."""
+    """It is part of Node and needs no package."""
     examples = Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write")
     role_words = """\
 JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \

@@ -1,4 +1,4 @@
-"""Reads what `expect`, `assert` and chai assert, and tells values that do no work."""
+"""Reads what `expect`, `assert` and chai assert; and decides which values are constants, as in a stub."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _MATCHERS: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("fail", "unreachable"), ("fail", 3)),
 }
 _ARGUED = 2
-"""How much a matcher gains that may have an argument and has one: which error, which value."""
+"""What the rank of `toThrow` and its like gains by an argument that names the error."""
 _LITERALS = frozenset(
     {"string", "number", "true", "false", "null", "undefined", "template_string", "unary_expression"}
 )
@@ -83,10 +83,10 @@ _CLOSE = 0.005
 def expect_check(
     subject: Node | None, chain: Sequence[str], arguments: Sequence[Node], names: GrammarNames
 ) -> Check:
-    """`chain`: what follows `expect(…)`, the matcher last."""
+    """The check of an `expect(…)`. `chain`: the words that follow it, with the matcher at the end."""
     said_of = spell(subject, names)
     kind, rank = _MATCHERS.get(chain[-1], _UNKNOWN) if chain else ("nothing", 0.0)
-    # How near is told apart from what.
+    # The tolerance is kept apart from the expected value.
     others = arguments[:1] if kind == "near" else arguments
     expected = [word for argument in others for word in spell(argument, names)]
     if "deep" in chain and kind == "==":
@@ -95,7 +95,7 @@ def expect_check(
 
 
 def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) -> Check:
-    """Reads node's `assert`, chai's `assert` and `t.…` of smaller tools."""
+    """The check of node's `assert`, of chai's `assert`, and of `t.…` in smaller tools."""
     kind, rank = _MATCHERS.get(method, ("truth", 1.0) if method == "assert" else _UNKNOWN)
     negated = method.startswith(("not", "doesNot", "isNot")) and kind not in {"calm", "falsy"}
     if negated:
@@ -125,7 +125,7 @@ def _make_check(
 
 
 def _truth(node: Node, subject: Words, names: GrammarNames) -> Check:
-    """`assert(a === b)` asserts that two things are equal."""
+    """The check of a truthy value; `assert(a === b)` counts as an equality."""
     operator = text_of_node(part(node, "operator"))
     if node.type == "binary_expression" and operator in {"===", "=="}:
         left, right = (spell(part(node, side), names) for side in ("left", "right"))
@@ -134,7 +134,7 @@ def _truth(node: Node, subject: Words, names: GrammarNames) -> Check:
 
 
 def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
-    """It holds whatever the code does: about a literal, or of a thing and itself."""
+    """Whether the check holds whatever the code does: it tests a literal, or compares a value with itself."""
     if kind == "fail":
         return False
     return (
@@ -153,7 +153,7 @@ def _loose(expected: Words) -> float:
 
 
 def _slack(kind: str, arguments: Sequence[Node]) -> float:
-    """`toBeCloseTo(x, digits)`; chai's `closeTo(x, delta)` is told by its point."""
+    """The tolerance: of digits in `toBeCloseTo(x, digits)`; a number with a point is chai's own delta."""
     if kind != "near":
         return 0.0
     text = text_of_node(arguments[1]) if len(arguments) > 1 else "2"

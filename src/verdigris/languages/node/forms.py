@@ -1,4 +1,4 @@
-"""How JavaScript and TypeScript are written: assertions, what a stub returns, what honest source lacks."""
+"""Tables for JavaScript and TypeScript: assertions, values of stubs, and code that honest source lacks."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class NodeExpectations(Expectations):
         return other_word(self.opposite_words, part(function, "property"))
 
     def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
-        """Where types do not matter, any value can be made another one of its kind when it comes to it."""
+        """Wraps a value in a function that returns another value of its kind at run time."""
         key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
         return (
             ByteEdit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
@@ -139,7 +139,7 @@ class NodeExpectations(Expectations):
 
 
 def negation(chain: Node | None) -> Node | None:
-    """The `….not` in what leads to a matcher."""
+    """The `….not` in the chain before a matcher; None if there is none."""
     while chain is not None and chain.type in {"member_expression", "call_expression"}:
         if text_of_node(part(chain, "property")) == "not":
             return chain
@@ -153,7 +153,7 @@ def _call_of(function: Node) -> Node | None:
 
 
 def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
-    """The place or the key in a row that the name is bound to."""
+    """The position or key, in each row, to which the name is bound; None if it is not bound."""
     name, owner = text_of_node(named), text_of_node(part(named, "object"))
     if len(patterns) > 1:
         return next((at for at, pattern in enumerate(patterns) if text_of_node(pattern) == name), None)

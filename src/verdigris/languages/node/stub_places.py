@@ -38,10 +38,10 @@ _USES = frozenset({"identifier", "type_identifier"})
 @value
 class _ModuleNames:
     taken: Mapping[str, tuple[str, str]]
-    """Local name → module and exported name."""
+    """Maps local names to the module and the exported name."""
     modules: Mapping[str, str]
     made: Mapping[str, tuple[str, str]]
-    """Variables, by the class that they were made of."""
+    """Maps variables to the class of their object."""
 
     def origin(self, node: Node | None) -> tuple[str, str] | None:
         if node is None:
@@ -80,7 +80,7 @@ def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
 
 
 def read_exports(path: str, data: bytes) -> frozenset[str] | None:
-    """The names that a module exports; None where another module or a value decides."""
+    """The names that a module exports; None if they depend on another module or on a value."""
     root, _ = tree_of(path, data)
     names: set[str] = set()
     for node in walk(root):
@@ -260,7 +260,7 @@ def _stub(at: str, wanted: list[Wanted], files: WorktreeFiles, *, common: bool, 
 
 
 def _file(test: str, module: str, files: WorktreeFiles) -> str | None:
-    """The source file of a relative import, also where there is none yet."""
+    """The source file of a relative import, which need not exist; None for any other import."""
     if not module.startswith("."):
         return None
     place = posixpath.normpath(posixpath.join(posixpath.dirname(test), module))
@@ -272,7 +272,10 @@ def _file(test: str, module: str, files: WorktreeFiles) -> str | None:
 
 
 def _new(test: str, place: str) -> str:
-    """Chooses the ending that the import names, or the test's own; TypeScript names what it will become."""
+    """The path of a new module, with the ending of the import or of the test.
+
+    An import in TypeScript names the compiled file (`.js`), so the ending becomes that of its source.
+    """
     named = re.search(r"\.([cm]?)([jt])s(x?)$", place)
     typed = re.search(r"\.[cm]?tsx?$", test)
     if named is None:
@@ -283,7 +286,7 @@ def _new(test: str, place: str) -> str:
 
 
 class _Way:
-    """How a module declares: with types or without, and how it exports."""
+    """How a module writes declarations: with types or without, and with which kind of export."""
 
     def __init__(self, typed: bool, common: bool, raises: bool) -> None:
         self.typed, self.common = typed, common

@@ -1,4 +1,4 @@
-"""Tells stubs from work in JavaScript and TypeScript."""
+"""Decides what is a stub in JavaScript and TypeScript, and replaces the work of declarations."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _STATEMENTS = frozenset(
 
 class NodeForms(Forms):
     def items(self, scope: Node) -> list[DeclarationItem]:
-        """`export {};` only says that the file is a module: it may go when something is exported."""
+        """Leaves out `export {};`, which only makes the file a module and may go after the first export."""
         found = gather_items(scope, "decorator", _item)
         return [item for item in found if not _EMPTY_EXPORT.fullmatch(text_of_node(item.node))]
 
@@ -145,7 +145,7 @@ class NodeForms(Forms):
                 yield StubFinding(item.line, f"{item.label} does work")
 
     def _export_faults(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-        """`export { a }`, `export … from`, or a default that is a value."""
+        """Judges `export { a }`, `export … from`, and a default export that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return
         value = part(item.node, "value") or next(iter(parts(item.node)), None)
@@ -181,7 +181,7 @@ class NodeForms(Forms):
             yield from faulty(item, value_fault(value))
 
     def _statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
-        """`exports.a = a` and its like."""
+        """Judges a statement; of these only `exports.a = a` and its like may be added."""
         assigned = first(parts(node), "assignment_expression")
         target = text_of_node(part(assigned, "left"))
         value = part(assigned, "right")
@@ -238,7 +238,7 @@ def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
 
 
 def _declaration(node: Node) -> Node | None:
-    """What an `export` or `declare` stands before; a declaration itself; else None."""
+    """The declaration that an `export` exports, or the node itself if it is a declaration; else None."""
     if node.type == "export_statement":
         return part(node, "declaration")
     return node if node.type in _FUNCTIONS | _CLASSES | _TYPES | _OTHERS else None
@@ -265,7 +265,7 @@ def _names(inner: Node) -> tuple[str, ...]:
 
 
 def _listed_names(node: Node) -> frozenset[str] | None:
-    """What an import or export names."""
+    """The names that an import or export lists; None for any other statement."""
     kinds = {"import_specifier", "namespace_import", "export_specifier", "identifier"}
     if node.type not in {"import_statement", "export_statement"} or _declaration(node) is not None:
         return None
@@ -275,13 +275,13 @@ def _listed_names(node: Node) -> frozenset[str] | None:
 
 
 def _kind(node: Node) -> str:
-    """`import type` and `export *` are of their own kind."""
+    """The kind of an import or export; `import type` and `export *` have kinds of their own."""
     words = {"type", "*", "import_clause", "export_clause"}
     return " ".join(c.type for c in node.children if c.type in words)
 
 
 def _exports(node: Node) -> frozenset[str] | None:
-    """The entries of `module.exports = { … }`."""
+    """The entries of `module.exports = { … }`; None if the node is another statement, or not so plain."""
     assigned = first(parts(node), "assignment_expression") if node.type == "expression_statement" else None
     if text_of_node(part(assigned, "left")) != "module.exports":
         return None
@@ -316,7 +316,7 @@ def _union(node: Node | None) -> list[str]:
 
 
 def _requires(node: Node) -> bool:
-    """`require("…")`, maybe of one of its parts."""
+    """Whether the node is `require("…")`, or a member of it."""
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
     return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"
@@ -327,7 +327,7 @@ def _declaration_of(node: Node) -> Node:
 
 
 def _works(value: Node) -> bool:
-    """Names that are handed on, and what is required, are no work of this file."""
+    """Whether a value is work of this file; names that it passes on and required modules are not."""
     if value.type == "object":
         plain = {"shorthand_property_identifier", "pair"}
         return not all(

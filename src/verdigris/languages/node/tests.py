@@ -49,11 +49,11 @@ _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_
 _PAIRS = frozenset({"Object.entries", "Object.keys", "Object.values"})
 _ASSERTS = frozenset({"assert", "t", "chai"})
 _NESTED = (["t", "test"], ["t", "it"])
-"""How node:test declares a test within a test."""
+"""Calls by which node:test declares a subtest."""
 _MARKED = frozenset({"it", "test", "specify"})
 _SKIPPED_WORDS = frozenset({"xit", "xtest", "xspecify"})
 _PLAIN = frozenset({"each", "for", "concurrent", "sequential"})
-"""Words behind a test's that leave it a test which runs."""
+"""Words after `test` with which the test still runs."""
 _NODE_TEST = "node:test"
 _NAME_AND_FUNCTION = 2
 
@@ -142,7 +142,7 @@ class NodeSuite(GrammarSuite):
             self.within(node, at)
 
     def _each(self, node: Node, arguments: list[Node], at: At) -> bool:
-        """`[…].forEach(row => …)` is a table."""
+        """Reads `[…].forEach(row => …)` as a table; returns False for any other call."""
         function = part(node, "function")
         table = part(function, "object")
         if text_of_node(part(function, "property")) != "forEach" or table is None or not arguments:
@@ -152,7 +152,7 @@ class NodeSuite(GrammarSuite):
         return True
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """The rows of a literal, in place or declared above, or an object's pairs; None where it is none."""
+        """The rows of an array or object literal, in place or behind a name; None if it is neither."""
         match table.type if table is not None else "":
             case "array" | "object":
                 return parts(table)
@@ -225,7 +225,7 @@ class NodeSuite(GrammarSuite):
 
 
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
-    """What an `expect(…)` speaks of, and the words that follow it."""
+    """The argument of `expect(…)` and the words that follow it; None if the node is no expectation."""
     words: list[str] = []
     while node is not None:
         match node.type:
@@ -249,7 +249,7 @@ def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
 
 
 def _read_await(node: Node, chain: list[str], at: At) -> At:
-    """A rejected promise that is not awaited fails no test."""
+    """Adds a guard to a promise that is not awaited, since its rejection fails no test."""
     if not {"resolves", "rejects"} & set(chain):
         return at
     above = node.parent
@@ -275,13 +275,13 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
     given = parts(part(place.node, "arguments"))
     if len(words) == 1 and _takes_options(given) and _is_node_test(place.node):
         return _set_option(given, why)
-    # Jest knows `test.concurrent.skip`, and not the other way round.
+    # Jest has `test.concurrent.skip`, but no `test.skip.concurrent`.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
     return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _comment(place.node, given, data, why))
 
 
 def _read_words(function: Node | None) -> list[Node] | None:
-    """The names of `test.concurrent.each(…)`; None where it does not begin with a name."""
+    """The words of a chain such as `test.concurrent.each(…)`; None if it does not begin with a name."""
     found: list[Node] = []
     while function is not None:
         match function.type:
@@ -299,7 +299,7 @@ def _read_words(function: Node | None) -> list[Node] | None:
 
 
 def _is_node_test(node: Node) -> bool:
-    """Whether its file takes tests from node:test."""
+    """Whether the file of the node imports node:test."""
     root = node
     while root.parent is not None:
         root = root.parent
@@ -308,7 +308,7 @@ def _is_node_test(node: Node) -> bool:
 
 
 def _takes_options(given: list[Node]) -> bool:
-    """Whether they are written out between name and function, or can be."""
+    """Whether options can be written, or are, between the name and the function."""
     return len(given) == _NAME_AND_FUNCTION or (len(given) > 1 and given[1].type == "object")
 
 
@@ -326,7 +326,7 @@ def _set_option(given: list[Node], why: str) -> tuple[ByteEdit, ...] | None:
 
 
 def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
-    """On a line of its own above the test and what is told of it; else before its name."""
+    """Puts the reason on a line above the test and its comments; if that is not possible, before its name."""
     top = node.parent if node.parent is not None and node.parent.type == "expression_statement" else node
     indent = indent_at(data, top.start_byte)
     if indent is None:
@@ -339,7 +339,7 @@ def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
 
 
 def _is_near_comment(above: Node, below: Node, data: bytes) -> bool:
-    """A mark within reach of its test must stay so: nothing comes between them."""
+    """Whether a comment is near enough to be a mark of the test, so that nothing may come between them."""
     return (
         above.type in COMMENTS
         and line_of(below) - line_of(above) <= REACH
