@@ -1,4 +1,4 @@
-"""How Rust is written: what assertions expect, what a stub can return, what honest source lacks."""
+"""Rust's tables: what assertions expect, what a stub can return, and which code honest source lacks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RustExpectations(Expectations):
     member = re.compile(r"(?:\w+::)+[A-Z]\w*\Z")
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
-        """Within a macro there are but tokens."""
+        """Splits the tokens of an `assert_eq!` at its commas, since a macro has no syntax tree."""
         tree = first(parts(node), "token_tree")
         if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
             return
@@ -45,7 +45,7 @@ class RustExpectations(Expectations):
         yield from (side for side in reversed(sides[:_SIDES]) if side)
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
-        """`for (a, b) in [(1, 2), …]`."""
+        """Finds the column in `for (a, b) in [(1, 2), …]`."""
         pattern = part(scope, "pattern") if scope.type == "for_expression" else None
         names = [text_of_node(one) for one in parts(pattern)]
         name = text_of_node(named)
@@ -185,7 +185,7 @@ RULES = (
 
 
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """`#[ignore = "…"]` as the last attribute; within a macro there are but tokens, and none is put there."""
+    """Adds `#[ignore = "…"]` as the last attribute; None for a test inside a macro, which is only tokens."""
     if place.node.type != "function_item":
         return None
     if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):

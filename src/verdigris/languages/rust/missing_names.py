@@ -48,7 +48,7 @@ _RESULTS = {
 
 
 def read_declarations(path: str, data: bytes) -> dict[str, Node]:
-    """Items of a file's top level; what blocks of `impl` hold as `Type.name`."""
+    """The top-level items of a file by name; members of `impl` blocks are `Type.name`."""
     root, _ = tree_of(path, data)
     found: dict[str, Node] = {}
     for node in parts(root):
@@ -63,7 +63,10 @@ def read_declarations(path: str, data: bytes) -> dict[str, Node]:
 
 
 def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
-    """`crate`: its name in tests outside of it; `module`: where the file stands, for tests inside."""
+    """The names of the crate that a test uses.
+
+    `crate`: its name, for tests outside of it. `module`: the path of the file's module, for tests inside.
+    """
     root, _ = tree_of(path, _ASSERT.sub(rb"\1(", data))
     names = _CratePaths(root, crate, module)
     functions = [node for node in walk(root) if node.type == "function_item"]
@@ -71,7 +74,7 @@ def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wante
 
 
 def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
-    """What a `use` binds: the local name and the path."""
+    """The names that a `use` binds, each with its path."""
     text = text.strip()
     if text.endswith("}"):
         head, _, inner = text.partition("{")
@@ -88,7 +91,7 @@ def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]
 
 
 class _CratePaths:
-    """What the names of a file lead to: paths from the crate's root."""
+    """Resolves the names of a file to paths from the crate's root."""
 
     def __init__(self, root: Node, crate: str, module: Path) -> None:
         self._crate, self._module = crate, module
@@ -128,7 +131,7 @@ class _CratePaths:
 
 
 class _RustTestUses:
-    """One function of a test."""
+    """The names that one function of a test uses."""
 
     def __init__(self, function: Node, names: _CratePaths) -> None:
         self._nodes = list(walk(part(function, "body") or function))
@@ -203,7 +206,7 @@ class _RustTestUses:
         yield Wanted("::".join(found[:-1]), found[-1], "class", members=members)
 
     def _class(self, node: Node | None) -> Path | None:
-        """The type of the crate that an expression is an object of."""
+        """The path of the crate's type that an expression has; None if it is not known."""
         if node is None:
             return None
         if node.type == "identifier":
@@ -237,7 +240,7 @@ class _RustTestUses:
         return (self._expected_type(call) or UNTOLD,)
 
     def _expected_type(self, node: Node) -> str:
-        """The type that an expression is compared with, or that what is asked of it tells."""
+        """The type of an expression, from the value that it is compared with or the method called on it."""
         parent = node.parent
         if parent is None:
             return ""
@@ -257,7 +260,7 @@ class _RustTestUses:
         return ""
 
     def _owned_type(self, kind: str) -> str:
-        """What a function gives back, where the test compares with something borrowed."""
+        """The type that a function returns if the test compares its result with a borrowed value."""
         return {"&str": "String"}.get(kind, _with_static(kind))
 
     def _type(self, node: Node | None) -> str:
@@ -317,7 +320,7 @@ def _of_literal(node: Node) -> str:
 
 
 def _with_static(kind: str) -> str:
-    """Writes the type for a field or a result: what a literal lends lasts."""
+    """The type for a field or a result. A reference to a literal lives for the whole program."""
     return kind.replace("&", "&'static ")
 
 

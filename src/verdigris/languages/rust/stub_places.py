@@ -1,4 +1,4 @@
-"""Places the stubs of a Rust test into the modules that its paths lead to."""
+"""Places the stubs of a Rust test into the modules that its paths name."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ class _Crate:
         self._notes: dict[str, list[str]] = {}
 
     def module(self, path: str) -> tuple[str, ...]:
-        """The path of the module that a file of source is."""
+        """The module path of a source file."""
         if not path.startswith(f"{self._source}/"):
             return ()
         steps = path[len(self._source) + 1 :].removesuffix(".rs").split("/")
         return tuple(steps[:-1] if steps[-1] in {"lib", "main", "mod"} else steps)
 
     def _file(self, module: tuple[str, ...]) -> tuple[str, bool] | None:
-        """Where a module is, or would be, and whether that is new; None where it cannot be a file."""
+        """The file of a module and whether it is new; None if the module is not a file of its own."""
         if not module:
             roots = [posixpath.join(self._source, name) for name in ("lib.rs", "main.rs")]
             return next(((root, False) for root in roots if root in self._files.paths), (roots[0], True))
@@ -118,7 +118,7 @@ class _Crate:
         )
 
     def _whole(self, at: str, texts: list[str]) -> str:
-        """The file with the stubs after what it holds, and before its tests."""
+        """The text of a file with the stubs after its code and before its tests."""
         before, added = self._files.text(at), "\n".join(texts)
         tests = _TESTS.search(before)
         head, tail = (before[: tests.start()], before[tests.start() :]) if tests else (before, "")
@@ -172,7 +172,7 @@ def _function(name: str, found: Signature, first: str, result: str, indent: str 
 
 
 def _result(one: Wanted) -> str:
-    """The result type from all calls together: one may tell what `Ok` holds, another what `Err` does."""
+    """The result type from all calls together: one may show the type in `Ok`, another the type in `Err`."""
     kinds = [kind for call in one.calls for kind in call.result if kind != UNTOLD]
     both = [found.groups() for kind in kinds if (found := _EITHER.fullmatch(kind))]
     if not both:

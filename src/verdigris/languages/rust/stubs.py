@@ -1,4 +1,4 @@
-"""Tells stubs from work in Rust."""
+"""Decides what is a stub in Rust, and replaces the work of Rust declarations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PLAIN = frozenset(
 )
 _SUCCESSORS = frozenset({"impl_item", "trait_item", "mod_item", "struct_item", "enum_item"})
 _FELT = frozenset({"Drop", "Deref", "DerefMut"})
-"""Traits whose methods run although nobody calls them."""
+"""Traits whose methods run without a visible call."""
 
 
 _RAISES = f'{{ unimplemented!("{MARK}") }}'
@@ -167,7 +167,7 @@ def _visible(item: DeclarationItem) -> str:
 
 
 def _bare(item: DeclarationItem) -> str:
-    """Takes off the visibility: what is made public is not changed by it."""
+    """The form of a declaration without its visibility, since to make it public does not change it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
     return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
 
@@ -249,7 +249,7 @@ _DISCARDED = frozenset({"identifier", "self", "tuple_expression", "reference_exp
 
 
 def _is_raising(node: Node) -> bool:
-    """A message may name what is missing, but nothing is called for it."""
+    """Whether a macro only raises; its message may not call anything."""
     if text_of_node(part(node, "macro")) not in _RAISING:
         return False
     tree = first(parts(node), "token_tree")
@@ -288,7 +288,7 @@ def constant(node: Node) -> bool:
 
 
 def _counted_arms(node: Node) -> list[Node]:
-    """Arms at the end of a `match` that only raise are reached by nothing that was there before."""
+    """The children that count. Final arms of a `match` that only raise do not: no old value reaches them."""
     if node.type == "match_arm":
         return [child for child in node.children if child.type != ","]
     arms = list(node.children)

@@ -34,18 +34,18 @@ _INSTEAD = re.compile(rb"[^\n]")
 class Region:
     start: int
     end: int
-    """Offsets in bytes."""
+    """`start` and `end` are offsets in bytes."""
     module: str = ""
-    """The name of a module whose text stands in a file of its own (`mod tests;`)."""
+    """The name of a module that has a file of its own (`mod tests;`); else empty."""
 
 
 def has_tests(data: bytes) -> bool:
-    """Whether some of it is tests; what cannot be read counts as such where it speaks of tests."""
+    """Whether a text contains tests; True if it cannot be read and has a word about tests."""
     return bool(oracle_part(data))
 
 
 def oracle_part(data: bytes) -> bytes:
-    """Canonical bytes of the test text: layout has no weight. What cannot be read counts whole."""
+    """Bytes of the tests, the same whatever their layout. A text that cannot be read counts as a whole."""
     found = _regions(data)
     if found is None:
         return data
@@ -53,27 +53,27 @@ def oracle_part(data: bytes) -> bytes:
 
 
 def without_tests(data: bytes) -> bytes:
-    """The rest, in its own lines and columns; nothing where it cannot be read."""
+    """The text with its tests blanked out, so that lines and columns stay; empty if it cannot be read."""
     found = _regions(data)
     return b"" if found is None else _blank_regions(data, found)
 
 
 def source_part(data: bytes) -> bytes:
-    """Canonical bytes of the rest; none where it cannot be read."""
+    """Bytes of the text without tests, the same whatever the layout; empty if it cannot be read."""
     found = _regions(data)
     return b"" if found is None else b"\n".join(canonical(data[g.start : g.end]) for g in _gaps(data, found))
 
 
 def only_tests(data: bytes) -> bytes:
-    """The test text in its own lines and columns."""
+    """The text with all but its tests blanked out, so that lines and columns stay."""
     found = _regions(data)
     return data if found is None else _blank_regions(data, _gaps(data, found))
 
 
 def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
-    """`data` with the test text of `frozen` in the places of its own, or at its end if it has none.
+    """Replaces the tests of `data` by those of `frozen`; if it has none, they are put at its end.
 
-    None where the places do not correspond.
+    None if the two have different numbers of test regions.
     """
     theirs, ours = _regions(frozen), _regions(data)
     if theirs is None or ours is None or (ours and len(theirs) != len(ours)):
@@ -88,7 +88,7 @@ def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
 
 
 def modules_for_tests(data: bytes) -> frozenset[str]:
-    """Names of modules that exist in tests only, and whose text stands in files of their own."""
+    """The names of modules that exist only in tests and have files of their own."""
     named = frozenset(region.module for region in _regions(data) or () if region.module)
     rest = without_tests(data) if named else b""
     return frozenset(
@@ -105,7 +105,7 @@ def is_test_line(data: bytes, line: int) -> bool:
 
 
 def above(path: str) -> tuple[str, ...]:
-    """The files that may declare the module whose text stands in this one."""
+    """The files that may declare the module of this file."""
     folder, _, name = path.rpartition("/")
     if name == "mod.rs":
         folder = folder.rpartition("/")[0]
@@ -134,7 +134,7 @@ def _blank_regions(data: bytes, regions: Sequence[Region]) -> bytes:
 
 
 def _regions(data: bytes) -> list[Region] | None:
-    """Lists regions in order, none within another; None where the text cannot be read."""
+    """Lists the regions of tests in order, none inside another; None if the text cannot be read."""
     if b"test" not in data and b"bench" not in data and b"quickcheck" not in data:
         return []
     try:
@@ -173,7 +173,7 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
 
 
 def _is_test_only(attribute: Sequence[RustToken]) -> bool:
-    """`cfg(test)` and all that implies it, or an attribute that makes a function a test."""
+    """Whether an attribute is a `cfg` that implies `test`, or makes a function a test."""
     words = [token.text for token in attribute]
     path = words[: words.index(b"(")] if b"(" in words else words
     name = path[-1] if path else b""
@@ -193,7 +193,7 @@ def _implies_test(predicate: Sequence[RustToken]) -> bool:
 
 
 def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
-    """Where the item ends that begins there, and its name if it is a module without a body."""
+    """The index at which an item ends, and its name if it is a module without a body."""
     start = at = _after_qualifiers(line, at)
     word = line[at].text
     if word in _TO_SEMICOLON:
@@ -241,7 +241,7 @@ def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
 
 
 def _with_comments(stream: Sequence[RustToken], at: int, data: bytes) -> int:
-    """Comments on lines of their own, right above, belong to an item."""
+    """The start of an item with the comments right above it, which stand on lines of their own."""
     start = stream[at].start
     while at and stream[at - 1].is_comment:
         above = stream[at - 1]

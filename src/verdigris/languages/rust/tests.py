@@ -135,7 +135,7 @@ class RustSuite(GrammarSuite):
             yield text_of_node(name), given
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """The rows of a literal, in place or declared above; None where it is none."""
+        """The rows of an array literal, in place or behind a name; None if it is none."""
         match table.type if table is not None else "":
             case "array_expression":
                 return parts(table)
@@ -183,7 +183,7 @@ class RustSuite(GrammarSuite):
             self._tokens(tree, at)
 
     def _tokens(self, tree: Node, at: At) -> None:
-        """Within other macros there are but tokens: assertions are told by their form."""
+        """Finds tests and assertions among the tokens of another macro, which has no syntax tree."""
         children = tree.children
         for index, node in enumerate(children):
             following = [n.type for n in children[index + 1 : index + 3]]
@@ -202,7 +202,7 @@ class RustSuite(GrammarSuite):
 
 
 def doc_examples(root: Node) -> Iterator[str]:
-    """The lines of examples in documentation, with what stands around them on their fences."""
+    """The lines of the examples in documentation comments, with their fences."""
     inside = False
     for comment in comments_of(root):
         for line in comment.splitlines() if comment.startswith(_DOCUMENTING) else ():
@@ -223,7 +223,7 @@ def attributes_of(node: Node) -> list[Node]:
 
 
 def attribute_name(attribute: Node) -> str:
-    """The last name of an attribute's path; `case::named(…)` is a `case`."""
+    """The last name of an attribute's path; for a row, such as `case::named(…)`, the first."""
     words = text_of_node(parts(parts(attribute)[0])[0]).split("::")
     return words[0].strip() if words[0].strip() in _ROWS else words[-1].strip()
 
@@ -233,7 +233,7 @@ def _is_test(attributes: Sequence[Node]) -> bool:
 
 
 def _split_arguments(tree: Node) -> list[list[Node]]:
-    """The arguments of a macro."""
+    """Splits the tokens of a macro into its arguments."""
     found: list[list[Node]] = [[]]
     for node in tree.children[1:-1]:
         if node.type in _SPLITTING:
@@ -282,7 +282,7 @@ def _slack(given: Sequence[Words]) -> float:
 
 
 def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
-    """`a && b` asserts two things."""
+    """The checks of an asserted condition; `a && b` makes two."""
     parts_ = _apart(nodes, "&&")
     if len(parts_) > 1:
         for one in parts_:
