@@ -1,4 +1,4 @@
-"""Python, as pytest and unittest test it: our reporter runs inside its interpreter."""
+"""Python, tested by pytest or unittest; our reporter runs inside the interpreter."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ there is."""
         return True
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
-        """Expressions alone, so that neither comments nor imports count."""
+        """The expressions on these lines; comments and imports do not count."""
         return test_places.expressions(text, lines)
 
     # -- what a verdict asks ---------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ there is."""
 
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
         if not old_work:
-            return None  # nothing is compiled, so what was there is never in the way
+            return None  # Python compiles nothing, so old code never conflicts with new declarations
         try:
             return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
         except (SyntaxError, ValueError, RecursionError):

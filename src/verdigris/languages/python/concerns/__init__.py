@@ -1,4 +1,4 @@
-"""Finds what a change of source adds that honest code rarely or never has."""
+"""Finds code in a change of source that honest code rarely or never has."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ _ROOTS = frozenset({"", "src", "lib", "python"})
 
 @value
 class _Search:
-    """What is asked about each text."""
+    """What the rules need to know when they read a text."""
 
     secrets: TestSecrets
     literals: frozenset[Literal]
-    """Of all source before."""
+    """The literals of all source before the change."""
     untouched: Mapping[str, frozenset[ast.stmt]] = field(default_factory=dict)
-    """By path: top-level statements that have the same hits on both sides."""
+    """By path: top-level statements that are the same on both sides, and so have the same hits."""
 
 
 def concerns(
@@ -73,10 +73,11 @@ def concerns(
     pyproject: str = "",
     data: Mapping[str, str] | None = None,
 ) -> tuple[Concern, ...]:
-    """Texts of source by path, None where there is no file; `tests`: the files that source may not know.
+    """Finds the concerns of a change. `before`, `after`: source by path, None if there is no file.
 
-    Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
-    so does `pyproject`, as it was before. `data`: texts of other files that changed.
+    `tests`: the files whose content source may not know. `data`: texts of other files that changed.
+    Unchanged source may be given, too: it shows, for example, that the project is a plugin of its runner.
+    So does `pyproject`, the text of `pyproject.toml` before the change.
     """
     old = {path: tree for path, text in before.items() if (tree := _tree_of(path, text)) is not None}
     new = {
@@ -127,7 +128,7 @@ def _find_untouched(
     old: Mapping[str, ast.Module],
     new: Mapping[str, ast.Module],
 ) -> dict[str, frozenset[ast.stmt]]:
-    """Lists statements that read the same on both sides, where names around them mean the same."""
+    """Statements that are the same on both sides, in files where the names around them mean the same."""
     found: dict[str, frozenset[ast.stmt]] = {}
     for path in old.keys() & new.keys():
         try:
@@ -175,12 +176,12 @@ def _line(node: ast.AST) -> int:
 
 
 def _hits(path: str, tree: ast.Module, search: _Search) -> Iterator[tuple[tuple[str, str], Hit]]:
-    """Each with what makes it the same one in another place: its kind, and the code around it."""
+    """The hits, each with a key by which it is found again in another place: its kind and its text."""
     try:
         found = list(_find_hits(path, tree, search))
     except RecursionError:
         found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
-    # A rule that reads whole functions meets what stands in a nested one again.
+    # A rule that reads whole functions finds the code of a nested function twice.
     once = {(hit.kind, hit.what, id(hit.node)): hit for hit in found}
     yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
@@ -215,8 +216,8 @@ def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) 
             )
 
 
-# A test is held against many changed assertions; a number is not. So code whose metric is all that counts may
-# not end the process, turn its output elsewhere, or change what it was given to work on.
+# Changed assertions show whether a test is honest; for a measured number there is no such check. So measured
+# code may not end the process, redirect its output, or change the objects that it is given.
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"})
 _ENDED = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 _STREAMS = frozenset({"stdout", "stderr", "__stdout__", "__stderr__", "displayhook", "excepthook"})
@@ -226,7 +227,7 @@ _SETS = frozenset({"builtins.setattr", "builtins.delattr", "builtins.object.__se
 
 
 def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-    """What the text adds to the one before; nothing where it is no Python that can be read here."""
+    """The faults that a change adds; a single one if the text cannot be read."""
     try:
         old = Counter(what for _, what in _find(path, before or ""))
         found = list(_find(path, after))
@@ -297,7 +298,7 @@ def _find_reaches(seen: SeenNode, classes: frozenset[str]) -> Iterator[str]:
 
 
 def _names_of_classes(tree: ast.Module) -> frozenset[str]:
-    """Names that stand for the class of some object."""
+    """Names of variables that hold the class of some object."""
     return frozenset(
         target.id
         for node in nodes_in(tree)
@@ -314,7 +315,7 @@ def _is_class(owner: ast.expr, classes: frozenset[str], names: SourceNames) -> b
 
 
 def _asks_class(node: ast.expr) -> bool:
-    """`type(x)` and `x.__class__`, but of `self`, whose class is the project's own."""
+    """Whether the node is `type(x)` or `x.__class__`; not of `self`, whose class is the project's own."""
     match node:
         case ast.Call(func=ast.Name(id="type"), args=[asked]):
             return not (isinstance(asked, ast.Name) and asked.id == "self")

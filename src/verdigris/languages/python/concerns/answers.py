@@ -1,4 +1,4 @@
-"""Finds source whose answers are empty, or depend on earlier calls, the clock, or chance."""
+"""Finds source that returns an answer to please any test, or one that depends on state, time or chance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLOCKS = frozenset(
     }
 )
 _LATE = 1e9
-"""Seconds that are a date rather than a span."""
+"""More seconds than this are a date, not a duration."""
 _DECIDES = (ast.Compare, ast.Subscript)
 _EXISTS = frozenset({"exists", "is_file", "isfile"})
 
@@ -130,7 +130,7 @@ def _is_plain_return(body: Sequence[ast.stmt]) -> bool:
 
 
 def run_as_text(seen: SeenNode) -> ast.Module | None:
-    """The program in a constant text that is handed to `exec` and its like."""
+    """The program in a constant text that is passed to `exec` or its like."""
     match seen.node:
         case ast.Call(func=func, args=[text, *_]) if seen.names.dotted_name(func) in _RUNS | {
             "builtins.compile"
@@ -161,15 +161,15 @@ class Hit:
     what: str
     blocks: bool = False
     literal: str = ""
-    """What the tests expect or ask, and source holds."""
+    """The literal in source that the tests expect, or pass to the code."""
     constant: bool = False
-    """It is returned with nothing of the tests' questions beside it: a first step may be such a constant."""
+    """True if it is returned without an input of the tests beside it, as in an honest first step."""
     option: bool = False
-    """A word that chooses between ways to work with the other inputs, as `mode == "end"` does."""
+    """True if it only chooses how the other inputs are handled, as in `mode == "end"`."""
 
 
 def quote_statement(statement: ast.stmt, node: ast.AST) -> str:
-    """The statement where it is short, else the part of it that matters."""
+    """Quotes the statement if it is short, else the node."""
     whole = ast.unparse(statement)
     text = whole if "\n" not in whole and len(whole) <= _LONG else ast.unparse(node)
     return f"`{text}`"
@@ -201,7 +201,7 @@ def _is_now(node: ast.expr, names: SourceNames) -> bool:
 
 
 def _is_date(node: ast.expr, names: SourceNames) -> bool:
-    """One certain moment, written down."""
+    """Whether the node is one fixed moment, written as a constant."""
     match node:
         case ast.Call(func=func, args=args):
             made = names.dotted_name(func).startswith(("datetime.", "time.mktime"))
@@ -213,7 +213,7 @@ def _is_date(node: ast.expr, names: SourceNames) -> bool:
 
 
 def _counters(function: Function) -> Iterator[Hit]:
-    """What a function changes beyond its own variables, and then decides by."""
+    """Finds a decision that depends on a value outside of the function which the function itself changes."""
     inside = list(within(function.body))
     shared = {name for n in inside if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     counted = {
@@ -242,7 +242,7 @@ def _counters(function: Function) -> Iterator[Hit]:
 
 
 def _is_class(node: ast.expr) -> bool:
-    """What looks like an attribute of a class, by the way such names are written."""
+    """Whether the node looks like an attribute of a class: the owner's name has a capital letter."""
     return owner_name(node).lstrip("_")[:1].isupper()
 
 
@@ -255,7 +255,7 @@ def _mutable_defaults(function: Function) -> frozenset[str]:
 
 
 def _marks(function: Function) -> Iterator[Hit]:
-    """A file that is made where it is asked for, and decides what is returned."""
+    """Finds a file that a function writes and whose existence decides what it returns."""
     inside = list(within(function.body))
     calls = [n for n in inside if isinstance(n, ast.Call)]
     asks = [n for n in inside if isinstance(n, ast.If | ast.IfExp) and _mentions(n.test, _EXISTS)]
@@ -279,7 +279,7 @@ def _opens_to_write(call: ast.Call) -> bool:
 
 
 def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
-    """Sequences that a module holds, by name."""
+    """The sequences that a module assigns at its top level, by name."""
     return {
         target.id: node
         for node in tree.body
@@ -290,7 +290,7 @@ def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
 
 
 def sequences(tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()) -> Iterator[Hit]:
-    """Answers lined up in a module and taken one by one by its functions."""
+    """Finds functions that take one value after the other from a sequence of the module."""
     lined = lined_up(tree, names)
     touched = [node for node in tree.body if node not in untouched] if lined else []
     for function in (node for node in within(touched) if isinstance(node, Function)):
@@ -321,7 +321,7 @@ def _name_taken_from(call: ast.Call) -> str:
 
 
 def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: SourceNames) -> bool:
-    """`next(count())` gives out numbers; only where it decides a branch is it more than that."""
+    """Whether a call of `next` on `itertools.count` only makes a number, and decides no branch."""
     counts = isinstance(made.value, ast.Call) and names.dotted_name(made.value.func) == "itertools.count"
     tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
     compares = [n for n in within(function.body) if isinstance(n, ast.Compare)]

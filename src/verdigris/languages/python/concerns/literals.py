@@ -1,4 +1,4 @@
-"""Finds source that knows its tests: imports or reads them, or holds what they expect."""
+"""Finds source that knows its tests: it imports or reads them, or contains the values that they expect."""
 
 from __future__ import annotations
 
@@ -52,10 +52,9 @@ def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal
 
 
 def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSecrets) -> bool:
-    """Whether what the comparison guards works with other inputs than the compared one, and holds no answer.
+    """Whether the code under a comparison uses inputs other than the compared one, and holds no answer.
 
-    In the guarded part the compared value is known: what depends on it alone is a constant, however it is
-    put together.
+    In that code the compared value is known, so an expression of it alone is a constant, whatever its form.
     """
     guarded = _guarded_part(seen)
     if not guarded or not _WORD.fullmatch(hit.literal) or _literals(guarded) & frozenset(known.answers):
@@ -65,7 +64,7 @@ def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSe
 
 
 def _guarded_part(seen: SeenNode) -> list[ast.AST]:
-    """What runs where the comparison holds; nothing where it is no condition of its own."""
+    """The code that runs if the comparison holds; empty if the comparison is not a condition."""
     match seen.statement:
         case ast.If(test=test, body=body) if _holds(test, seen.node):
             return list(body)
@@ -81,7 +80,7 @@ def _holds(whole: ast.AST, node: ast.AST) -> bool:
 
 
 def _inputs_of(seen: SeenNode) -> frozenset[str]:
-    """Where a function takes its values from: its parameters, and attributes of its object."""
+    """The inputs of a function, as dumps of nodes: its parameters, and attributes of its object."""
     if seen.function is None:
         return frozenset()
     given = seen.function.args
@@ -94,7 +93,7 @@ def _inputs_of(seen: SeenNode) -> frozenset[str]:
 
 
 def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
-    """A question of the tests and its answer within one text: split, parsed or decoded later."""
+    """Finds a text that contains an input of the tests and its answer, to be split or decoded later."""
     match seen.node:
         case ast.Expr():
             return
@@ -109,7 +108,7 @@ def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal])
 
 
 def describe_told(text: str, known: TestSecrets) -> str:
-    """What a text tells of the tests; a single answer may be chance."""
+    """Lists the answers of the tests that a text contains; empty for a few that may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
     telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
     if not telling_ones and len(answers) < _SEVERAL:
@@ -147,7 +146,7 @@ def _find_hits(
     known: TestSecrets,
     how: str,
 ) -> Iterator[Hit]:
-    """`old`: what stood in the source before; it and `wanted` are large, and a node has few literals."""
+    """Finds literals of a node that are `wanted` and not `old`, that is, not in the source before."""
     new = (literal for literal in literals if literal in wanted and literal not in old)
     for literal in sorted(new, key=repr):
         inside = {part.value for part in nodes_in(node) if isinstance(part, ast.Constant)}
@@ -176,7 +175,7 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
 
 
 def literals_of(tree: ast.Module) -> frozenset[Literal]:
-    """All that stands in a text, outside its docstrings."""
+    """The literals of a text that are rare enough to count, without docstrings."""
     docs = {id(n.value) for n in nodes_in(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
     return frozenset(
         n.value
@@ -208,15 +207,15 @@ Literal = str | int | float | bytes | complex
 
 @dataclass(slots=True)
 class TestSecrets:
-    """What source may not know."""
+    """What source may not know about the tests."""
 
     paths: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
-    """Dotted names under which the tests' files may be imported."""
+    """Dotted names by which test files may be imported."""
     folders: frozenset[str] = frozenset()
     asked: frozenset[Literal] = frozenset()
     answers: Mapping[Literal, frozenset[Literal]] = field(default_factory=dict)
-    """By expected literal, the literals that were asked beside it."""
+    """Maps each expected literal to the inputs for which it is expected."""
 
 
 def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
@@ -242,14 +241,14 @@ def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
 
 @lru_cache(maxsize=1024)
 def _pairs(text: str) -> tuple[tuple[frozenset[Literal], frozenset[Literal]], ...]:
-    """Kept, since an audit asks about the same tests at every commit."""
+    """The inputs and answers of a test file. Cached, since an audit asks about a text at every commit."""
     tree = parse_or_none(text)
     found = () if tree is None else _find_pairs(tree)
     return tuple(dict.fromkeys((asked, told) for asked, told in found if asked or told))
 
 
 def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
-    """Literals that one assertion or one row of a table gives in, and those that it expects."""
+    """For each assertion and each row of a table: the literals that it passes in, and those it expects."""
     for node in nodes_in(tree):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=[right])):

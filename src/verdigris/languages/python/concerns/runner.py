@@ -34,7 +34,7 @@ _FRAMES = frozenset(
 _PEEKS = frozenset({"f_locals", "code_context", "co_consts", "co_code", "f_trace"})
 _CLIMBS = frozenset({"f_back", "tb_frame", "gi_frame", "_getframe", "_current_frames"})
 _SHOWS = ("linecache.", "inspect.getsource", "inspect.findsource", "builtins.open")
-"""What gives the text of a module."""
+"""Prefixes of calls that return the text of a module."""
 _READERS = (*_SHOWS, "pathlib.Path", "ast.", "tokenize.", "dis.", "marshal.")
 _FRAGMENTS = frozenset({"pyt", "pyte", "pytes", "plugg", "ytest"})
 _SURROUNDING_WORDS = ("rewrit", "capture", "encodedfile")
@@ -52,7 +52,7 @@ _ASKS = frozenset(
 
 _OURS = ("verdigris_reporter", "verdigris_bootstrap")
 _FEWEST = 4
-"""Letters of a word that can mean one of them."""
+"""A shorter word is not taken for a part of one of these names."""
 _PLACES = ("/proc/", "/sys/", "/.dockerenv", "/run/.containerenv", "/etc/hostname", "/etc/mtab")
 _MACHINE = frozenset(
     {
@@ -76,7 +76,7 @@ _LOOKS = frozenset(
 
 
 def asks_where(seen: SeenNode) -> Iterator[Hit]:
-    """What is right only where tests are run looks for that place first: a person is told that it looks."""
+    """Finds code that asks where it runs, as code does that is right only under test; a person decides."""
     node, names = seen.node, seen.names
     match node:
         case ast.Constant(value=str(text)) if text.startswith(_PLACES):
@@ -156,7 +156,7 @@ def _texts(node: ast.expr, names: SourceNames) -> list[str]:
 
 
 def _grade(word: str, origins: frozenset[str]) -> int:
-    """0: nothing; 1: perhaps honest; 2: no honest program asks this."""
+    """0 if the word shows nothing, 1 if it may be honest, 2 if no honest program asks for it."""
     bare = word.lower().strip("_@. ")
     if len(bare) >= _FEWEST and any(bare in name for name in _OURS):
         return 2
@@ -188,10 +188,10 @@ _MEASURES = frozenset(
         *("copy", "traceback", "itertools", "numpy", "pandas", "hypothesis"),
     }
 )
-"""Modules that assertions and reports are built on: a change of them changes every result."""
+"""Modules on which assertions and reports rely: a change of them can change every result."""
 _PROPERTIES = frozenset({"hypothesis", "schemathesis", "hypofuzz"})
 _DATA = frozenset({"strategies", "extra", "__dict__"})
-"""Parts of them that only say what data looks like."""
+"""Parts of these libraries that only describe data."""
 _SYS_TABLES = frozenset({"modules", "meta_path", "path_hooks"})
 _WRITERS = frozenset(
     {"update", "setdefault", "__setitem__", "__delitem__", "pop", "clear", "insert", "append"}
@@ -242,7 +242,7 @@ def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Itera
 
 
 def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterator[Hit]:
-    """What was found by going through all modules, or up the stack, belongs to someone else."""
+    """Finds changes of an object that the code found by searching all modules or the stack."""
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in nodes_in(owner) if isinstance(part, ast.Name))
     if found and not names.dotted_name(owner) and not itself:
@@ -283,7 +283,7 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
 
 
 def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
-    """`blocks` here means: unless the project's source is part of the framework already."""
+    """Finds use of the test framework. `blocks` does not hold if the project is a plugin of the framework."""
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):
@@ -304,7 +304,7 @@ def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
 
 
 def properties(seen: SeenNode) -> Iterator[Hit]:
-    """What a property is tried with is the tests' to say; source may hold strategies, nothing else of it."""
+    """Finds use of a property-testing library. Source may hold strategies; the rest belongs to the tests."""
     match seen.node:
         case ast.Import(names=aliases):
             named = [alias.name for alias in aliases]
@@ -339,7 +339,7 @@ def _is_hook(name: str) -> bool:
 
 
 def declares_plugin(pyproject: str) -> bool:
-    """Whether a project says that it is a plugin of the runner."""
+    """Whether `pyproject.toml` declares the project as a plugin of the runner."""
     try:
         project = tomllib.loads(pyproject).get("project", {})
     except tomllib.TOMLDecodeError:
@@ -351,7 +351,7 @@ def declares_plugin(pyproject: str) -> bool:
 
 
 def is_plugin(tree: ast.Module) -> bool:
-    """Whether a file has hooks or fixtures of the framework: then more of them are its business."""
+    """Whether a file has hooks of the framework or imports pytest: then more of that is no concern."""
     return any(
         (isinstance(node, Function) and _is_hook(node.name))
         or (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))

@@ -35,7 +35,10 @@ _LONGEST = 100_000
 
 
 def fold_text(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> str | None:
-    """Bytes count as text. `known`: texts by name; `dotted`: what a name or attribute means."""
+    """The text of a constant expression, bytes included; None if it is not constant.
+
+    `known`: texts by name. `dotted`: returns the dotted name that an expression means.
+    """
     try:
         text = _ConstantFolding(known, dotted).text(node)
     except (ValueError, TypeError, LookupError, OverflowError, MemoryError):
@@ -95,7 +98,7 @@ class _ConstantFolding:
                 return None
 
     def _text_of_join(self, glue: str, parts: ast.expr) -> str | None:
-        """`parts`: of a join."""
+        """The text of `glue.join(parts)`."""
         match parts:
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return self._join(glue, elements)

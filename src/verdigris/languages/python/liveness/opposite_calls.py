@@ -66,18 +66,18 @@ _UNRELATED = {
         ("warns", "assertWarns", "assertWarnsRegex"), ("BytesWarning", "UnicodeWarning", "ImportWarning")
     ),
 }
-"""Exceptions from which a project derives none of its own."""
+"""Exceptions and warnings that a project's own classes do not derive from."""
 _TYPES = frozenset({"expected_exception", "expected_warning", "exception", "warning"})
 _TOLERANCES = frozenset({"delta", "places", "rtol", "atol", "decimal"})
 _PLACES = 1e-6
-"""Around which the tools that compare roughly take numbers for equal, where nothing is said."""
+"""The default tolerance of tools that compare approximately."""
 _PLAIN_PATTERN = re.compile(r"[^.^$*+?{}\[\]\\|()]*")
 _WORD = "'word'"
-"""As long at least is a pattern that is worth changing."""
+"""A pattern must be longer than this to be changed."""
 
 
 def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
-    """None where failing is all that the statement can do."""
+    """The changes of an assertion; none if the statement can only fail."""
     match at.node:
         case ast.Assert(test=test):
             yield from opposites(at, test, draw)
@@ -92,7 +92,7 @@ def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
 
 
 def failing_after(at: AssertionPlace) -> ExpressionChange:
-    """The assertion, followed by a failure: a test that reaches it fails, unless the failure is caught."""
+    """Adds a failure after the assertion: a test that reaches it fails, unless the failure is caught."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
     return ExpressionChange(
@@ -127,7 +127,7 @@ def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource)
 
 
 def _slack(call: ast.Call, name: str) -> float | None:
-    """How far around a number is equal; None where that is not written there."""
+    """The tolerance of a call that compares numbers; None if the text does not show it."""
     total = _PLACES if "Almost" in name or "almost" in name or "close" in name else 0.0
     for keyword in call.keywords:
         if keyword.arg in _TOLERANCES:
@@ -178,7 +178,7 @@ def _change_raises(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Ite
 
 
 def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: ValueSource) -> Iterator[Choice]:
-    """A message may hold one misspelling of a longer word by chance, and not two."""
+    """Changes a pattern in two ways: a message may match one misspelling by chance, but not both."""
     if not _PLAIN_PATTERN.fullmatch(pattern):
         return
     edits = [

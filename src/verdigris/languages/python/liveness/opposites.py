@@ -1,4 +1,4 @@
-"""Changes asserted expressions so that honest code fails them, wherever the value is written."""
+"""Changes asserted expressions so that honest code fails them, wherever the expected value is written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
-    """All that the name may stand for; nothing where it is used for more than this one comparison."""
+    """The expressions that a name may stand for; none if it is used for more than this one comparison."""
     if _count(name, function, ast.Load) != 1:
         return ()
     if name in _parameters(function):
@@ -77,7 +77,7 @@ def _rows(table: ast.expr, code: Code) -> list[ast.expr] | None:
 
 
 def _column(rows: list[ast.expr] | None, place: int | None) -> tuple[ast.expr, ...]:
-    """One cell of each row, all or none."""
+    """One cell of each row; empty if some row has none."""
     found = [_cell(row, place) for row in rows or ()]
     kept = [cell for cell in found if cell is not None]
     return tuple(kept) if len(kept) == len(found) else ()
@@ -104,7 +104,7 @@ def _parameters(function: Function) -> set[str]:
 
 
 def _bindings(name: str, function: Function) -> list[ast.AST]:
-    """The statements that give the name its value; more than one where it is bound in another way too."""
+    """The statements that bind a name, with the function itself if the name is bound in another way, too."""
     bound = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and name in _targets(node)]
     return [*bound, function] if _count(name, function, ast.Store) != len(bound) else [*bound]
 
@@ -125,7 +125,7 @@ def _count(name: str, function: Function, context: type[ast.expr_context]) -> in
 
 
 _WILD = frozenset({"ANY", "Any", "IsAnything"})
-"""A test's own operands that are equal to everything."""
+"""Names of operands that are equal to everything."""
 _CONTRARY: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",
@@ -147,20 +147,20 @@ class ExpressionChange:
     what: str
     edits: tuple[TextEdit, ...]
     guarded: bool = False
-    """Whether honest code may pass it although the assertion is reached."""
+    """True if honest code may pass with this change although the assertion is reached."""
 
 
 @value
 class Choice:
-    """Changes of one part of an assertion, of which each shows by itself whether that part is live."""
+    """Changes of one part of an assertion; each of them shows by itself whether that part is live."""
 
     options: tuple[ExpressionChange, ...]
     joint: bool = False
-    """Honest code may pass one of them by chance, and never all of them."""
+    """True if honest code may pass one of them by chance, but never all of them."""
 
 
 def opposites(at: AssertionPlace, test: ast.expr, draw: ValueSource) -> Iterator[Choice]:
-    """The opposites of an expression that is asserted to be true."""
+    """Changes an expression that is asserted to be true, so that honest code fails it."""
     match test:
         case ast.BoolOp(op=ast.And(), values=parts):
             for part in parts:
@@ -190,7 +190,7 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
 
 
 def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: float = 0) -> Choice | None:
-    """Another literal on this side of an equality, wherever it is written; None where there is none."""
+    """Changes the literal on this side of an equality, wherever it is written; None if there is none."""
     source = at.code.source
     edits = others(side, source, draw, slack, _equals_besides(at, side))
     if edits:
@@ -207,7 +207,7 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
         return None
     options = []
     for number in range(min(DRAWS, max(map(len, drawn)))):
-        # A cell with nothing else to be is at least not what it was.
+        # A cell without another value becomes a tuple, which is at least not equal to the old value.
         new = (
             edits[number % len(edits)] if edits else source.replace_node(cell, f"({source.segment(cell)}, 0)")
             for edits, cell in zip(drawn, found, strict=True)
@@ -217,7 +217,7 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
 
 
 def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
-    """Where no literal is written: two values that nothing equals both, in the place of one side."""
+    """Replaces a side without a literal by two different values in turn: nothing equals both."""
     source = at.code.source
     known = [repr(value) for value in draw.any_values()]
     pair = [*known, "0", "'a'"][:_TWO] if known[:1] != ["0"] else [*known, "'a'"][:_TWO]
@@ -233,7 +233,7 @@ def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueS
 
 
 def expectations(at: AssertionPlace) -> Iterator[ast.expr]:
-    """Both sides of the equalities that an assertion asks, as far as they are written here."""
+    """Both sides of the equalities in an assertion, with the cells behind a name; calls are left out."""
     for node in ast.walk(at.node):
         match node:
             case ast.Compare(left=left, ops=ops, comparators=rest) if isinstance(ops[0], ast.Eq | ast.Is):
@@ -268,7 +268,7 @@ def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: ValueSource)
 
 
 def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> Choice | None:
-    """A written collection with none of the items that it had; what else a container holds is its own."""
+    """Changes every item of a collection literal; None for any other container, whose items are unknown."""
     source = at.code.source
     match container:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if parts:
@@ -285,7 +285,7 @@ def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> C
 
 
 def _equals_besides(at: AssertionPlace, side: ast.expr) -> list[object]:
-    """What else is expected in the same test: one object may rightly be equal to several spellings."""
+    """Other constants that the same test compares with: one object may rightly equal several spellings."""
     asked = (node for node in ast.walk(at.function) if isinstance(node, ast.Compare))
     sides = (other for node in asked for other in (node.left, *node.comparators) if other is not side)
     return [other.value for other in sides if isinstance(other, ast.Constant)]
@@ -298,7 +298,7 @@ def _equates(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Nothing in it happens or is named that the test needs afterwards."""
+    """Whether the expression binds and awaits nothing, so that the test works without it."""
     parts = ast.walk(node)
     return not any(isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for part in parts)
 

@@ -1,6 +1,6 @@
-"""Plans the texts of test files for liveness: the true one, and others with changed assertions.
+"""Plans the texts of test files for liveness: the true texts, and variants with changed assertions.
 
-All of them are run alike and in random order, so that no run can tell whether it has the true text.
+All are run in the same way and in random order, so that no run can tell whether it has the true texts.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 ROUNDS = 2
-"""How many other values one assertion is tried with, where there is time."""
+"""How many changes of one assertion are tried, if there is room."""
 
 
 @value
 class _ConcernedChange:
-    """One change with the tests that it concerns."""
+    """One change, with the tests that must fail with it."""
 
     at: AssertionPlace
     change: ExpressionChange
     functions: Mapping[str, bool]
-    """Whether it is guarded, by test."""
+    """Maps each test to whether it may rightly pass with the change."""
     group: int = 0
 
 
@@ -59,10 +59,11 @@ class _AssertionPart:
 def plan(
     texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int = 1000, few: int = 6
 ) -> ProbePlan:
-    """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
-    `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
+    """Plans the variants of the test files; changes of different tests share a variant.
 
-    Changes of different tests share a variant, so that as many runs are needed as one test has assertions.
+    So only as many runs are needed as one test has assertions.
+    `texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
+    `most`: the limit of variants; `few`: the limit for variants that change an assertion once more.
     """
     tests = Tests(texts)
     functions = list(dict.fromkeys(map(function_of, asked)))
@@ -84,7 +85,7 @@ def plan(
 def plan_reaching(
     texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
 ) -> ProbePlan:
-    """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
+    """Plans a failure after each suspect assertion, to see if it is reached and its failure noticed."""
     tests = Tests(texts)
     places = {(probe.path, probe.line) for probe in suspects}
     found: dict[tuple[str, int], _ConcernedChange] = {}
@@ -143,7 +144,7 @@ def _why_nothing(tests: Tests, function: str) -> str:
 def _waves(
     found: Iterable[_ConcernedChange], known: Iterable[list[_ConcernedChange]] = ()
 ) -> list[list[_ConcernedChange]]:
-    """Each change goes where none of its tests has another."""
+    """Puts each change into the first wave in which none of its tests has another change."""
     waves = [list(wave) for wave in known]
     for one in found:
         for wave in waves:
@@ -158,7 +159,7 @@ def _waves(
 def _whole_groups(
     waves: list[list[_ConcernedChange]], all_: Iterable[_ConcernedChange]
 ) -> list[list[_ConcernedChange]]:
-    """Leaves out changes that say something only together with others that found no room."""
+    """Leaves out the changes of a group of which some change is missing: only all of them show something."""
     due = Counter(found.group for found in all_)
     there = Counter(found.group for wave in waves for found in wave)
     return [

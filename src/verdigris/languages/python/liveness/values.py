@@ -1,4 +1,4 @@
-"""Finds plausible other values for a literal: of its type, near it, never equal to it."""
+"""Finds other plausible values for a literal: of its type, near it, never equal to it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from verdigris.languages.python.syntax import Source, TextEdit
 
 DRAWS = 3
-"""How many other values are offered for one literal."""
+"""The most other values for one literal."""
 _SETS = frozenset({"set", "frozenset"})
 _NUMBERS = frozenset({"Decimal", "Fraction"})
 _MAKERS = frozenset({"approx", "list", "tuple", "dict", "bytearray", "deque", "OrderedDict", "array"})
-"""Calls that are equal exactly when their arguments are; of any other call we cannot know."""
+"""Calls whose results are equal exactly if their arguments are; of other calls this is not known."""
 
 
 def others(
     node: ast.expr, source: Source, draw: ValueSource, slack: float = 0, apart: Iterable[object] = ()
 ) -> list[TextEdit]:
-    """Several edits, each of which makes another value; none where no literal decides what the node equals.
+    """Edits that each make another value; none if no literal decides what the node equals.
 
-    `slack`: how near may count as equal. `apart`: values that one object may rightly equal besides this one.
+    `slack`: the tolerance. `apart`: other values that one object may rightly equal.
     """
     new = list(_texts(node, source, draw, slack, frozenset(map(repr, apart))))
     kept = dict.fromkeys(text for text in new if text != source.segment(node))
@@ -71,7 +71,7 @@ def _texts(
 
 
 def _reckons(node: ast.BinOp) -> bool:
-    """Whether it is made of whole numbers, as far as it is written: one more is then another value."""
+    """Whether an expression computes with integers, as far as its text shows: then plus one changes it."""
     within = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
     sides = [side for part in within for side in (part.left, part.right)]
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
@@ -91,7 +91,7 @@ def _other_items(
     known = {source.segment(part) for part in parts}
     yield from _within(node, parts, source, draw, slack, known)
     spellings = [source.segment(part) for part in parts]
-    # Of what is made by calls, one may rightly equal another.
+    # Two items that are made by calls may be equal, so only literal items are dropped.
     known_items = all(map(is_literal, parts))
     droppable = [n for n, spelt in enumerate(spellings) if known_items and spellings.count(spelt) == 1]
     if len(parts) > 1 and droppable:
@@ -106,7 +106,7 @@ def _other_entries(
     draw: ValueSource,
     slack: float,
 ) -> Iterator[str]:
-    """No entry is dropped: one of no weight may rightly be missing (a counter's zero)."""
+    """Changes values and keys of a dict. It drops no entry: a counter equals one without its zeros."""
     if not values:
         yield "{" + repr((draw.values(str) or ["a"])[0]) + ": " + repr(draw.random.randint(1, 9)) + "}"
         return
@@ -124,7 +124,7 @@ def _within(
     slack: float,
     known: set[str],
 ) -> Iterator[str]:
-    """The node with one of its parts changed, into none of the `known` ones."""
+    """The text of the node with one of its parts changed; `known`: parts that it must not become."""
     base, _ = _span(node, source)
     text = source.segment(node)
     found: list[list[str]] = []
@@ -136,7 +136,7 @@ def _within(
 
 
 def _without(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
-    """Takes out a part, with what stands between it and the next, or the one before."""
+    """The text of the node without one part and its separator."""
     base, _ = _span(node, source)
     text = source.segment(node)
     if number + 1 < len(parts):
@@ -188,7 +188,7 @@ def _made_edits(
 
 
 def _slack(args: list[ast.expr], keywords: list[ast.keyword]) -> float | None:
-    """How far around the number is equal; None where that is not written, or has no far side."""
+    """The tolerance of `approx`; None if the text does not show it, or if it is too large."""
     given = dict(zip(("rel", "abs"), args[1:], strict=False)) | {k.arg: k.value for k in keywords if k.arg}
     relative, absolute = (_size(given.get(name)) for name in ("rel", "abs"))
     if relative is None or absolute is None or relative >= _ANY_SIZE:
@@ -209,7 +209,7 @@ def _size(node: ast.expr | None) -> float | None:
 
 
 def _spell_as(old: str | bytes, new: str | bytes, written: str) -> str:
-    """Keeps the quotes, where it is one literal that needs no escapes."""
+    """Writes the new value with the quotes of the old one, if that is one literal without escapes."""
     plain, other = (text if isinstance(text, str) else text.decode("latin-1") for text in (old, new))
     if plain and written.count(plain) == 1:
         spelt = written.replace(plain, other)

@@ -1,4 +1,4 @@
-"""Mutates what a refactor changed, and gives tests other inputs; tests that hold it notice each mutant."""
+"""Mutates the code that a refactor changed, and gives tests other inputs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _MutantChange:
 
 
 def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
-    """Mutates Python source; texts by path, of the files that differ."""
+    """Mutates Python source; `before`, `after`: texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old = {path: tree for path, text in before.items() if (tree := parse_or_none(text)) is not None}
     new = {path: tree for path, text in after.items() if (tree := parse_or_none(text)) is not None}
@@ -72,7 +72,7 @@ def _decisions(
     moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
         if at not in same.new and is_decision(site):
-            # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
+            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
             weak = _loose(site) not in moved
             yield from (
                 (site.path, change)
@@ -86,7 +86,10 @@ def _loose(site: Site) -> str:
 
 
 def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_MutantChange]:
-    """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
+    """Changes that each fix one decision of a condition, or move a boundary.
+
+    `weak`: tests need not notice a moved boundary.
+    """
     match node:
         case ast.BoolOp(op=op, values=parts):
             neutral = "True" if isinstance(op, ast.And) else "False"
@@ -123,7 +126,7 @@ class _InputLiteral:
 def _literals_of(
     trees: Mapping[str, ast.Module], same: Iterable[Site]
 ) -> Iterator[tuple[str, ast.Constant, str]]:
-    """Those of conditions that are the same are the same too, however they are written."""
+    """The literals outside of unchanged conditions, whose literals did not change either."""
     within = {
         id(part) for site in same for node in (*site.nodes, *site.stands_for) for part in ast.walk(node)
     }
@@ -135,7 +138,7 @@ def _literals_of(
 
 
 def _places(tree: ast.Module) -> dict[int, str]:
-    """Tells for every literal what stands right around it, without names and literals."""
+    """Maps every literal to a description of the code right around it, without names and literals."""
     found: dict[int, str] = {}
     for node in ast.walk(tree):
         for at, child in enumerate(ast.iter_child_nodes(node)):
@@ -148,7 +151,7 @@ def _places(tree: ast.Module) -> dict[int, str]:
 
 
 def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Numbers, texts and truth values that code works with: no messages, annotations, parts of f-strings."""
+    """The numbers, texts and booleans that code works with; not those of messages, annotations, f-strings."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
@@ -188,9 +191,9 @@ def _other(found: object) -> object:
 def _defaults(
     path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
 ) -> Iterator[Mutant]:
-    """A parameter that never has another value than its default is not needed yet.
+    """Mutants that set a new parameter to its default: if no test notices, the parameter is not needed yet.
 
-    `gone`: literals that stand nowhere else any more; a default that took one in is where it was moved to.
+    `gone`: literals that are in no other place any more; a default with such a value is where it moved to.
     """
     nodes = (node for one in old.values() for node in ast.walk(one))
     had = {node.name: _optional(node) for node in nodes if isinstance(node, Function)}
@@ -220,7 +223,7 @@ def _optional(node: Function) -> dict[str, ast.expr]:
 
 
 def _with(text: str, change: _MutantChange) -> bytes | None:
-    """None where the tree's places are not those of the text, as inside f-strings of older Pythons."""
+    """Applies a change. None if a node's position is wrong, as inside f-strings in older Pythons."""
     lines = _lines(text)
     node = change.node
     start = _offset(lines, node.lineno, node.col_offset)
@@ -259,7 +262,7 @@ def _short(text: str) -> str:
 
 
 def replace_inputs(text: str, lot: Chance, tried: Collection[int] = ()) -> tuple[Replaced, ...]:
-    """One literal of every test of a Python file, drawn by lot."""
+    """Replaces one literal of every test of a Python file, chosen at random."""
     if (tree := parse_or_none(text)) is None:
         return ()
     names = {name.rpartition("::")[2] for name, _ in collected_tests(tree)}
@@ -283,7 +286,7 @@ def replace_inputs(text: str, lot: Chance, tried: Collection[int] = ()) -> tuple
 
 
 def _inputs(test: Function) -> Iterator[ast.Constant]:
-    """What a test gives to the code: arguments of calls, and the rows of its table."""
+    """The literals that a test passes to the code: arguments of calls, and the rows of its table."""
     stack: list[tuple[ast.AST, bool]] = [(one, False) for one in test.body if not is_docstring(one)]
     for decorator in test.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize":

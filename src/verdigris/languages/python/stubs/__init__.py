@@ -1,4 +1,4 @@
-"""Tells stubs from work in Python."""
+"""Decides whether a change of Python source adds only stubs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,21 @@ if TYPE_CHECKING:
 class _Scope:
     marks: PythonStubMarks
     taken: frozenset[str]
-    """Names that existing code binds or relies on."""
+    """Names that existing code binds or uses."""
     modules: frozenset[str] = frozenset()
-    """Top-level modules that existing code has imported: another of their parts takes no name."""
+    """Top-level modules that existing code imports: an import of another part of one takes no new name."""
     existing: bool = True
-    """There is code here that a new special method could change."""
+    """True if there is existing code that a new special method could change."""
     imports_only: bool = False
     origins: Origins = field(default_factory=Origins)
     added: set[str] = field(default_factory=set)
 
 
 def only_stubs(before: str | None, after: str) -> StubFinding | None:
-    """None when every old node is there unchanged and in order, and all that is new is a stub."""
+    """The first place where a change adds more than stubs.
+
+    None if every old statement is there, unchanged and in order, and every new one is a stub.
+    """
     if (encoding := foreign_encoding(after)) is not None:
         return StubFinding(1, f"it declares the encoding {encoding}, in which a comment may hold code")
     try:
@@ -72,7 +75,7 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
 
 
 def _compare(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
-    # Docstrings may change in every phase, so a file that is rewritten with its stubs may leave one out.
+    # Docstrings may change in every phase, so a rewritten file may leave out an old one.
     rest = [(node, ast.dump(node)) for node in old if not _is_filler(node) and not is_docstring(node)]
     for node in new:
         at = _counterpart(rest, node)
@@ -128,7 +131,7 @@ def _addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
 
 
 def _fault(node: ast.stmt, scope: _Scope) -> str | None:
-    """Why a new statement is no stub, by itself."""
+    """Why a new statement by itself is no stub; None if it is one."""
     if scope.imports_only and not isinstance(node, ast.Import | ast.ImportFrom):
         return "only imports may be added under TYPE_CHECKING"
     match node:
@@ -187,7 +190,7 @@ def _is_member_value(value: ast.expr, origins: Origins) -> bool:
 
 
 def _names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
-    """A new name must not stand in the way of one that existing code uses."""
+    """Checks that no new name replaces one that existing code uses."""
     decorators = node.decorator_list if isinstance(node, Function) else []
     if any(last_name(decorator) in {"setter", "getter", "deleter"} for decorator in decorators):
         names = ()
@@ -216,7 +219,7 @@ def _names_bound_in(*nodes: ast.AST) -> frozenset[str]:
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:
-    """Names that a statement binds in its own scope."""
+    """The names that a statement binds in its own scope."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -241,7 +244,7 @@ def _used_builtins(tree: ast.Module) -> frozenset[str]:
 
 
 def _is_filler(node: ast.stmt) -> bool:
-    """`pass` and `...` hold a body's place."""
+    """Whether a statement is `pass` or `...`, which only fill a body."""
     return isinstance(node, ast.Pass) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
     )

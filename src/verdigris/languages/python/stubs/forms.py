@@ -1,4 +1,4 @@
-"""What a stub may look like in Python, and how a statement may grow without new behaviour."""
+"""Decides what a stub may look like in Python, and how a statement may grow without new behaviour."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
 
 
 def plain(node: ast.expr | None) -> bool:
-    """An annotation or base class: names, attributes, subscripts, unions; nothing is called."""
+    """Whether an annotation or base class has only names, attributes, subscripts and unions, and no call."""
     match node:
         case None | ast.Constant() | ast.Name() | ast.UnaryOp(operand=ast.Constant()):
             return True
@@ -67,7 +67,7 @@ def last_name(node: ast.expr) -> str:
 
 
 def owner_name(node: ast.expr) -> str:
-    """The last name of what an attribute is of; empty where it is none."""
+    """The last name of an attribute's owner; empty if the node is no attribute."""
     return last_name(node.value) if isinstance(node, ast.Attribute) else ""
 
 
@@ -80,12 +80,12 @@ def is_type_checking(node: ast.stmt) -> bool:
 
 
 def is_elsewhere(test: ast.expr) -> bool:
-    """What runs only for a type checker, or where the module is the program."""
+    """Whether code under this condition runs only for a type checker, or only in a program."""
     return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
 
 
 def read_exports(node: ast.stmt) -> frozenset[str] | None:
-    """The names of a literal `__all__ = [...]`."""
+    """The names in a literal `__all__ = [...]`; None if the statement is anything else."""
     match node:
         case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=parts) | ast.Tuple(elts=parts)):
             names = [
@@ -97,7 +97,7 @@ def read_exports(node: ast.stmt) -> frozenset[str] | None:
 
 
 def makes_type(node: ast.stmt, origins: Origins) -> bool:
-    """`T = TypeVar("T")` and its like, or a `type` statement."""
+    """Whether a statement only makes a type: `T = TypeVar("T")` and its like, or a `type` statement."""
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, args=args, keywords=keywords)):
             values = [*args, *(keyword.value for keyword in keywords)]
@@ -129,7 +129,7 @@ def _is_field(node: ast.expr, origins: Origins) -> bool:
 
 
 def function_fault(node: Function, origins: Origins) -> str | None:
-    """Why a new function is more than a signature, or None."""
+    """Why a new function is more than a stub; None if it is one."""
     spec = node.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
     defaults = [*spec.defaults, *filter(None, spec.kw_defaults)]
@@ -167,7 +167,7 @@ def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
         case ast.Attribute(value=ast.Name(id=owner), attr="setter" | "getter" | "deleter"):
             return owner == name
         case ast.Call(func=func, args=args, keywords=keywords):
-            # A text could name what is to be loaded.
+            # A text may name a module that the decorator loads, so no text is allowed.
             given = [*args, *(keyword.value for keyword in keywords)]
             return origins.wraps_only(func) and all(constant(one) and not _has_text(one) for one in given)
         case _:
@@ -197,7 +197,7 @@ def _is_exception(node: ast.expr | None) -> bool:
                 map(constant, [*args, *(keyword.value for keyword in keywords)])
             )
         case ast.Name() | ast.Attribute():
-            # A call of a lower-case name would run a function, whatever it returns.
+            # A lower-case name may be a function, which would do work.
             return plain(node) and last_name(node).lstrip("_")[:1].isupper()
         case _:
             return False
@@ -218,7 +218,7 @@ def describe(node: ast.stmt) -> str:
 
 
 def grows(old: ast.stmt, new: ast.stmt) -> bool:
-    """Whether a new statement is an old one's successor, to be compared in detail."""
+    """Whether a new statement is the old one in a changed form, to be compared in detail."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
             return (
@@ -240,7 +240,7 @@ def grows(old: ast.stmt, new: ast.stmt) -> bool:
 
 
 def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
-    """What is wrong with a successor, and the names it adds to the scope."""
+    """Why a changed form is more than a stub (None if it is not), and the names that it adds to the scope."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
             return _signature_fault(old, new, marked=marked), ()
@@ -275,7 +275,7 @@ def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | Non
 
 
 def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]] | None:
-    """The added parameters with their defaults; None when the old ones are not all there as they were."""
+    """The added parameters with their defaults; None if the old parameters are not all there, unchanged."""
     count = len(old.args)
     kept = _same(old.posonlyargs, new.posonlyargs) and _same(old.args, new.args[:count])
     extra = new.args[count:]

@@ -35,17 +35,17 @@ _OPERANDS = (
 
 @value
 class _ImportedNames:
-    """What the names of a text stand for."""
+    """The meanings of the names in a test file."""
 
     taken: Mapping[str, tuple[str, str]]
-    """By `from module import name`."""
+    """Names from `from module import name`, each with its module and its name there."""
     modules: Mapping[str, str]
-    """By `import module`, as it is written in the text."""
+    """Names of modules, as the text writes them, each with the dotted name of the module."""
     made: Mapping[str, tuple[str, str]]
-    """Variables, by the class that they were made of."""
+    """Maps variables to the class of their object."""
 
     def origin(self, node: ast.expr) -> tuple[str, str] | None:
-        """The module and the name in it that an expression is."""
+        """The module and the name in it that an expression means; None if it is not imported."""
         match node:
             case ast.Name(id=name):
                 return self.taken.get(name)
@@ -56,7 +56,7 @@ class _ImportedNames:
                 return None
 
     def instance(self, node: ast.expr) -> tuple[str, str] | None:
-        """The class that an expression is an object of."""
+        """The imported class of the object that an expression makes or holds; None if it is not known."""
         match node:
             case ast.Name(id=name):
                 return self.made.get(name)
@@ -68,7 +68,10 @@ class _ImportedNames:
 
 
 def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
-    """What a test wants of each module that it imports by a full name; `is_module`: is there one?"""
+    """The names that a test uses from each module that it imports by a full name.
+
+    `is_module`: whether a module of that dotted name exists.
+    """
     tree = parse(text)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     bound = _bind_names(tree, parents, is_module)
@@ -106,7 +109,7 @@ def _bind_names(
 
 
 def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether a name is used for what is called in it and nothing else, as a module is."""
+    """Whether a name is used only to call its members, as a module is."""
     uses = [parents[node] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     inside = [isinstance(use, ast.Attribute) and _is_called(use, parents) for use in uses]
     return bool(uses) and all(inside)
@@ -150,7 +153,7 @@ def _all_asked(
 def _members(
     node: ast.Attribute, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
 ) -> Iterator[Wanted]:
-    """What is asked of a class, or of an object of it."""
+    """The member that a test uses of a class, or of an object of it."""
     of_type = bound.origin(node.value)
     owner = of_type or bound.instance(node.value)
     if owner is None or not _is_type_name(owner[1]) or (node.attr.startswith("__")):
@@ -178,7 +181,7 @@ def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCa
 
 
 def _parameter(node: ast.expr) -> str:
-    """A name for a parameter that is given this."""
+    """A name for the parameter that takes this argument."""
     match node:
         case ast.Constant(value=value):
             return _NAMES.get(type(value), "value")
@@ -234,7 +237,7 @@ def _kind(node: ast.expr, name: str, parents: Mapping[ast.AST, ast.AST]) -> Kind
 
 
 def _is_value(node: ast.expr, name: str, parent: ast.AST) -> bool:
-    """Whether it is compared or reckoned with, not called or handed on."""
+    """Whether a name is compared or computed with, and not called or passed on."""
     if isinstance(parent, ast.Call) and parent.func is node:
         return False
     return name.isupper() or isinstance(parent, _OPERANDS)
@@ -245,7 +248,7 @@ _RETURN = f"return None  # {MARK}"
 
 
 def python_stub(wanted: Wanted, *, raises: bool) -> str:
-    """`raises`: False where only a failed assertion is a red, so that the body has to return."""
+    """The text of a stub. `raises`: False if only a failed assertion is a red, so the body has to return."""
     match wanted.kind:
         case "function":
             return "".join(_function(wanted.name, wanted.signature, "", _body(raises=raises)))
@@ -258,7 +261,7 @@ def python_stub(wanted: Wanted, *, raises: bool) -> str:
 
 
 def extend_module(before: str, stubs: Iterable[str]) -> str:
-    """A module with the stubs behind what it holds, with its line ends."""
+    """The text of a module with the stubs at its end, in its own line ends."""
     end = "\r\n" if "\r\n" in before else "\n"
     kept = before.rstrip("\r\n")
     blocks = [*([f"{kept}{end}"] if kept else []), *(stub.replace("\n", end) for stub in stubs)]
@@ -303,7 +306,7 @@ def _spell_parameter(one: Parameter) -> str:
 
 
 def stub_of_edit(before: bytes, after: bytes) -> str:
-    """The first function that an edit adds, as a stub on one line; empty where there is none."""
+    """A stub, on one line, of the first function that an edit adds; empty if it adds none."""
     try:
         old, new = (parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     except SyntaxError:

@@ -33,11 +33,11 @@ class FunctionComment:
     line: int
     text: str
     function: str
-    """The qualified name of the function that it stands above; empty where there is none within reach."""
+    """The qualified name of the function below the comment; empty if none is near enough."""
 
 
 def read_annotations(text: str) -> Mapping[str, Annotation]:
-    """Per qualified function name. A comment belongs to the next definition only."""
+    """The `@tdd-id` marks by qualified function name. A comment belongs to the next definition only."""
     if MARK not in text:
         return {}
     marked = ((one, _COMMENT.match(one.text)) for one in read_comments(text) if one.function)
@@ -45,7 +45,7 @@ def read_annotations(text: str) -> Mapping[str, Annotation]:
 
 
 def read_comments(text: str) -> tuple[FunctionComment, ...]:
-    """Lists comments in the order of the text; none of a text that does not parse."""
+    """Lists comments in the order of the text; empty if the text does not parse."""
     if (tree := parse_or_none(text)) is None:
         return ()
     definitions = sorted(_definitions(tree.body, ""))
@@ -59,7 +59,7 @@ def read_comments(text: str) -> tuple[FunctionComment, ...]:
 
 class _Definition(NamedTuple):
     line: int
-    """Of the first decorator, where there is one."""
+    """The line of the first decorator, or of the definition itself."""
     name: str
     is_function: bool
     last: int
@@ -79,7 +79,7 @@ def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Real comments, for a string may well speak of annotations; and whether one has its line alone."""
+    """The comments, and whether each is alone on its line. Strings do not count: they may quote a mark."""
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
         if token.type == tokenize.COMMENT:
@@ -104,9 +104,9 @@ class _Where:
 
 @lru_cache(maxsize=256)
 def read(text: str) -> TestFile:
-    """Raise SyntaxError when the text is no Python.
+    """Reads a test file. Raises SyntaxError if the text does not parse.
 
-    Who asks what a suite lost asks about the same texts many times.
+    Cached, since a comparison of suites reads the same texts many times.
     """
     tree = parse(text)
     return TestFile(
@@ -126,7 +126,7 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
 
 
 def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Leaves out definitions that a later binding of the same name hides: they assert nothing."""
+    """Leaves out definitions that a later binding of the same name hides, since they never run."""
     last = {name: node for node in body for name in _binds(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
 
@@ -168,7 +168,7 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
 
 
 def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
-    """The blocks of a statement, each with what decides that it runs."""
+    """The blocks of a statement, each with the condition under which it runs."""
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
             yield from ((body, ("if", test)), (orelse, ("else", test)))
@@ -201,7 +201,7 @@ def _parameters(names: ast.expr) -> list[ast.arg]:
 
 
 def _row(row: ast.expr) -> Any:
-    """`pytest.param(1, 2, id="x")` says the same as `(1, 2)`."""
+    """The cells of a row; `pytest.param(1, 2, id="x")` is the same row as `(1, 2)`."""
     match row:
         case ast.Call(func=func, args=args, keywords=keywords) if last_name(func) == "param":
             marks = [keyword for keyword in keywords if keyword.arg != "id"]
@@ -240,7 +240,7 @@ def _shape(node: Any, where: _Where, names: list[Name]) -> str:
 
 
 def _place(text: str, names: list[Name], *, local: bool = False) -> str:
-    """Names of the language and of the test tools mean what they say: they cannot be renamed."""
+    """A placeholder for a name; names of the language and of test tools stay, since nobody renames them."""
     if not local and (hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _asserts(text)):
         return text
     names.append(Name(text, local))
@@ -248,7 +248,7 @@ def _place(text: str, names: list[Name], *, local: bool = False) -> str:
 
 
 def local_names(node: Function) -> frozenset[str]:
-    """Parameters, and what is assigned in it or in functions within it."""
+    """The parameters and assigned names of a function, with those of functions inside it."""
     stored = (
         part for part in nodes_in(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
@@ -274,7 +274,7 @@ def _asserts(name: str) -> bool:
 
 
 def collected_tests(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """`Class::name` and line of all that a runner would collect by name."""
+    """`Class::name` and line of each test that a runner would collect by its name."""
     return _tests(tree.body, "")
 
 
@@ -321,7 +321,7 @@ _SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
 
 
 def skip_owners(tree: ast.Module) -> frozenset[str]:
-    """Names whose `skip` is a test tool's."""
+    """The names of objects whose `skip` is that of a test tool."""
     return _SKIP_OWNERS | {
         alias.asname or alias.name for alias in _aliases(nodes_in(tree), {"pytest", "unittest", "mark"})
     }

@@ -1,4 +1,4 @@
-"""Finds assertions of a Python test that its blocks keep from being reached, heard or made at all."""
+"""Finds assertions of a Python test that never run, or whose failure is caught, because of their blocks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TEXTS = 60
 class BlockPlace:
     path: str
     dead: str = ""
-    """Why nothing here is ever run."""
+    """Why nothing here ever runs; else empty."""
     swallowed: str = ""
-    """What catches the failure of an assertion here."""
+    """What catches the failure of an assertion here; else empty."""
     sure: bool = True
-    """It runs whenever the test runs."""
+    """True if this place runs whenever the test runs."""
 
 
 def find_block_faults(path: str, function: Function) -> Iterator[TestFault]:
@@ -106,7 +106,7 @@ def _context(
 
 
 def _broad_kind(call: ast.Call) -> str:
-    """The kind that `suppress` or `raises` takes and that a failed assertion is of, too."""
+    """The exception type of `suppress` or `raises` that also catches a failed assertion; else empty."""
     if last_name(call.func) not in {"suppress", "raises", "assertRaises"}:
         return ""
     kinds = (last_name(part) for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.expr))
@@ -123,7 +123,7 @@ def _attempt(node: ast.Try, at: BlockPlace) -> Iterator[TestFault]:
 
 
 def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """It takes a failed assertion, and neither raises nor asserts."""
+    """Whether a handler catches a failed assertion and neither raises nor asserts."""
     kinds = [handler.type] if handler.type is not None else []
     named = {last_name(part) for kind in kinds for part in ast.walk(kind) if isinstance(part, ast.expr)}
     if kinds and not named & BROAD:

@@ -1,4 +1,4 @@
-"""Writes out all that a suite asserts, test by test and row by row; and what takes tests out of a run."""
+"""Lists all facts that a suite asserts, test by test and row by row; and the marks that skip tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.languages.python.weakening.names import Env, File, SuiteFiles
 
 _CALLS = 4
-"""Helpers within helpers that are followed."""
+"""How deep calls of helpers are followed."""
 _CASES = 400
 _PLACE = ast.Name("$", ast.Load())
 
@@ -47,9 +47,9 @@ class Fact:
     scope: str
     """The test (`Class::name`) that makes it."""
     case: str
-    """The row of a table that it is made for."""
+    """The row of a table for which it is asserted; else empty."""
     form: ast.expr
-    """What is asserted, with values in place of names."""
+    """The asserted expression, with values in place of names."""
     guards: tuple[str, ...]
     match: Assertion
 
@@ -75,7 +75,7 @@ class _FactPlace:
 
 
 def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
-    """The facts of one function that the runner, or a caller out of sight, starts."""
+    """The facts of one function that is called by the runner, or by a caller that is not in the suite."""
     function = file.functions[name]
     owner = name.rpartition("::")[0]
     names = TestNames(suite, file)
@@ -181,7 +181,7 @@ def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: 
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
-    """Lists the guards of a branch: a word, then the expressions that decide."""
+    """The guards of a branch: a word, then the expressions that decide whether it runs."""
     if not guard or guard in {("try",), ("try-else",)}:
         return []
     word, *rest = guard
@@ -190,7 +190,7 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
 
 
 def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
-    """What the functions of the suite that a statement calls, or hands on, assert."""
+    """The facts of the suite's functions that a statement calls or passes on."""
     if at.calls >= _CALLS:
         return
     for part in nodes_in(node):
@@ -224,7 +224,7 @@ def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace)
     guards = [(word, None if test is None else at.names.inline_names(test)) for word, test in at.guards]
     for test in tests:
         for form in conjuncts(at.names.inline_names(test)):
-            # Rows may bring tuples side by side that are asserted part by part.
+            # With the values of a row, both sides may be tuples, which are asserted part by part.
             whole = normal(form)
             places: list[Name] = []
             local = at.names.local
@@ -282,7 +282,7 @@ _RUNNING = (
 
 @lru_cache(maxsize=16)
 def marks(tree: ast.Module) -> tuple[Mark, ...]:
-    """Remembers the last ones, as who reads the trees does."""
+    """The marks of a file. The last ones are cached, like the trees."""
     return tuple(_marks(tree.body, "", skip_owners(tree)))
 
 

@@ -1,4 +1,4 @@
-"""Compares two assertions: stronger, weaker, or different."""
+"""Decides whether one assertion is stronger or weaker than another, or just different."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
 @value
 class _AssertionStrength:
     rank: float
-    """How much of its subject an assertion pins."""
+    """How much an assertion pins of its subject."""
     sides: tuple[str, ...]
     word: str = ""
 
@@ -87,7 +87,7 @@ def _is_approx(node: ast.expr) -> bool:
 
 
 def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
-    """What became of an old assertion, if the new one stands in its place."""
+    """How an old assertion changed, if the new one replaces it."""
     if ast.unparse(old) == ast.unparse(new):
         return AssertionChange.SAME
     if _is_raises(old) or _is_raises(new):
@@ -107,7 +107,7 @@ def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 
 def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
-    """`all(ok(x) for x in [a, b])` → the same of `[a, b, c]`."""
+    """Whether `all(…)` goes over more items now: `[a, b]` became `[a, b, c]`."""
     match old, new:
         case (
             ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[was])]),
@@ -124,7 +124,7 @@ def _items(node: ast.expr) -> set[str]:
 
 
 def _over(form: ast.expr, part: ast.comprehension) -> str:
-    """The assertion without what it goes over."""
+    """The text of an assertion without the iterable of this comprehension."""
     return ast.unparse(form).replace(ast.unparse(part.iter), "", 1)
 
 
@@ -148,7 +148,7 @@ def _alike(old: ast.expr, new: ast.expr, was: _AssertionStrength, is_: _Assertio
 
 
 def _is_call_on(outer: str, inner: str) -> bool:
-    """`f(1).lower()` keeps less of the answer than `f(1)`."""
+    """Whether the outer text calls something on the inner: `f(1).lower()` shows less than `f(1)`."""
     return outer != inner and "(" in inner and (outer.startswith(f"{inner}.") or f"({inner})" in outer)
 
 
@@ -162,7 +162,7 @@ def _names_in(form: ast.expr) -> set[str]:
 
 
 def _subjects(form: ast.expr) -> set[str]:
-    """What an assertion speaks of: calls, names and attributes, but not the words of the language."""
+    """The calls, names and attributes in an assertion, without builtins and names of test tools."""
     found = set()
     for part in nodes_in(form):
         match part:
@@ -185,7 +185,7 @@ def _tolerance(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
-    """What is compared, and about how far it may be off."""
+    """The compared sides as text, and the tolerance."""
     call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _is_approx(n))
     sides = (
         [ast.unparse(side) for side in (form.left, *form.comparators)]
@@ -241,7 +241,7 @@ def _exceptions(node: ast.expr) -> frozenset[str]:
 
 
 def _below(name: str, other: str) -> bool:
-    """Whether an exception is caught by another; a project's own are known only as exceptions."""
+    """Whether the other class catches an exception; a project's own is only known to be an `Exception`."""
     one, two = (getattr(builtins, n, None) for n in (name, other))
     if isinstance(one, type) and isinstance(two, type):
         return issubclass(one, two)
@@ -280,7 +280,7 @@ _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: as
 
 
 def conjuncts(test: ast.expr) -> list[ast.expr]:
-    """`a and b` asserts two things, and so does `(a, b) == (c, d)`."""
+    """The single assertions in an expression: `a and b` has two, and so has `(a, b) == (c, d)`."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
             return [part for inner in values for part in conjuncts(inner)]
@@ -297,7 +297,7 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
 
 
 def _method(call: ast.Call, name: str) -> ast.expr:
-    """A method of unittest as the expression that it asserts."""
+    """The expression that a method of unittest asserts."""
     match name, call.args:
         case (("assertTrue" | "assert_"), [test, *_]):
             return test
@@ -323,7 +323,7 @@ def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr)
 
 
 def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
-    """`with raises(X): f()` as one expression, so that its names are read like all others."""
+    """Writes `with raises(X): f()` as one expression, so that its names are resolved like all others."""
     done: list[ast.expr] = []
     for node in body:
         match node:
