@@ -37,8 +37,10 @@ def find_losses(
     """
     old = {path: text for path, text in before.items() if after.get(path) != text}
     new = {path: text for path, text in after.items() if before.get(path) != text}
-    then = {path: found for path, text in old.items() if (found := _read(path, text, revised)) is not None}
-    now = {path: _read(path, text, revised) for path, text in new.items() if _is_read(path)}
+    then = {
+        path: found for path, text in old.items() if (found := _read_file(path, text, revised)) is not None
+    }
+    now = {path: _read_file(path, text, revised) for path, text in new.items() if _is_read(path)}
     unreadable = tuple(
         LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None
     )
@@ -57,7 +59,7 @@ def _is_read(path: str) -> bool:
     return reader_of(path).reads_tests(path)
 
 
-def _read(path: str, text: str, revised: Collection[str]) -> TestFile | None:
+def _read_file(path: str, text: str, revised: Collection[str]) -> TestFile | None:
     if not _is_read(path):
         return None
     try:
@@ -83,11 +85,11 @@ def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) 
 
 def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
     """A test whose name is gone is not lost if a new test has all its assertions: it was renamed."""
-    old, new = list(_tests(then)), list(_tests(now))
+    old, new = list(_shapes_of_tests(then)), list(_shapes_of_tests(now))
     names = Counter(test.name for test in new)
-    gone = [test for test in old if not _take(names, test.name)]
+    gone = [test for test in old if not _take_one(names, test.name)]
     known = Counter(test.name for test in old)
-    fresh = [test for test in new if not _take(known, test.name)]
+    fresh = [test for test in new if not _take_one(known, test.name)]
     for test in gone:
         heir = next((other for other in fresh if test.shapes <= other.shapes), None)
         if heir is None:
@@ -96,12 +98,12 @@ def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> It
             fresh.remove(heir)
 
 
-def _take(counter: Counter[str], name: str) -> bool:
+def _take_one(counter: Counter[str], name: str) -> bool:
     counter[name] -= 1
     return counter[name] >= 0
 
 
-def _tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
+def _shapes_of_tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
     for path, found in files.items():
         for name, line in found.tests:
             inside = (a.shape for a in found.assertions if a.scope == name or a.scope.startswith(f"{name}::"))
@@ -112,14 +114,14 @@ def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Ite
     known = Counter(mark.what for found in then.values() for mark in found.skips)
     for path, found in now.items():
         for mark in found.skips:
-            if not _take(known, mark.what):
+            if not _take_one(known, mark.what):
                 yield LostAssertion(path, mark.line, f"`{mark.what}` is new")
 
 
 def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[LostAssertion]:
     contents = Counter(new.values())
     for path, text in old.items():
-        if not _take(contents, text):
+        if not _take_one(contents, text):
             yield LostAssertion(path, 1, "its content changed")
 
 
@@ -165,7 +167,7 @@ def unmatched_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> 
 
 def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
     """Maps the index of each matched old assertion to the index of the new one."""
-    choices = _choices(old, new)
+    choices = _candidates(old, new)
     # Assertions with the fewest candidates come first, since they decide the renaming for the others.
     order = sorted(range(len(old)), key=lambda at: (len(choices[at]), at))
     search = _Search(old, new, choices, order)
@@ -174,7 +176,7 @@ def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict
     return _first_fit(old, new, choices, order)
 
 
-def _choices(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[list[int]]:
+def _candidates(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[list[int]]:
     """New assertions of the same shape; those in the same function and with the same names come first."""
     by_shape: dict[str, list[int]] = defaultdict(list)
     for at, assertion in enumerate(new):

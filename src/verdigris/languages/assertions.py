@@ -131,11 +131,11 @@ class PlainFact:
     def against(self, other: PlainFact) -> AssertionChange:
         was, is_ = self.check, other.check
         if ROW in {was.kind, is_.kind}:
-            return _row(was, is_)
-        if (was.kind, _text(was.subject), _text(was.expected), was.slack) == (
+            return _compare_rows(was, is_)
+        if (was.kind, _join_words(was.subject), _join_words(was.expected), was.slack) == (
             is_.kind,
-            _text(is_.subject),
-            _text(is_.expected),
+            _join_words(is_.subject),
+            _join_words(is_.expected),
             is_.slack,
         ):
             return AssertionChange.SAME
@@ -147,20 +147,24 @@ class PlainFact:
             if is_.rank < was.rank:
                 return AssertionChange.WEAKER
             return AssertionChange.STRONGER if self.names() <= other.names() else AssertionChange.CHANGED
-        return _alike(was, is_)
+        return _compare_same_rank(was, is_)
 
 
-def _row(was: Check, is_: Check) -> AssertionChange:
+def _compare_rows(was: Check, is_: Check) -> AssertionChange:
     if was.kind != is_.kind:
         return AssertionChange.UNRELATED
-    return AssertionChange.SAME if _text(was.subject) == _text(is_.subject) else AssertionChange.UNRELATED
+    return (
+        AssertionChange.SAME
+        if _join_words(was.subject) == _join_words(is_.subject)
+        else AssertionChange.UNRELATED
+    )
 
 
-def _alike(was: Check, is_: Check) -> AssertionChange:
-    one, two = _text(was.subject), _text(is_.subject)
+def _compare_same_rank(was: Check, is_: Check) -> AssertionChange:
+    one, two = _join_words(was.subject), _join_words(is_.subject)
     if was.slack != is_.slack and one == two:
         return AssertionChange.WEAKER if is_.slack > was.slack else AssertionChange.STRONGER
-    if _text(was.expected) == _text(is_.expected) and was.kind == is_.kind:
+    if _join_words(was.expected) == _join_words(is_.expected) and was.kind == is_.kind:
         if _is_call_on(two, one):
             return AssertionChange.WEAKER
         if _is_call_on(one, two):
@@ -173,7 +177,7 @@ def _is_call_on(outer: str, inner: str) -> bool:
     return outer != inner and "(" in inner and (outer.startswith(f"{inner} .") or f"( {inner} )" in outer)
 
 
-def _text(words: Iterable[Word]) -> str:
+def _join_words(words: Iterable[Word]) -> str:
     return " ".join(word.text for word in words)
 
 

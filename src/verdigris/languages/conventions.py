@@ -122,10 +122,10 @@ def compile_classes(
         source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
-        (PathClass.OTHER, _any(unprotected)),
-        (PathClass.TEST, _any(tests)),
-        (PathClass.SPEC, _any(map(compile_glob, settings.spec))),
-        (PathClass.SOURCE, _any(source)),
+        (PathClass.OTHER, _join_regexes(unprotected)),
+        (PathClass.TEST, _join_regexes(tests)),
+        (PathClass.SPEC, _join_regexes(map(compile_glob, settings.spec))),
+        (PathClass.SOURCE, _join_regexes(source)),
     )
     return Classes(tuple((cls, regex) for cls, regex in rules if regex))
 
@@ -168,7 +168,7 @@ def _prefix(root: str) -> str:
     return "" if root == "." else re.escape(root) + "/"
 
 
-def _any(regexes: Iterable[str]) -> str:
+def _join_regexes(regexes: Iterable[str]) -> str:
     return "|".join(dict.fromkeys(regexes))
 
 
@@ -256,11 +256,11 @@ def _parts(root: Element) -> Iterator[Any]:
     for child in root:
         name = _name(child)
         if name in _WHOLE:
-            yield _plain(child)
+            yield _as_list(child)
         elif name == "properties":
-            yield from (_plain(each) for each in child if _PROPERTY.search(_name(each)))
+            yield from (_as_list(each) for each in child if _PROPERTY.search(_name(each)))
         elif name in _LISTS:
-            yield from (_plain(each) for each in child.iter() if _is_for_tests(each))
+            yield from (_as_list(each) for each in child.iter() if _is_for_tests(each))
 
 
 def _is_for_tests(element: Element) -> bool:
@@ -268,8 +268,8 @@ def _is_for_tests(element: Element) -> bool:
     return _name(element) == "dependency" and any((scope or "").strip() == "test" for scope in scopes)
 
 
-def _plain(element: Element) -> list[Any]:
-    return [_name(element), (element.text or "").strip(), [_plain(child) for child in element]]
+def _as_list(element: Element) -> list[Any]:
+    return [_name(element), (element.text or "").strip(), [_as_list(child) for child in element]]
 
 
 def _name(element: Element) -> str:

@@ -70,17 +70,17 @@ def compare_literals(old: Sequence[Literal], new: Sequence[Literal]) -> Surplus:
     A new literal that copies a known value counts as a mere copy, unless an old literal in such a place is
     gone: then a constant was changed.
     """
-    after = _without(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
-    before = _without(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
+    after = _unmatched(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
+    before = _unmatched(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
     olds, news = [old[at] for at in before], [new[at] for at in after]
-    found = _without(after, [(one.value, "") for one in news], olds, by_place=False)
-    left = _without(before, [(one.value, "") for one in olds], news, by_place=False)
+    found = _unmatched(after, [(one.value, "") for one in news], olds, by_place=False)
+    left = _unmatched(before, [(one.value, "") for one in olds], news, by_place=False)
     values, emptied = {one.value for one in old}, {old[at].place for at in left}
     weak = {at: new[at].value in values and new[at].place not in emptied for at in found}
     return Surplus(weak, tuple(left))
 
 
-def _without(
+def _unmatched(
     indexes: list[int], keys: list[tuple[str, str]], others: Sequence[Literal], *, by_place: bool
 ) -> list[int]:
     had = Counter((one.value, one.place if by_place else "") for one in others)
@@ -142,10 +142,10 @@ def _other_texts(text: str, lot: Chance) -> Iterator[str]:
 
 
 def answers(report: TestReport) -> dict[str, EndOfTest]:
-    return {result.native_id: _answer(result) for result in report.results}
+    return {result.native_id: _end_of_test(result) for result in report.results}
 
 
-def _answer(result: TestResult) -> EndOfTest:
+def _end_of_test(result: TestResult) -> EndOfTest:
     failure = result.failure
     if failure is None or result.status is not Status.FAIL:
         return EndOfTest(result.status)

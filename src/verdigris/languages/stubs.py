@@ -98,8 +98,8 @@ def signature(calls: Sequence[WantedCall]) -> Signature:
     places = [[row[at] for row in given if len(row) > at] for at in range(max(map(len, given)))]
     parameters: list[Parameter] = []
     for at, place in enumerate(places):
-        name = _free(place[0].name, {one.name for one in parameters})
-        parameters.append(Parameter(name, _common(one.type for one in place), at >= least))
+        name = _free_name(place[0].name, {one.name for one in parameters})
+        parameters.append(Parameter(name, _common_type(one.type for one in place), at >= least))
     parameters += _keywords(calls, {one.name for one in parameters})
     parameters.sort(key=lambda one: one.optional)
     # The call whose use shows the most types of its results decides.
@@ -126,12 +126,12 @@ def _keywords(calls: Sequence[WantedCall], taken: set[str]) -> list[Parameter]:
     return list(found.values())
 
 
-def _common(types: Iterable[str]) -> str:
+def _common_type(types: Iterable[str]) -> str:
     found = set(types)
     return found.pop() if len(found) == 1 else ""
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _free_name(name: str, taken: Iterable[str]) -> str:
     number, found = 1, name
     while found in set(taken):
         number += 1

@@ -175,7 +175,13 @@ class _NewAssertions:
         if any(_covers(fact, other) for _, other in spare):
             return
         spare.sort(key=lambda pair: (pair[1].case != fact.case, pair[1].what != fact.what))
-        for wanted in (_kind_if_guarded, _kind_if_restated, _weaker, _row, _kind_if_changed):
+        for wanted in (
+            _kind_if_guarded,
+            _kind_if_restated,
+            _kind_if_weaker,
+            _kind_if_row_changed,
+            _kind_if_changed,
+        ):
             for at, other in spare:
                 kind = wanted(fact, other)
                 if kind:
@@ -224,11 +230,11 @@ def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
     return "changed" if was == is_ else "kept"
 
 
-def _weaker(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_weaker(fact: AssertedFact, other: AssertedFact) -> str:
     return "weaker" if fact.against(other) is AssertionChange.WEAKER else ""
 
 
-def _row(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_row_changed(fact: AssertedFact, other: AssertedFact) -> str:
     return "row" if fact.case and other.case and fact.case != other.case and fact.what == other.what else ""
 
 
@@ -239,20 +245,24 @@ def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
 def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> Iterator[Loss]:
     """Lists new marks on tests that existed before; the author of a new test may skip it."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
-    fresh = _fresh(old, new, found_in)
+    fresh = _find_new_tests(old, new, found_in)
     origins = _TestOrigins(old, new, found_in)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
         is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
-        if is_known or _only_fresh(mark.scope, path, fresh, new):
+        if is_known or _has_only_new_tests(mark.scope, path, fresh, new):
             continue
-        yield Loss(mark.kind, path, mark.line, _mark_before(old, path, mark), _head(mark.what), mark.scope)
+        yield Loss(
+            mark.kind, path, mark.line, _mark_before(old, path, mark), _first_line(mark.what), mark.scope
+        )
 
 
 def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
     """The earlier mark of the same kind on the same test or class; empty if there was none."""
     place = (path, mark.kind, mark.scope)
-    return next((_head(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), "")
+    return next(
+        (_first_line(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), ""
+    )
 
 
 class _TestOrigins:
@@ -270,7 +280,7 @@ class _TestOrigins:
         if mark.kind != "skipped" or not mark.scope:
             return False
         tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
-        return any((then := self._earlier_tests(key)) and not self._had(then, mark) for key in tests)
+        return any((then := self._earlier_tests(key)) and not self._had_mark(then, mark) for key in tests)
 
     def _earlier_tests(self, key: Key) -> set[Key]:
         if key in self.old.tests:
@@ -278,7 +288,7 @@ class _TestOrigins:
         same = {other for other in self.old.tests if other[1] == key[1]}
         return same or {other for other in self.heirs[key] if other in self.old.tests}
 
-    def _had(self, then: set[Key], mark: Mark) -> bool:
+    def _had_mark(self, then: set[Key], mark: Mark) -> bool:
         return any(
             path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
             for was, was_mark in self.old.marks()
@@ -287,19 +297,19 @@ class _TestOrigins:
         )
 
 
-def _head(what: str) -> str:
+def _first_line(what: str) -> str:
     lines = what.splitlines()
     return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _fresh(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+def _find_new_tests(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
     """The tests that replace no earlier test."""
     heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
 
-def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
+def _has_only_new_tests(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
     under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
 
@@ -325,14 +335,14 @@ def stands_in(name: str, scope: str) -> bool:
     return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
 
 
-def _entry(revised: str) -> tuple[str, str]:
+def _split_entry(revised: str) -> tuple[str, str]:
     end = file_end(revised)
     return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
 
 
 def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
     """Whether `revised` (test ids, paths and folders) names this scope of this file."""
-    return any(_names_scope(*_entry(one), path, scope) for one in revised)
+    return any(_names_scope(*_split_entry(one), path, scope) for one in revised)
 
 
 def _names_scope(named: str, name: str, path: str, scope: str) -> bool:

@@ -64,7 +64,7 @@ class GoForms(Forms):
     is_compiled = True
 
     def items(self, scope: Node) -> list[DeclarationItem]:
-        return [item for node in scope.children for item in _items(node)]
+        return [item for node in scope.children for item in _find_items(node)]
 
     def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
@@ -164,13 +164,13 @@ class GoForms(Forms):
         return apply_edits(text, edits)
 
 
-def _items(node: Node) -> Iterator[DeclarationItem]:
+def _find_items(node: Node) -> Iterator[DeclarationItem]:
     if node.type in COMMENTS:
         if text_of_node(node).startswith(_DIRECTIVES):
             yield DeclarationItem(node, form=text_of_node(node).strip())
     elif node.type in _GROUPS or node.type in {"import_spec_list", "var_spec_list", "statement_list"}:
         for child in node.children:
-            yield from _items(child)
+            yield from _find_items(child)
     elif node.is_named and node.type != "empty_statement":
         body = _body(node)
         yield DeclarationItem(node, (), _names(node), line_of(body) if body else 0, shape(node))

@@ -164,7 +164,7 @@ class GoSuite(GrammarSuite):
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "function_declaration":
-                self._function(node, at)
+                self._visit_function(node, at)
             case "comment" | "import_declaration":
                 return
             case "block":
@@ -172,15 +172,15 @@ class GoSuite(GrammarSuite):
             case "if_statement":
                 self.branch(node, at)
             case "for_statement":
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "expression_case" | "type_case" | "default_case":
                 self.within(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case _:
                 self.within(node, at)
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         name, body = text_of_node(part(node, "name")), part(node, "body")
         if name == "TestMain":
             if body is not None and "m.Run()" not in text_of_node(body).replace(" ", ""):
@@ -191,10 +191,10 @@ class GoSuite(GrammarSuite):
         self.test(name, node, body)
         inner = replace(at, scope=name, test=True)
         if name.startswith("Example"):
-            self._output(body, inner)
+            self._read_output(body, inner)
         self.visit(body, inner)
 
-    def _output(self, body: Node, at: At) -> None:
+    def _read_output(self, body: Node, at: At) -> None:
         comments = [n for n in walk(body) if n.type in COMMENTS]
         texts = [text_of_node(n).removeprefix("//").strip() for n in comments]
         start = next((i for i, text in enumerate(texts) if text.lower().startswith(_OUTPUT)), None)
@@ -210,12 +210,12 @@ class GoSuite(GrammarSuite):
         then, other = part(node, "consequence"), part(node, "alternative")
         if condition is None or then is None:
             return
-        if _fails(then):
+        if _fails_test(then):
             for check in negate_condition(condition, at):
                 self.fact(condition, check, at)
         else:
             self.visit(then, at.under(f"if {on_one_line(condition)}"))
-        if other is not None and _fails(other):
+        if other is not None and _fails_test(other):
             self.fact(condition, Check("if", 3, spell(condition, at.names)), at)
         elif other is not None:
             self.visit(other, at.under(f"else {on_one_line(condition)}"))
@@ -227,7 +227,7 @@ class GoSuite(GrammarSuite):
             if len(names) == len(values) == 1:
                 yield text_of_node(names[0]), values[0]
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         clause, body = first(parts(node), "range_clause", "for_clause"), part(node, "body")
         over = part(clause, "right")
         words = spell(over, at.names)
@@ -240,7 +240,7 @@ class GoSuite(GrammarSuite):
             at = at.with_binding(text_of_node(name), None)
         self.visit_part(body, at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
         if owner in _OWNERS and method in SKIPS:
@@ -248,7 +248,7 @@ class GoSuite(GrammarSuite):
         elif _is_failing(node):
             self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif owner in _OWNERS and method == "Run" and arguments:
-            self._subtest(arguments, at)
+            self._visit_subtest(arguments, at)
         elif owner in {"assert", "require", "is", "s", "suite"} and (method.removesuffix("f") in TESTIFY):
             self.fact(
                 node,
@@ -266,7 +266,7 @@ class GoSuite(GrammarSuite):
         else:
             self.within(node, at)
 
-    def _subtest(self, arguments: list[Node], at: At) -> None:
+    def _visit_subtest(self, arguments: list[Node], at: At) -> None:
         name = text_of_node(arguments[0]).strip('"`').replace(" ", "_")
         literal = arguments[0].type.endswith("string_literal")
         inner = replace(at, scope=f"{at.scope}/{name}") if literal else at
@@ -295,6 +295,6 @@ def _is_failing(node: Node) -> bool:
     )
 
 
-def _fails(block: Node) -> bool:
+def _fails_test(block: Node) -> bool:
     statements = parts(first(parts(block), "statement_list"))
     return any(_is_failing(call) for s in statements if s.type == "expression_statement" for call in parts(s))

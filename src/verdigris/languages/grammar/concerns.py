@@ -90,10 +90,10 @@ def _written_values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
-    for node in _nodes(root):
+    for node in _code_nodes(root):
         if node.type in _ROWS and (text := _spell_row(node)):
             yield node, text
-        if (literal := _value(node)) is not None and _answers(node):
+        if (literal := _value(node)) is not None and _is_answer(node):
             yield node, literal
 
 
@@ -108,12 +108,12 @@ def _values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
-    for node in _nodes(root):
+    for node in _code_nodes(root):
         if (literal := _value(node)) is not None:
             yield node, literal
 
 
-def _nodes(root: Node) -> Iterator[Node]:
+def _code_nodes(root: Node) -> Iterator[Node]:
     stack = [root]
     while stack:
         node = stack.pop()
@@ -137,7 +137,7 @@ def _value(node: Node) -> Value | None:
     return found if is_telling(found) and not isinstance(found, bytes) else None
 
 
-def _answers(node: Node) -> bool:
+def _is_answer(node: Node) -> bool:
     above = node.parent
     while above is not None and above.type in _THROUGH:
         if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(
@@ -191,7 +191,7 @@ def _pieces(node: Node) -> list[str]:
         case "call_expression":
             return _joined_parts(node)
         case "macro_invocation" if text_of_node(part(node, "macro")) == "concat":
-            return _all_of(parts(first(parts(node), "token_tree")))
+            return _pieces_of_all(parts(first(parts(node), "token_tree")))
     return []
 
 
@@ -201,13 +201,15 @@ def _joined_parts(node: Node) -> list[str]:
     if not given or text_of_node(given[-1])[1:-1]:
         return []
     if text_of_node(part(function, "property")) == "join":
-        return _all_of(parts(part(function, "object")))
+        return _pieces_of_all(parts(part(function, "object")))
     if text_of_node(function) == "strings.Join":
-        return _all_of([parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))])
+        return _pieces_of_all(
+            [parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))]
+        )
     return []
 
 
-def _all_of(nodes: list[Node]) -> list[str]:
+def _pieces_of_all(nodes: list[Node]) -> list[str]:
     found = [_pieces(node) for node in nodes]
     return [piece for one in found for piece in one] if all(found) else []
 
@@ -246,11 +248,11 @@ def grammar_concerns(
         concern
         for path, data in after.items()
         if data is not None and data != before.get(path) and grammar_of(path) is not None
-        for concern in _new(rules, path, before.get(path) or b"", data)
+        for concern in _new_concerns(rules, path, before.get(path) or b"", data)
     )
 
 
-def _new(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
+def _new_concerns(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
     old, new = parse_tree(path, before), parse_tree(path, after)
     if isinstance(new, Unparsed):
         yield Concern(

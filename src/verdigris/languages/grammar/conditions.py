@@ -64,10 +64,10 @@ def ways_of(node: Node) -> tuple[str, str]:
         no = node.next_named_sibling
         if no is None and node.parent is not None and node.parent.type == "expression_statement":
             no = node.parent.next_named_sibling
-    return _first(yes), _first(no)
+    return _first_statement(yes), _first_statement(no)
 
 
-def _first(node: Node | None) -> str:
+def _first_statement(node: Node | None) -> str:
     while node is not None and node.type in {
         "statement_block",
         "block",
@@ -90,7 +90,7 @@ def _push_negation(node: Node, names: list[Name], *, negated: bool) -> str:
         return _push_negation(parts(node)[-1], names, negated=not negated)
     left, right = part(node, "left"), part(node, "right")
     if node.type != "binary_expression" or left is None or right is None:
-        return _alone(node, names, negated=negated)
+        return _shape_of_single(node, names, negated=negated)
     if operator in {"&&", "||"}:
         word = "and" if (operator == "&&") != negated else "or"
         sides = [_push_negation(side, names, negated=negated) for side in (left, right)]
@@ -99,11 +99,11 @@ def _push_negation(node: Node, names: list[Name], *, negated: bool) -> str:
         ]
         return f"({word} {' '.join(flat)})"
     if operator not in _OPPOSITE:
-        return _alone(node, names, negated=negated)
+        return _shape_of_single(node, names, negated=negated)
     return _compare_shape(left, _OPPOSITE[operator] if negated else operator, right, names)
 
 
-def _alone(node: Node, names: list[Name], *, negated: bool) -> str:
+def _shape_of_single(node: Node, names: list[Name], *, negated: bool) -> str:
     text = text_of_node(node)
     if text.endswith(".is_empty()"):
         shape, negated = _measure_shape(node, names), not negated

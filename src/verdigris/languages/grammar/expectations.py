@@ -104,10 +104,13 @@ def literals_within(node: Node) -> list[Node]:
 
 def _rows(forms: Expectations, scope: Node, named: Node) -> list[Node] | None:
     """The literals of a name, if this scope binds it; else None."""
-    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, text_of_node(named))) is not None:
+    if (
+        scope.type in FUNCTIONS
+        and (found := _arguments_of_calls(forms, scope, text_of_node(named))) is not None
+    ):
         return found
     found = forms.column(scope, named)
-    return found if found is not None else _constant(scope, named)
+    return found if found is not None else _literals_of_constant(scope, named)
 
 
 def last_of_each(cells: Sequence[Node | None]) -> list[Node]:
@@ -133,7 +136,7 @@ def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
         text = text_of_node(node)
         if text != text_of_node(named) and (text != owner or not owner):
             continue
-        if node.type not in {"identifier", named.type} or _holds(assertion, node) or _is_bound(node, body):
+        if node.type not in {"identifier", named.type} or _contains(assertion, node) or _is_bound(node, body):
             continue
         above = node.parent
         if text == owner and above is not None and above.type == named.type:
@@ -143,7 +146,7 @@ def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
     return False
 
 
-def _holds(outer: Node, inner: Node) -> bool:
+def _contains(outer: Node, inner: Node) -> bool:
     return bool(outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte)
 
 
@@ -152,7 +155,7 @@ def _is_bound(node: Node, body: Node) -> bool:
         if above.id == body.id:
             return False
         left = part(above, "left") or part(above, "pattern") or part(above, "name")
-        if left is not None and _holds(left, node):
+        if left is not None and _contains(left, node):
             return True
         if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(
             part(above, "right")
@@ -175,7 +178,7 @@ def _is_message(node: Node, assertion: Node) -> bool:
 # -- constants and helpers -----------------------------------------------------------------------------------
 
 
-def _constant(scope: Node, named: Node) -> list[Node] | None:
+def _literals_of_constant(scope: Node, named: Node) -> list[Node] | None:
     if named.type != "identifier":
         return None
     value = _find_declaration(scope, text_of_node(named))
@@ -196,10 +199,10 @@ def _find_declaration(scope: Node, name: str) -> Node | None:
     return None
 
 
-def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | None:
+def _arguments_of_calls(forms: Expectations, function: Node, name: str) -> list[Node] | None:
     """The arguments that all calls of a helper pass for one of its parameters."""
     listed = parts(part(function, "parameters"))
-    names = [text_of_node(name) for parameter in listed for name in _parameter(parameter)]
+    names = [text_of_node(name) for parameter in listed for name in _parameter_nodes(parameter)]
     if name not in names:
         return None
     holder = function if function.type in {"function_item", "function_declaration"} else function.parent
@@ -216,7 +219,7 @@ def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | N
     return last_of_each([words[at] if at < len(words) else None for words in given])
 
 
-def _parameter(node: Node) -> list[Node]:
+def _parameter_nodes(node: Node) -> list[Node]:
     """The names of a parameter declaration; in Go, several names may share one type."""
     pattern = part(node, "pattern")
     return [pattern] if pattern is not None else node.children_by_field_name("name") or [node]

@@ -76,7 +76,7 @@ def far_numbers(text: str, dice: Random) -> list[str]:
     found = _NUMBER.match(text)
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []
-    steps = [f"{one}{found['rest']}{found['kind']}" for one in _steps(found["whole"], 10)]
+    steps = [f"{one}{found['rest']}{found['kind']}" for one in _neighbours(found["whole"], 10)]
     return _shuffle({one for one in steps if one != text}, dice)
 
 
@@ -94,21 +94,21 @@ def _numbers(text: str, pool: Pool) -> list[list[str]]:
         return []
     lead, whole, rest, kind = found.groups()
     base = {"0x": 16, "0b": 2, "0o": 8}.get(lead.lower(), 10)
-    near = [f"{lead}{one}{rest}{kind}" for one in _steps(whole, base)]
+    near = [f"{lead}{one}{rest}{kind}" for one in _neighbours(whole, base)]
     if rest:  # the last digits of a fraction may be rounded away; the first one is not
         nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
         return [near, nearby]
-    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits(one, whole, base)]
+    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits_type(one, whole, base)]
     same = [
         one
         for one in pool.literals
         if (like := _NUMBER.match(one)) and like["lead"] == lead and like["kind"] == kind
-        if not like["rest"] and _fits(like["whole"], whole, base)
+        if not like["rest"] and _fits_type(like["whole"], whole, base)
     ]
     return [near, swapped, same]
 
 
-def _steps(whole: str, base: int) -> list[str]:
+def _neighbours(whole: str, base: int) -> list[str]:
     """The next and the previous number, if they have as many digits; `_` between digits stays in place."""
     digits = whole.replace("_", "")
     was = int(digits, base)
@@ -145,7 +145,7 @@ def _swap_digits(digits: str) -> list[str]:
     ]
 
 
-def _fits(other: str, whole: str, base: int) -> bool:
+def _fits_type(other: str, whole: str, base: int) -> bool:
     """Whether the other number fits the smallest type that holds the old one; if not, it may not compile."""
     was, now = (int(text.replace("_", ""), base) for text in (whole, other))
     return now <= next((bound for bound in _LARGEST if was <= bound), was)
@@ -161,7 +161,7 @@ def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[
     raw = before.rstrip("#\"'`").endswith("r") or (before == "`" and "\\" not in inside)
     units = list(inside) if raw else _UNIT.findall(inside)
     plain = [at for at, unit in enumerate(units) if _is_plain(unit)]
-    same = _insides(pool)
+    same = _quoted_texts(pool)
     kinds = [
         [one for one in same if before != "'" or len(one) == 1 or len(units) > 1],
         _exchange_letters(units, plain, dice),
@@ -170,7 +170,7 @@ def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[
     return [[f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds]
 
 
-def _insides(pool: Pool) -> list[str]:
+def _quoted_texts(pool: Pool) -> list[str]:
     """The suite's texts that can stand between quotes of any kind."""
     insides = (found["inside"] for one in pool.literals if (found := _QUOTED.match(one)))
     return sorted({text for text in insides if text and not set("\\\"'`\n\r") & set(text)})
@@ -201,14 +201,16 @@ def _replace_letter(units: Sequence[str], plain: Sequence[int], suite: str) -> l
     made = []
     for at in letters:
         for alphabet in ("".join(units[i] for i in plain), suite, *_SPARE):
-            fit = {one for one in alphabet if one != units[at] and _class(one) == _class(units[at])}
+            fit = {
+                one for one in alphabet if one != units[at] and _letter_class(one) == _letter_class(units[at])
+            }
             if fit:
                 made += ["".join([*units[:at], one, *units[at + 1 :]]) for one in fit]
                 break
     return made
 
 
-def _class(letter: str) -> int:
+def _letter_class(letter: str) -> int:
     return next((number for number, is_of in enumerate(_CLASSES) if is_of(letter)), -1 - letter.isalnum())
 
 
@@ -244,7 +246,7 @@ def replace_by_grammar(
     for test in tests:
         mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
         fresh = [node for node in mine if node.start_byte not in tried] or mine
-        if fresh and (one := _other(lot.choice(fresh), lot)) is not None:
+        if fresh and (one := _replace_literal(lot.choice(fresh), lot)) is not None:
             found[one.start] = one
     return tuple(found.values())
 
@@ -270,7 +272,7 @@ def _inputs(root: Node) -> Iterator[Node]:
         stack += ((child, depth, given) for child in reversed(node.children))
 
 
-def _other(node: Node, lot: Chance) -> Replaced | None:
+def _replace_literal(node: Node, lot: Chance) -> Replaced | None:
     text = text_of_node(node)
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):

@@ -98,37 +98,37 @@ def grammar_mutated(
     pairs = {
         old: new
         for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if then[old].flipped == now[new].flipped or _leads_alike(then[old], now[new])
+        if then[old].flipped == now[new].flipped or _leads_to_same_code(then[old], now[new])
     }
-    gone = {_loose(site) for at, site in enumerate(then) if at not in pairs}
+    gone = {_loose_shape(site) for at, site in enumerate(then) if at not in pairs}
     known = set(pairs.values())
     mutants: list[Mutant] = []
     for at, site in enumerate(now):
         if at not in known:
-            made = partial(_mutant, site.path, texts[site.path], site.node)
+            made = partial(_make_mutant, site.path, texts[site.path], site.node)
             never_run = site.kind in _FAILING
             mutants += (replace(made(*change), fails=never_run) for change in _changes(fails, site))
             if site.kind in _ASKING:
                 # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
-                weak = _loose(site) not in gone
+                weak = _loose_shape(site) not in gone
                 mutants += (replace(made(*change), weak=weak) for change in _boundaries(site.node))
     was = [*_literals_of(olds, [then[at] for at in pairs])]
     held = [*_literals_of(roots, [now[at] for at in known])]
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
     for at, weak in surplus.found.items():
         path, node, _ = held[at]
-        if (other := _other(node)) is not None:
+        if (other := _change_literal(node)) is not None:
             what = f"`{short(text_of_node(node))}` → `{short(other.text)}`: no test notices"
-            mutants.append(replace(_mutant(path, texts[path], node, (other,), what), weak=weak))
+            mutants.append(replace(_make_mutant(path, texts[path], node, (other,), what), weak=weak))
     return Mutated(tuple(mutants))
 
 
-def _leads_alike(old: _NodeSite, new: _NodeSite) -> bool:
+def _leads_to_same_code(old: _NodeSite, new: _NodeSite) -> bool:
     """Whether a branch of both begins alike. A condition that became its opposite must swap its branches."""
     return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
 
-def _loose(site: _NodeSite) -> str:
+def _loose_shape(site: _NodeSite) -> str:
     return site.about.shape.replace("<=", "<")
 
 
@@ -151,7 +151,7 @@ def _place(node: Node) -> str:
     return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
 
 
-def _mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
+def _make_mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
     return Mutant(path, line_of(node), what, apply_edits(data, edits))
 
 
@@ -165,7 +165,7 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
         node, scope = stack.pop()
         if node.type in COMMENTS or node.type in {"token_tree", "ERROR"}:
             continue
-        kind, found = _kind(node)
+        kind, found = _classify_node(node)
         if found is not None:
             names: list[Name] = []
             shape = f"{kind} {shape_of(found, names)}"
@@ -181,7 +181,7 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
         stack += ((child, scope) for child in reversed(node.children))
 
 
-def _kind(node: Node) -> tuple[str, Node | None]:
+def _classify_node(node: Node) -> tuple[str, Node | None]:
     """The kind of a place that is not a condition, and the node that is compared."""
     if node.type in _FUNCTIONS:
         return ("function", node) if part(node, "body") is not None else ("", None)
@@ -189,7 +189,7 @@ def _kind(node: Node) -> tuple[str, Node | None]:
         return "function", node
     if node.type in _ARMS:
         return "arm", node
-    if _operator(node) in {"&&", "||", "??"} and not _is_decided(node):
+    if _operator(node) in {"&&", "||", "??"} and not _is_inside_condition(node):
         return "value", node
     return "", None
 
@@ -198,7 +198,7 @@ def _operator(node: Node) -> str:
     return text_of_node(part(node, "operator")) if node.type == "binary_expression" else ""
 
 
-def _is_decided(node: Node) -> bool:
+def _is_inside_condition(node: Node) -> bool:
     """Whether the node belongs to a larger condition or chain, which is mutated as a whole."""
     above = node.parent
     while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
@@ -305,7 +305,7 @@ def _literals(root: Node) -> Iterator[Node]:
             stack += reversed(node.children)
 
 
-def _other(node: Node) -> ByteEdit | None:
+def _change_literal(node: Node) -> ByteEdit | None:
     text = text_of_node(node)
     if node.type in _TEXTS:
         return ByteEdit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")

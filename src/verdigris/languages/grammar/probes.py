@@ -65,7 +65,7 @@ def _literals(side: Sequence[Node]) -> list[Node]:
     if any(text_of_node(node) in _COMPUTING for node in side[1:]):
         return []
     for index, node in enumerate(side):
-        if node.type == "token_tree" and not _holds(side[:index]):
+        if node.type == "token_tree" and not _only_holds_literals(side[:index]):
             return []
         if node.type == "identifier" and text_of_node(node) not in _CONVERTED and _is_called(side, index):
             return []
@@ -85,7 +85,7 @@ def _is_called(side: Sequence[Node], index: int) -> bool:
     return lower and after is not None and after.type == "token_tree" and text_of_node(after).startswith("(")
 
 
-def _holds(before: Sequence[Node]) -> bool:
+def _only_holds_literals(before: Sequence[Node]) -> bool:
     if not before:
         return True
     last = text_of_node(before[-1])
@@ -123,13 +123,13 @@ def draw_changes(
     `node`: an assertion from `GrammarSuite.asserted`.
     """
     if node.type in COMMENTS:
-        return tuple(ProbeChange((edit,)) for edit in _outputs(node, pool, dice)[:count])
+        return tuple(ProbeChange((edit,)) for edit in _output_changes(node, pool, dice)[:count])
     if near := forms.nearby(node):
         edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
         return tuple(ProbeChange((edit,)) for edit in edits[:count])
     for one in find_expected(forms, node):
         if one.rows:
-            found = [*_rows_changed(one.rows, pool, dice, count)]
+            found = [*_row_changes(one.rows, pool, dice, count)]
         else:
             found = [
                 *_literal_changes(one.literals, pool, dice),
@@ -166,7 +166,7 @@ def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iter
             yield (_replace_node(literal, text),)
 
 
-def _rows_changed(
+def _row_changes(
     rows: Sequence[Node], pool: Pool, dice: Random, count: int
 ) -> Iterator[tuple[ByteEdit, ...]]:
     drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
@@ -196,7 +196,7 @@ def _member(forms: Expectations, side: Sequence[Node]) -> str:
     return text if forms.member is not None and forms.member.match(text) else ""
 
 
-def _outputs(node: Node, pool: Pool, dice: Random) -> list[ByteEdit]:
+def _output_changes(node: Node, pool: Pool, dice: Random) -> list[ByteEdit]:
     """Changes of the output that a Go example expects: the rest of the comment, or the next one."""
     found = _OUTPUT.match(text_of_node(node))
     text = text_of_node(node)[found.end() :] if found else ""
@@ -282,7 +282,7 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
     failing = {mark.scope for mark in suite.marks if mark.kind == "skipped"}
     found: dict[int, tuple[Node, set[str], set[str]]] = {}
     for node, at in suite.asserted:
-        mine = {name for name in names if _is_of(draw.language, at.scope, name)}
+        mine = {name for name in names if _fails_with_scope(draw.language, at.scope, name)}
         if mine and at.scope not in failing:
             _, sure, maybe = found.setdefault(node.start_byte, (node, set(), set()))
             (maybe if at.guards or not surely_runs(suite, node) else sure).update(mine)
@@ -295,14 +295,14 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
             )
 
 
-def _is_of(language: Language, scope: str, name: str) -> bool:
+def _fails_with_scope(language: Language, scope: str, name: str) -> bool:
     """Whether a failure in this scope fails the named test, which may contain the scope."""
     return language.makes(scope, name) or language.encloses(scope, name)
 
 
 def surely_runs(suite: GrammarSuite, node: Node) -> bool:
     helpers = {function.id for function in suite.functions.values()}
-    return all(one.id in helpers or _is_run(one) for one in _functions_around(node))
+    return all(one.id in helpers or _is_called_at_once(one) for one in _functions_around(node))
 
 
 def _functions_around(node: Node) -> Iterator[Node]:
@@ -313,7 +313,7 @@ def _functions_around(node: Node) -> Iterator[Node]:
         above = above.parent
 
 
-def _is_run(function: Node) -> bool:
+def _is_called_at_once(function: Node) -> bool:
     """Whether the function is passed to a call that runs it: of a test, or of a loop over a table."""
     call = function.parent.parent if function.parent is not None else None
     called = part(call, "function")

@@ -245,7 +245,7 @@ def head_form(node: Node, *without: str) -> str:
     return " ".join(shape(child) for child in node.children if child not in left)
 
 
-_OWN_WORDS = ("todo", "unimplemented")
+_MISSING_MACROS = ("todo", "unimplemented")
 """Macros by which Rust marks missing code; they count as a mark."""
 
 
@@ -269,8 +269,8 @@ class StubMarks:
                 comments.update(lines)
                 marked.update(lines if MARK in text_of_node(node) else ())
             elif not node.children:
-                code.update(() if _is_said(node) else lines)
-            elif raises(node) and (MARK in text_of_node(node) or _own_word(node)):
+                code.update(() if _is_in_comment(node) else lines)
+            elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
                 marked.update(lines)
         top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
         return cls(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
@@ -283,7 +283,7 @@ class StubMarks:
         return self.whole or any(above < line <= last for line in self.marked)
 
 
-def _is_said(node: Node) -> bool:
+def _is_in_comment(node: Node) -> bool:
     """Whether the node is part of a comment; a Rust doc comment is a tree of several levels."""
     above = node.parent
     while above is not None and above.type not in COMMENTS:
@@ -296,8 +296,10 @@ def _end_line(node: Node) -> int:
     return last_line(node) - (node.end_point[1] == 0 and last_line(node) > line_of(node))
 
 
-def _own_word(node: Node) -> bool:
-    return node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _OWN_WORDS
+def _is_missing_macro(node: Node) -> bool:
+    return (
+        node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _MISSING_MACROS
+    )
 
 
 def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
@@ -311,7 +313,7 @@ def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_w
         return None
     earlier, later = forms.items(old), forms.items(new)
     try:
-        edits = list(_take_work_out(forms, path, earlier, later, old_work=old_work))
+        edits = list(_replace_work(forms, path, earlier, later, old_work=old_work))
     except RecursionError:
         return None
     made = apply_edits(after, edits)
@@ -323,7 +325,7 @@ def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_w
     return forms.tidy(made, before, after, path)
 
 
-def _take_work_out(
+def _replace_work(
     forms: Forms,
     path: str,
     earlier: Sequence[DeclarationItem],
@@ -339,7 +341,7 @@ def _take_work_out(
         if inner is not None:
             outer = None if twin is None else forms.members(twin)
             known = [] if outer is None else forms.items(outer)
-            yield from _take_work_out(forms, path, known, forms.items(inner), old_work=old_work)
+            yield from _replace_work(forms, path, known, forms.items(inner), old_work=old_work)
         elif forms.runs_at_once(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, "")
         elif twin is not None and old_work and forms.head(twin) == forms.head(item):

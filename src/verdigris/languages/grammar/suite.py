@@ -123,7 +123,7 @@ class GrammarSuite:
         for name, function in self.functions.items():
             if name not in self.entered:
                 self.helper(name, function, (), At(f"{name}{HELPER}"))
-        bodies = {_body(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
+        bodies = {_body_text(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
         return TestReading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
     def block(self, node: Node, at: At) -> None:
@@ -169,7 +169,7 @@ class GrammarSuite:
 
     def test(self, name: str, node: Node, body: Node | None) -> None:
         self.places.append(TestPlace(name, node, body))
-        self.tests.append(TestSeen(name, line_of(node), _body(body), last_line(body or node)))
+        self.tests.append(TestSeen(name, line_of(node), _body_text(body), last_line(body or node)))
 
     def mark(self, kind: str, node: Node, what: str, scope: str) -> None:
         self.marks.append(Mark(kind, line_of(node), what, scope))
@@ -236,18 +236,18 @@ class GrammarSuite:
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
             return False
-        self.helper(name, function, [_bare(spell(a, at.names)) for a in arguments], at)
+        self.helper(name, function, [_without_passing_signs(spell(a, at.names)) for a in arguments], at)
         return True
 
 
-def _bare(words: Words) -> Words:
+def _without_passing_signs(words: Words) -> Words:
     """Removes the signs that only say how an argument is passed."""
     while words and words[0].text in {"&", "*", "mut"}:
         words = words[1:]
     return words
 
 
-def _body(node: Node | None) -> str:
+def _body_text(node: Node | None) -> str:
     inner = part(node, "body") or node
     if inner is None:
         return ""
@@ -292,7 +292,7 @@ def _spell_words(node: Node, names: GrammarNames) -> list[Word]:
     if node.type in _TEXTS:
         return [Word('"' + text_of_node(node)[1:-1] + '"')]
     if not node.children:
-        return _leaf(node, names)
+        return _spell_leaf(node, names)
     found: list[Word] = []
     for child in node.children:
         if (
@@ -305,7 +305,7 @@ def _spell_words(node: Node, names: GrammarNames) -> list[Word]:
     return found
 
 
-def _leaf(node: Node, names: GrammarNames) -> list[Word]:
+def _spell_leaf(node: Node, names: GrammarNames) -> list[Word]:
     text = text_of_node(node)
     if node.type in _DROPPED or not text.strip():
         return []

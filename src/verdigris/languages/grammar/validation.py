@@ -56,7 +56,7 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
     root, fault = tree_of(test.path, data)
     if fault is not None:
         return None
-    suite, plain = (_read(suite_of, test, root, named=named) for named in (True, False))
+    suite, plain = (_read_suite(suite_of, test, root, named=named) for named in (True, False))
     found: dict[int, TestFault] = {}
     for (fact, node, at), (bare, _, _) in zip(_asserted_facts(suite), _asserted_facts(plain), strict=True):
         if holds(test.name, at.scope) and (why := _fault_of(fact, bare, node, at, suite)):
@@ -66,12 +66,12 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
         return None
     for node in walk(root):
         if node.type in _BLOCKS and own.line <= line_of(node) <= own.last:
-            for line, why in _dead(suite_of, suite, node):
+            for line, why in _find_unreachable(suite_of, suite, node):
                 found.setdefault(line, TestFault(test.path, line, why))
     return tuple(sorted(found.values(), key=lambda one: one.line))
 
 
-def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
+def _read_suite(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
     """Reads the test file. `named`: names are replaced by their values; otherwise they stay as written."""
     suite = suite_of(test.path) if named else _without_names(suite_of(test.path))
     suite.collect(root)
@@ -161,7 +161,7 @@ def _silent_handler(node: Node) -> Node | None:
     return None
 
 
-def _dead(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
+def _find_unreachable(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
     """Finds assertions after a statement that leaves the block."""
     left: Node | None = None
     for statement in parts(block):
@@ -212,7 +212,7 @@ def stub_bodies(
         if name in known:
             continue
         returned = forms.returned(function, body)
-        answers = () if returned is None else tuple(_answers(forms, returned.kind, literals, dice))
+        answers = () if returned is None else tuple(_list_answers(forms, returned.kind, literals, dice))
         if returned is not None:
             place = line_of(function), body.start_byte, body.end_byte
             found.append(StubBody(path, name, *place, returned.form, answers))
@@ -238,7 +238,9 @@ def _owners(node: Node) -> list[str]:
     return [name for name in found if name]
 
 
-def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random) -> Iterator[StubAnswer]:
+def _list_answers(
+    forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random
+) -> Iterator[StubAnswer]:
     kinds = forms.untold if kind == UNTOLD else (kind,)
     for one in kinds:
         nothing, *values = forms.constants[one]

@@ -104,7 +104,7 @@ def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) ->
     others = arguments[1:2] if kind in {"==", "not", "part", "throws", "near", "count", "order"} else ()
     expected = tuple(word for argument in others for word in spell(argument, names))
     if kind == "truth" and arguments:
-        return _truth(arguments[0], subject, names)
+        return _check_truth(arguments[0], subject, names)
     return _make_check(kind, rank, subject, expected, others, negated=False)
 
 
@@ -117,23 +117,23 @@ def _make_check(
         rank += _ARGUED
     if kind == "==" and all(a.type in _LITERALS for a in arguments):
         rank = 5
-    if kind in {"==", "called with"} and (loose := _loose(expected)):
+    if kind in {"==", "called with"} and (loose := _rank_of_wildcard(expected)):
         rank = min(rank, loose)
-    if _is_nothing(kind, subject, expected):
+    if _holds_always(kind, subject, expected):
         rank = 0
     return Check(kind, rank, subject, expected, _slack(kind, arguments))
 
 
-def _truth(node: Node, subject: Words, names: GrammarNames) -> Check:
+def _check_truth(node: Node, subject: Words, names: GrammarNames) -> Check:
     """The check of a truthy value; `assert(a === b)` counts as an equality."""
     operator = text_of_node(part(node, "operator"))
     if node.type == "binary_expression" and operator in {"===", "=="}:
         left, right = (spell(part(node, side), names) for side in ("left", "right"))
         return Check("==", 0 if left == right else 5, left, right)
-    return Check("truth", 0 if _is_nothing("truth", subject, ()) else 1, subject)
+    return Check("truth", 0 if _holds_always("truth", subject, ()) else 1, subject)
 
 
-def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
+def _holds_always(kind: str, subject: Words, expected: Words) -> bool:
     """Whether the check holds whatever the code does: it tests a literal, or compares a value with itself."""
     if kind == "fail":
         return False
@@ -142,7 +142,7 @@ def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
     ) or subject == expected
 
 
-def _loose(expected: Words) -> float:
+def _rank_of_wildcard(expected: Words) -> float:
     texts = [word.text for word in expected]
     matchers = [
         at for at, text in enumerate(texts) if text in _ANYTHING and texts[max(0, at - 2)] == "expect"

@@ -91,7 +91,7 @@ class NodeExpectations(Expectations):
             patterns = patterns[:1] if word == "forEach" else patterns
         else:
             return None
-        steps = _steps(patterns, named)
+        steps = _find_cell_key(patterns, named)
         if steps is None:
             return None
         table = table_of(scope, over)
@@ -152,7 +152,7 @@ def _call_of(function: Node) -> Node | None:
     return above if above is not None and above.type == "call_expression" else None
 
 
-def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
+def _find_cell_key(patterns: Sequence[Node | None], named: Node) -> int | str | None:
     """The position or key, in each row, to which the name is bound; None if it is not bound."""
     name, owner = text_of_node(named), text_of_node(part(named, "object"))
     if len(patterns) > 1:

@@ -63,7 +63,7 @@ def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
             continue
         if runner is not None and not _only_delegates(root, place):
             stacks[place] = Stack(root=place, language="node", runner=runner)
-        elif not any(p.place in stacks for p in outer) and (note := _note(root, known, place)):
+        elif not any(p.place in stacks for p in outer) and (note := _describe_package(root, known, place)):
             notes.append(note)
     return FoundStacks(tuple(stacks.values()), () if stacks else tuple(notes))
 
@@ -158,7 +158,7 @@ def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
     )
 
 
-def _note(root: Path, known: Sequence[Folder], place: str) -> str:
+def _describe_package(root: Path, known: Sequence[Folder], place: str) -> str:
     """A note about a missing tool; empty for a package without code, which may only be there for a linter."""
     return _describe_no_tool(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
 

@@ -104,7 +104,7 @@ class NodeForms(Forms):
         kept = _listed_names(one) if _exports(one) is None else _exports(one)
         now = _listed_names(two) if _exports(two) is None else _exports(two)
         if kept is not None and now is not None:
-            yield from _more(kept, now, new, seen if one.type == "import_statement" else None)
+            yield from _check_listed_names(kept, now, new, seen if one.type == "import_statement" else None)
             return
         one, two = _declaration(one) or one, _declaration(two) or two
         if one.type == "type_alias_declaration":
@@ -123,28 +123,28 @@ class NodeForms(Forms):
             yield StubFinding(item.line, f"`{text_of_node(decorator)}` does work")
         match node.type:
             case "import_statement":
-                if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
+                if not any(n.type == "import_clause" for n in node.children) and not _is_require(node):
                     yield StubFinding(item.line, f"{item.label} is imported for its effects alone")
             case "export_statement":
-                yield from self._export_faults(item, seen)
+                yield from self._judge_export(item, seen)
             case kind if kind in _FUNCTIONS:
-                yield from self._function(item, node, seen)
+                yield from self._judge_function(item, node, seen)
             case kind if kind in _CLASSES:
-                yield from self._class(item, node, seen)
+                yield from self._judge_class(item, node, seen)
             case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
                 yield from find_unmarked(item, seen)
                 yield from faulty(item, enum_fault(node))
             case "lexical_declaration" | "variable_declaration":
-                yield from self._variables(item, node, seen)
+                yield from self._judge_variables(item, node, seen)
             case "public_field_definition" | "field_definition":
                 yield from find_unmarked(item, seen)
                 yield from faulty(item, value_fault(part(node, "value")))
             case "expression_statement":
-                yield from self._statement(item, node, seen)
+                yield from self._judge_statement(item, node, seen)
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
-    def _export_faults(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_export(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         """Judges `export { a }`, `export … from`, and a default export that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return
@@ -153,14 +153,14 @@ class NodeForms(Forms):
             yield from find_unmarked(item, seen)
             yield from faulty(item, value_fault(value))
 
-    def _function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         yield from find_unmarked(item, seen)
         name = text_of_node(part(node, "name"))
         if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
             yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
         yield from faulty(item, function_fault(node))
 
-    def _class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
             yield StubFinding(item.line, f"{item.label}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
@@ -172,15 +172,15 @@ class NodeForms(Forms):
         scope = inside(seen, item, existing=False, covered=True)
         yield from within(self, item, None, part(node, "body"), scope)
 
-    def _variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         values = [part(declared, "value") for declared in parts(node)]
-        if values and all(value is not None and _requires(value) for value in values):
+        if values and all(value is not None and _is_require(value) for value in values):
             return
         yield from find_unmarked(item, seen)
         for value in values:
             yield from faulty(item, value_fault(value))
 
-    def _statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         """Judges a statement; of these only `exports.a = a` and its like may be added."""
         assigned = first(parts(node), "assignment_expression")
         target = text_of_node(part(assigned, "left"))
@@ -217,7 +217,9 @@ class NodeForms(Forms):
         values.append(part(assigned, "right"))
         if node.type == "type_alias_declaration":
             return
-        yield from (_stub(value, typed=typed) for value in values if value is not None and _works(value))
+        yield from (
+            _stub_of_value(value, typed=typed) for value in values if value is not None and _is_work(value)
+        )
 
     def runs_at_once(self, item: DeclarationItem) -> bool:
         node = item.node
@@ -298,7 +300,7 @@ def _is_plain_entry(node: Node) -> bool:
     return node.type == "shorthand_property_identifier" or (node.type == "pair" and named)
 
 
-def _more(
+def _check_listed_names(
     kept: frozenset[str], now: frozenset[str], new: DeclarationItem, seen: StubContext | None
 ) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
@@ -315,7 +317,7 @@ def _union(node: Node | None) -> list[str]:
     return [member for inner in parts(node) for member in _union(inner)]
 
 
-def _requires(node: Node) -> bool:
+def _is_require(node: Node) -> bool:
     """Whether the node is `require("…")`, or a member of it."""
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
@@ -326,7 +328,7 @@ def _declaration_of(node: Node) -> Node:
     return part(node, "declaration") or node if node.type == "export_statement" else node
 
 
-def _works(value: Node) -> bool:
+def _is_work(value: Node) -> bool:
     """Whether a value is work of this file; names that it passes on and required modules are not."""
     if value.type == "object":
         plain = {"shorthand_property_identifier", "pair"}
@@ -337,7 +339,7 @@ def _works(value: Node) -> bool:
     return value.type != "identifier" and not text_of_node(value).startswith("require(")
 
 
-def _stub(value: Node, *, typed: bool) -> tuple[Node, str]:
+def _stub_of_value(value: Node, *, typed: bool) -> tuple[Node, str]:
     body = part(value, "body")
     if value.type in _VALUES and body is not None:
         return body, _THROWS

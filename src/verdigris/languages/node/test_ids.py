@@ -72,12 +72,12 @@ def comments(text: str) -> tuple[TestComment, ...]:
 
 def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
     """The name of a case in brackets, empty for a test without a table; None if the names are another's."""
-    if not _is_of(test, names, line):
+    if not _is_declared_as(test, names, line):
         return None
     return f"[{names[-1]}]" if test.is_each else ""
 
 
-def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
+def _is_declared_as(test: Declaration, names: tuple[str, ...], line: int) -> bool:
     """Whether a reported test is the declared one: by its names, or by its line if the names are computed."""
     if test.names is not None and not test.is_each:
         return test.names == names
@@ -134,7 +134,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
     depth = 0
     opened = -1
     for index, token in enumerate(tokens):
-        call = _call(tokens, index) if index > opened else None
+        call = _find_arguments(tokens, index) if index > opened else None
         if call is not None:
             opened, is_each = call
             declared = _read_declaration(
@@ -174,7 +174,7 @@ def _comment_lines(text: str) -> Iterator[tuple[int, str, bool]]:
         fresh = "\n" in token.text if token.kind == "space" else False
 
 
-def _call(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
+def _find_arguments(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
     """The index of the bracket that opens a declaration's arguments, and whether it has a table of cases."""
     token = tokens[index]
     if token.kind != "word" or token.text not in _SUITES | _TESTS or _is_member(tokens, index):
@@ -254,7 +254,7 @@ def _tokens(text: str) -> Iterator[_NodeToken]:
     line = 1
     before = ""
     while at < len(text):
-        kind, end = _next(text, at, before)
+        kind, end = _next_token(text, at, before)
         piece = text[at:end]
         yield _NodeToken(kind, piece, line)
         line += piece.count("\n")
@@ -263,7 +263,7 @@ def _tokens(text: str) -> Iterator[_NodeToken]:
             before = piece if kind in {"sign", "word"} else kind
 
 
-def _next(text: str, at: int, before: str) -> tuple[str, int]:
+def _next_token(text: str, at: int, before: str) -> tuple[str, int]:
     if text[at] == "/" and (not before or before in _BEFORE_REGEX):
         regex = _REGEX.match(text, at)
         if regex:
@@ -289,7 +289,7 @@ def _hole_end(text: str, at: int) -> int:
     depth = 1
     before = "{"
     while at < len(text) and depth:
-        kind, end = _next(text, at, before)
+        kind, end = _next_token(text, at, before)
         piece = text[at:end]
         if kind == "sign":
             depth += (piece == "{") - (piece == "}")

@@ -91,7 +91,7 @@ class NodeSuite(GrammarSuite):
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case "member_expression" if (found := _expectation(node)) is not None:
                 subject, chain = found
                 self.fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
@@ -100,9 +100,9 @@ class NodeSuite(GrammarSuite):
             case "if_statement":
                 self.branch(node, at)
             case kind if kind in _LOOPS:
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "try_statement":
-                self._attempt(node, at)
+                self._visit_try(node, at)
             case "function_declaration":
                 return
             case "variable_declarator" if self.named_function(node) is not None:
@@ -114,7 +114,7 @@ class NodeSuite(GrammarSuite):
             case _:
                 self.within(node, at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         chained, arguments = _read_words(part(node, "function")), parts(part(node, "arguments"))
         words = None if chained is None else [text_of_node(word) for word in chained]
         if words is not None and at.test and words[:2] in _NESTED:
@@ -138,10 +138,10 @@ class NodeSuite(GrammarSuite):
             self.fact(node, assert_check(words[-1], arguments, at.names), at)
         elif words is not None and len(words) == 1 and self.call_helper(words[0], arguments, at):
             return
-        elif words is None or not self._each(node, arguments, at):
+        elif words is None or not self._visit_for_each(node, arguments, at):
             self.within(node, at)
 
-    def _each(self, node: Node, arguments: list[Node], at: At) -> bool:
+    def _visit_for_each(self, node: Node, arguments: list[Node], at: At) -> bool:
         """Reads `[…].forEach(row => …)` as a table; returns False for any other call."""
         function = part(node, "function")
         table = part(function, "object")
@@ -182,7 +182,7 @@ class NodeSuite(GrammarSuite):
             self.test(scope, node, body)
         self.rows(self._table(part(node, "function")), inner)
         if body is not None:
-            self._function(body, inner)
+            self._visit_function(body, inner)
 
     def _table(self, function: Node | None) -> list[Node]:
         """The rows of `test.each(table)(…)`."""
@@ -195,7 +195,7 @@ class NodeSuite(GrammarSuite):
             return [given]
         return self._rows(next(iter(parts(given)), None)) or []
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         for parameter in self.parameters(node):
             at = at.with_binding(parameter, None)
         body = part(node, "body")
@@ -206,7 +206,7 @@ class NodeSuite(GrammarSuite):
         else:
             self.visit(body, at)
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "right")
         if (rows := self._rows(table)) is not None:
             self.rows(rows, at)
@@ -216,7 +216,7 @@ class NodeSuite(GrammarSuite):
             at = at.under(f"for {head}")
         self.visit_part(part(node, "body"), at)
 
-    def _attempt(self, node: Node, at: At) -> None:
+    def _visit_try(self, node: Node, at: At) -> None:
         handler = part(node, "handler")
         self.visit_part(part(node, "body"), at if handler is None else at.under("try"))
         if handler is not None:
@@ -277,7 +277,7 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
         return _set_option(given, why)
     # Jest has `test.concurrent.skip`, but no `test.skip.concurrent`.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
-    return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _comment(place.node, given, data, why))
+    return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _write_reason(place.node, given, data, why))
 
 
 def _read_words(function: Node | None) -> list[Node] | None:
@@ -325,7 +325,7 @@ def _set_option(given: list[Node], why: str) -> tuple[ByteEdit, ...] | None:
     return (ByteEdit(at, at, f"{option}, "),)
 
 
-def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
+def _write_reason(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
     """Puts the reason on a line above the test and its comments; if that is not possible, before its name."""
     top = node.parent if node.parent is not None and node.parent.type == "expression_statement" else node
     indent = indent_at(data, top.start_byte)

@@ -51,19 +51,19 @@ def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]
     if one.name and not one.module.strip("."):
         asked = [one.module, one.module + one.name]
     for module in dict.fromkeys(asked):
-        yield from _module(path, module, files)
+        yield from _files_of_import(path, module, files)
 
 
-def _module(path: str, module: str, files: Importable) -> Iterator[str]:
+def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]:
     bare = module.lstrip(".")
     name = bare.replace(".", "/")
     if level := len(module) - len(bare):
         folder = path
         for _ in range(level):
             folder = posixpath.dirname(folder)
-        yield from _at(posixpath.join(folder, name), files)
+        yield from _files_at(posixpath.join(folder, name), files)
         return
-    found = [at for root in files.roots for at in _at(posixpath.join(root, name), files)]
+    found = [at for root in files.roots for at in _files_at(posixpath.join(root, name), files)]
     if not found and bare.partition(".")[0] not in sys.stdlib_module_names:
         # A runner may put any folder on `sys.path`, so the end of a path decides.
         ends = tuple(f"/{name}{end}" for end in ENDS)
@@ -71,7 +71,7 @@ def _module(path: str, module: str, files: Importable) -> Iterator[str]:
     yield from found
 
 
-def _at(place: str, files: Importable) -> Iterator[str]:
+def _files_at(place: str, files: Importable) -> Iterator[str]:
     for stem in (place, posixpath.join(place, "__init__")):
         yield from files.stems.get(stem, ())
 

@@ -115,7 +115,7 @@ def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
     for name in {*before.functions, *after.functions}:
         old, new = before.functions.get(name), after.functions.get(name)
         if old is None or new is None or old.head != new.head:
-            sound = all(one is None or one.plain for one in (old, new)) and _may_come(name, before, after)
+            sound = all(one is None or one.plain for one in (old, new)) and _may_appear(name, before, after)
             if not sound and "." not in name:
                 return MORE
             if not sound:
@@ -149,8 +149,8 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
             return MORE
         if _last(name) == "__doc__":
             notes.add(name.rpartition(".")[0])
-        elif name in _TOLD or _are_lazy(name, old, new) or _may_come(name, before, after):
-            names |= _names_meant(name, old, new)
+        elif name in _TOLD or _lists_lazy_modules(name, old, new) or _may_appear(name, before, after):
+            names |= _changed_meanings(name, old, new)
         elif "." in name:
             classes.add(name.rpartition(".")[0])
         else:
@@ -161,20 +161,20 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
 _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})
 
 
-def _are_lazy(name: str, old: BoundName | None, new: BoundName | None) -> bool:
+def _lists_lazy_modules(name: str, old: BoundName | None, new: BoundName | None) -> bool:
     """Whether the name lists lazily loaded modules of the standard library only: no code notices a change."""
     told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
     return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
 
 
-def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
+def _changed_meanings(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
     if name != "__all__":
         return {_last(name)}
     told = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
     return {name, *(told[0] ^ told[1])}
 
 
-def _may_come(name: str, before: Outline, after: Outline) -> bool:
+def _may_appear(name: str, before: Outline, after: Outline) -> bool:
     """Whether a name may appear or disappear without an effect on code that does not use it."""
     owner, _, last = name.rpartition(".")
     if PROTOCOL.fullmatch(last):

@@ -173,7 +173,7 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and not _may_be_test(name, bound) and _is_made(bound, draft.makers):
+            ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.makers):
                 made = f"{owner}.{name}" if owner else name
                 if not _is_literal(bound):
                     draft.say_of(made, [bound])
@@ -205,7 +205,7 @@ def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
     inner = [one for one in _statements_in(node) if isinstance(one, _Function | ast.ClassDef)]
     for one in inner:
         _read_block(draft, owner, [one], plain=False)
-    hidden = _Hidden()
+    hidden = _HideDefinitions()
     bare = hidden.visit(ast.parse(ast.unparse(node)).body[0])
     draft.shells[owner].append(ast.dump(bare))
     draft.say(bare)
@@ -225,7 +225,7 @@ def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
                     yield from _statements_in(one)
 
 
-class _Hidden(ast.NodeTransformer):
+class _HideDefinitions(ast.NodeTransformer):
     """Replaces functions and classes inside a statement by their kind and name."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -286,14 +286,14 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
         ),
         plain=plain,
     )
-    draft.functions[name] = made if known is None else _join(known, made)
+    draft.functions[name] = made if known is None else _join_definitions(known, made)
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _join(one: OutlinedFunction, other: OutlinedFunction) -> OutlinedFunction:
+def _join_definitions(one: OutlinedFunction, other: OutlinedFunction) -> OutlinedFunction:
     return OutlinedFunction(
         f"{one.head}\n{other.head}",
         f"{one.note}\n{other.note}",
@@ -358,7 +358,7 @@ def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
     )
 
 
-def _is_made(node: ast.expr, makers: frozenset[str]) -> bool:
+def _only_makes_value(node: ast.expr, makers: frozenset[str]) -> bool:
     return _is_literal(node) or is_mere_value(node, makers, named=True)
 
 

@@ -368,12 +368,12 @@ def _statements(path: str, text: str) -> list[_Statement]:
     """Lists statements in the order of the text."""
     if (module := shared_tree(text)) is None:
         return [_Statement(path, None, text)]
-    nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _inert(node)]
+    nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _is_inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
     return [_Statement(path, node) for node in nodes]
 
 
-def _inert(node: ast.stmt) -> bool:
+def _is_inert(node: ast.stmt) -> bool:
     """Whether no test has to run a statement: declarations run on import, and docstrings never run."""
     declares = isinstance(
         node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)

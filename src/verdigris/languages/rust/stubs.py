@@ -85,9 +85,9 @@ class RustForms(Forms):
         if old.node.type != new.node.type:
             return False
         if old.node.type == "use_declaration":
-            return _visible(old) == _visible(new) and _used_paths(old.node) <= _used_paths(new.node)
-        if _bare(old) == _bare(new):
-            return not _visible(old)
+            return _visibility(old) == _visibility(new) and _used_paths(old.node) <= _used_paths(new.node)
+        if _form_without_visibility(old) == _form_without_visibility(new):
+            return not _visibility(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
 
     def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
@@ -95,7 +95,7 @@ class RustForms(Forms):
             for name in sorted(_names_of_use(new.node) - _names_of_use(old.node)):
                 if name in seen.taken | seen.added:
                     yield StubFinding(new.line, f"`{name}` exists already, and would be replaced")
-        elif _bare(old) != _bare(new):
+        elif _form_without_visibility(old) != _form_without_visibility(new):
             yield from within(self, new, part(old.node, "body"), part(new.node, "body"), inside(seen, new))
 
     def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
@@ -110,7 +110,7 @@ class RustForms(Forms):
                 yield from find_unmarked(item, seen)
                 yield from faulty(item, _body_fault(body))
             case "impl_item":
-                yield from self._impl(item, seen)
+                yield from self._judge_impl(item, seen)
             case "trait_item":
                 yield from find_unmarked(item, seen)
                 yield from within(self, item, None, body, inside(seen, item, covered=True))
@@ -124,7 +124,7 @@ class RustForms(Forms):
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
-    def _impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         trait, kind = (text_of_node(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
         if trait.rpartition("::")[2] in _FELT and kind in seen.types:
             yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
@@ -162,11 +162,11 @@ def _names(node: Node) -> tuple[str, ...]:
             return (name,) if name else ()
 
 
-def _visible(item: DeclarationItem) -> str:
+def _visibility(item: DeclarationItem) -> str:
     return text_of_node(first(parts(item.node), "visibility_modifier"))
 
 
-def _bare(item: DeclarationItem) -> str:
+def _form_without_visibility(item: DeclarationItem) -> str:
     """The form of a declaration without its visibility, since to make it public does not change it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
     return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
@@ -182,19 +182,19 @@ def _has_body(item: DeclarationItem) -> tuple[bool, str]:
 
 
 def _used_paths(node: Node) -> frozenset[str]:
-    return frozenset(_flat(part(node, "argument"), ""))
+    return frozenset(_flatten_use(part(node, "argument"), ""))
 
 
-def _flat(node: Node | None, prefix: str) -> Iterator[str]:
+def _flatten_use(node: Node | None, prefix: str) -> Iterator[str]:
     if node is None:
         return
     match node.type:
         case "scoped_use_list":
             path = text_of_node(part(node, "path"))
-            yield from _flat(part(node, "list"), f"{prefix}{path}::" if path else prefix)
+            yield from _flatten_use(part(node, "list"), f"{prefix}{path}::" if path else prefix)
         case "use_list":
             for one in parts(node):
-                yield from _flat(one, prefix)
+                yield from _flatten_use(one, prefix)
         case _:
             yield f"{prefix}{text_of_node(node)}"
 

@@ -166,7 +166,7 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
             at = end + 1
         if at == first:
             at += 1
-        elif marked and (item := _item(line, at)) is not None:
+        elif marked and (item := _find_item(line, at)) is not None:
             last, module = item
             yield Region(_with_comments(stream, code[first], data), line[last].end, module)
             at = last + 1
@@ -192,14 +192,14 @@ def _implies_test(predicate: Sequence[RustToken]) -> bool:
     return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
 
 
-def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
+def _find_item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
     """The index at which an item ends, and its name if it is a module without a body."""
     start = at = _after_qualifiers(line, at)
     word = line[at].text
     if word in _TO_SEMICOLON:
-        return _end(line, at, body=False), ""
+        return _find_end(line, at, body=False), ""
     if word in _WITH_BODY:
-        end = _end(line, at, body=True)
+        end = _find_end(line, at, body=True)
         bodiless = word == b"mod" and line[end].text == b";"
         return end, line[start + 1].text.decode("utf-8", "replace") if bodiless else ""
     while line[at].is_word or line[at].text == b":":
@@ -208,7 +208,7 @@ def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
         return None
     at += 2 if line[at + 1].is_word else 1
     end = find_closing(line, at)
-    return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
+    return (end if line[at].text == b"{" else _find_end(line, end + 1, body=False)), ""
 
 
 def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
@@ -224,7 +224,7 @@ def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
             return at
 
 
-def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
+def _find_end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
     while at < len(line):
         text = line[at].text
         if text == b";":

@@ -79,11 +79,13 @@ class RustSuite(GrammarSuite):
                 inner = filter(None, (at.scope, text_of_node(part(node, "name"))))
                 self.within(part(node, "body"), replace(at, scope="::".join(inner)))
             case "function_item":
-                self._function(node, at)
+                self._visit_function(node, at)
             case "macro_definition" | "attribute_item" | "use_declaration":
                 return
             case "macro_invocation":
-                self._macro(node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at)
+                self._visit_macro(
+                    node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at
+                )
             case "block":
                 self.block(node, at)
             case "if_expression":
@@ -92,13 +94,13 @@ class RustSuite(GrammarSuite):
                 pattern = on_one_line(part(node, "pattern"))
                 self.visit_part(part(node, "value"), at.under(f"match {pattern}"))
             case "for_expression" | "while_expression":
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case _:
                 self.within(node, at)
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         attributes = attributes_of(node)
         if not _is_test(attributes):
             return
@@ -107,12 +109,12 @@ class RustSuite(GrammarSuite):
         inner = replace(at, scope=scope, test=True)
         self.test(scope, node, part(node, "body"))
         for attribute in attributes:
-            self._attribute(attribute, inner)
+            self._visit_attribute(attribute, inner)
         for parameter in self.parameters(node):
             inner = inner.with_binding(parameter, None)
         self.visit_part(part(node, "body"), inner)
 
-    def _attribute(self, attribute: Node, at: At) -> None:
+    def _visit_attribute(self, attribute: Node, at: At) -> None:
         name, text = attribute_name(attribute), on_one_line(attribute)
         tree = first(parts(parts(attribute)[0]), "token_tree")
         if name == "should_panic":
@@ -149,7 +151,7 @@ class RustSuite(GrammarSuite):
                 return self._rows(part(part(table, "function"), "value"))
         return None
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "value")
         if (rows := self._rows(table)) is not None:
             self.rows(rows, at)
@@ -161,7 +163,7 @@ class RustSuite(GrammarSuite):
                 at = at.with_binding(text_of_node(one), None)
         self.visit_part(part(node, "body"), at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         name = text_of_node(part(function, "field")) or text_of_node(function)
         if name in {"unwrap_err", "expect_err"}:
@@ -171,7 +173,7 @@ class RustSuite(GrammarSuite):
             return
         self.within(node, at)
 
-    def _macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
+    def _visit_macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
         name = macro.rpartition("::")[2]
         if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
             for check in _checks(name, _split_arguments(tree), at.names):
@@ -180,17 +182,17 @@ class RustSuite(GrammarSuite):
             if at.guards:
                 self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif tree is not None:
-            self._tokens(tree, at)
+            self._visit_tokens(tree, at)
 
-    def _tokens(self, tree: Node, at: At) -> None:
+    def _visit_tokens(self, tree: Node, at: At) -> None:
         """Finds tests and assertions among the tokens of another macro, which has no syntax tree."""
         children = tree.children
         for index, node in enumerate(children):
             following = [n.type for n in children[index + 1 : index + 3]]
             if node.type == "identifier" and following == ["!", "token_tree"]:
-                self._macro(node, text_of_node(node), children[index + 2], at)
+                self._visit_macro(node, text_of_node(node), children[index + 2], at)
             elif node.type == "token_tree":
-                self._tokens(node, at)
+                self._visit_tokens(node, at)
             elif text_of_node(node) == "fn" and index + 1 < len(children):
                 name = text_of_node(children[index + 1])
                 at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
@@ -283,17 +285,17 @@ def _slack(given: Sequence[Words]) -> float:
 
 def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
     """The checks of an asserted condition; `a && b` makes two."""
-    parts_ = _apart(nodes, "&&")
+    parts_ = _split_at(nodes, "&&")
     if len(parts_) > 1:
         for one in parts_:
             yield from _conditions(one, names)
         return
     words = _spell_nodes(nodes, names)
-    if len(_apart(nodes, "||")) > 1:
+    if len(_split_at(nodes, "||")) > 1:
         yield Check("or", 0.5, words)
         return
     for operator, (kind, rank) in _OPERATORS.items():
-        sides = _apart(nodes, operator)
+        sides = _split_at(nodes, operator)
         if len(sides) == 2:  # noqa: PLR2004 - a comparison has two sides
             left, right = (_spell_nodes(side, names) for side in sides)
             if operator in {"<", "<="} and any(word.text == "abs" for word in left):
@@ -301,10 +303,10 @@ def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
             else:
                 yield Check(kind, 0 if left == right else rank, left, right)
             return
-    yield _truth(words)
+    yield _check_truth(words)
 
 
-def _truth(words: Words) -> Check:
+def _check_truth(words: Words) -> Check:
     texts = [word.text for word in words]
     if texts[:2] == ["matches", "!"]:
         return Check("matches", 4, words)
@@ -315,7 +317,7 @@ def _truth(words: Words) -> Check:
     return Check("false" if negated else "true", max(1.5, min(rank, 2.0)) if negated else rank, words)
 
 
-def _apart(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
+def _split_at(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
     found: list[list[Node]] = [[]]
     for node in nodes:
         if text_of_node(node) == operator and not node.children:

@@ -280,10 +280,10 @@ def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]
             continue
         if top != "super":
             yield from first_known((f"{source}/lib.rs", f"{source}/main.rs"), files)
-        yield from _parts(folder if top == "super" else source, parts, files)
+        yield from _files_of_path(folder if top == "super" else source, parts, files)
 
 
-def _parts(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
+def _files_of_path(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
     for part in parts:
         at = posixpath.join(at, part)
         yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)

@@ -92,9 +92,9 @@ def concerns(
     search = _Search(known, literals, _find_untouched(before, after, replaced, new))
     seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, search))
     return (
-        *_shadows(before, after),
-        *_unread(before, after),
-        *_new(new, search, seen, plugin=plugin),
+        *_find_shadows(before, after),
+        *_find_unread(before, after),
+        *_new_concerns(new, search, seen, plugin=plugin),
         *_concerns_of_data(data or {}, known),
     )
 
@@ -105,7 +105,7 @@ def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[C
             yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
 
 
-def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+def _find_unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
     for path, text in after.items():
         if (
             text is not None
@@ -146,7 +146,7 @@ def _surroundings(tree: ast.Module, path: str) -> tuple[SourceNames, dict[str, s
     return names, {name: ast.dump(node) for name, node in answers.lined_up(tree, names).items()}
 
 
-def _new(
+def _new_concerns(
     trees: Mapping[str, ast.Module],
     search: _Search,
     seen: Counter[tuple[str, str]],
@@ -201,7 +201,7 @@ def _find_hits(path: str, tree: ast.Module, search: _Search) -> Iterator[Hit]:
     yield from answers.sequences(tree, names, untouched)
 
 
-def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+def _find_shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
     for path, text in after.items():
         if text is None or before.get(path) is not None or not path.endswith(".py"):
             continue
@@ -229,8 +229,8 @@ _SETS = frozenset({"builtins.setattr", "builtins.delattr", "builtins.object.__se
 def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
     """The faults that a change adds; a single one if the text cannot be read."""
     try:
-        old = Counter(what for _, what in _find(path, before or ""))
-        found = list(_find(path, after))
+        old = Counter(what for _, what in _find_faults(path, before or ""))
+        found = list(_find_faults(path, after))
     except (SyntaxError, RecursionError, ValueError):
         return (MeasuredFault(1, "it cannot be read"),)
     added: list[MeasuredFault] = []
@@ -241,7 +241,7 @@ def find_measured_faults(path: str, before: str | None, after: str) -> tuple[Mea
     return tuple(added)
 
 
-def _find(path: str, text: str) -> Iterator[tuple[int, str]]:
+def _find_faults(path: str, text: str) -> Iterator[tuple[int, str]]:
     tree = parse(text)
     classes = _names_of_classes(tree)
     for seen in walk(tree, path):

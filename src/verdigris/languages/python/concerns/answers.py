@@ -38,7 +38,7 @@ def answers_everything(seen: SeenNode) -> Iterator[Hit]:
     match node:
         case ast.ClassDef(body=body):
             for part in body:
-                yield from _method(part)
+                yield from _find_in_method(part)
         case ast.Return(value=ast.expr() as value):
             target = value.func if isinstance(value, ast.Call) else value
             dotted = seen.names.dotted_name(target)
@@ -46,10 +46,10 @@ def answers_everything(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("answers-everything", node, f"`{ast.unparse(node)}` returns a mock")
 
 
-def _method(part: ast.stmt) -> Iterator[Hit]:
+def _find_in_method(part: ast.stmt) -> Iterator[Hit]:
     match part:
         case ast.FunctionDef(name=name, args=ast.arguments(args=[me, other])) if name in _COMPARISONS:
-            if _agrees(part, me.arg, other.arg):
+            if _agrees_always(part, me.arg, other.arg):
                 yield Hit("answers-everything", part, f"`{name}` does not compare the two")
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(body=body)) if name in _COMPARISONS:
             if _is_true(body):
@@ -59,7 +59,7 @@ def _method(part: ast.stmt) -> Iterator[Hit]:
                 yield Hit("answers-everything", part, "`__getattr__` answers every attribute")
 
 
-def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
+def _agrees_always(method: ast.FunctionDef, me: str, other: str) -> bool:
     answers = returned_expressions(method)
     used = {node.id for value in answers for node in nodes_in(value) if isinstance(node, ast.Name)}
     mentioned = {node.id for part in method.body for node in nodes_in(part) if isinstance(node, ast.Name)}
@@ -179,8 +179,8 @@ def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield from _counters(node)
-            yield from _marks(node)
+            yield from _find_counters(node)
+            yield from _find_marker_files(node)
         case ast.Compare(left=left, comparators=[right]) if _is_now(left, names) != _is_now(right, names):
             if _is_date(left, names) or _is_date(right, names):
                 yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` depends on today's date")
@@ -212,7 +212,7 @@ def _is_date(node: ast.expr, names: SourceNames) -> bool:
             return False
 
 
-def _counters(function: Function) -> Iterator[Hit]:
+def _find_counters(function: Function) -> Iterator[Hit]:
     """Finds a decision that depends on a value outside of the function which the function itself changes."""
     inside = list(within(function.body))
     shared = {name for n in inside if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
@@ -254,7 +254,7 @@ def _mutable_defaults(function: Function) -> frozenset[str]:
     return frozenset(arg.arg for arg, default in pairs if isinstance(default, ast.List | ast.Dict | ast.Set))
 
 
-def _marks(function: Function) -> Iterator[Hit]:
+def _find_marker_files(function: Function) -> Iterator[Hit]:
     """Finds a file that a function writes and whose existence decides what it returns."""
     inside = list(within(function.body))
     calls = [n for n in inside if isinstance(n, ast.Call)]

@@ -33,20 +33,20 @@ def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal
         case ast.Return(value=ast.expr() as value):
             yield from _find_hits(node, _results(value), known.answers.keys(), old, known, "returned")
         case ast.Dict(keys=keys, values=values):
-            asked = _plain(key for key in keys if key is not None)
-            answers = _plain(values)
+            asked = _constants(key for key in keys if key is not None)
+            answers = _constants(values)
             yield from _find_hits(node, asked, known.asked, old, known, "looked up")
             yield from _find_hits(node, answers, known.answers.keys(), old, known, "looked up")
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
             seen.statement, ast.Assign | ast.AnnAssign
         ):
-            yield from _find_hits(node, _plain(parts), known.answers.keys(), old, known, "lined up")
+            yield from _find_hits(node, _constants(parts), known.answers.keys(), old, known, "lined up")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
-            flat = [*_flat(left), *_flat(right)]
-            hits = _find_hits(node, _plain(flat), known.asked, old, known, "compared")
+            flat = [*_elements(left), *_elements(right)]
+            hits = _find_hits(node, _constants(flat), known.asked, old, known, "compared")
             yield from (replace(hit, option=_is_option(seen, [left, right], hit, known)) for hit in hits)
         case ast.MatchValue(value=value):
-            hits = _find_hits(node, _plain([value]), known.asked, old, known, "compared")
+            hits = _find_hits(node, _constants([value]), known.asked, old, known, "compared")
             subject = [seen.statement.subject] if isinstance(seen.statement, ast.Match) else []
             yield from (replace(hit, option=_is_option(seen, subject, hit, known)) for hit in hits)
 
@@ -66,16 +66,16 @@ def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSe
 def _guarded_part(seen: SeenNode) -> list[ast.AST]:
     """The code that runs if the comparison holds; empty if the comparison is not a condition."""
     match seen.statement:
-        case ast.If(test=test, body=body) if _holds(test, seen.node):
+        case ast.If(test=test, body=body) if _contains(test, seen.node):
             return list(body)
         case ast.Match(cases=cases):
-            return [part for case in cases if _holds(case.pattern, seen.node) for part in case.body]
+            return [part for case in cases if _contains(case.pattern, seen.node) for part in case.body]
         case statement:
             choices = (part for part in nodes_in(statement) if isinstance(part, ast.IfExp))
-            return [choice.body for choice in choices if _holds(choice.test, seen.node)]
+            return [choice.body for choice in choices if _contains(choice.test, seen.node)]
 
 
-def _holds(whole: ast.AST, node: ast.AST) -> bool:
+def _contains(whole: ast.AST, node: ast.AST) -> bool:
     return any(part is node for part in nodes_in(whole))
 
 
@@ -110,17 +110,17 @@ def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal])
 def describe_told(text: str, known: TestSecrets) -> str:
     """Lists the answers of the tests that a text contains; empty for a few that may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
-    telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
+    telling_ones = sorted(a for a in answers if any(_contains_question(q, a, text) for q in known.answers[a]))
     if not telling_ones and len(answers) < _SEVERAL:
         return ""
     return ", ".join(repr(word) for word in (telling_ones or sorted(answers))[:3])
 
 
-def _asks(question: Literal, answer: str, text: str) -> bool:
+def _contains_question(question: Literal, answer: str, text: str) -> bool:
     return isinstance(question, str) and question != answer and question in text
 
 
-def _flat(node: ast.expr) -> list[ast.expr]:
+def _elements(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
 
 
@@ -131,10 +131,10 @@ def _results(node: ast.expr) -> frozenset[Literal]:
         case ast.BoolOp(values=values):
             return frozenset[Literal]().union(*map(_results, values))
         case _:
-            return _plain(_flat(node))
+            return _constants(_elements(node))
 
 
-def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
+def _constants(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
     return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and is_telling(n.value))
 
 

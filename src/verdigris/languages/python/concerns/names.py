@@ -186,7 +186,7 @@ def _file_of_the_run(text: str | None) -> str:
 _PASSES = 3
 """How often assignments are read: a name may be assigned from a name that is assigned later."""
 
-_Own = tuple[ast.AST, ast.stmt, bool]
+_OwnNode = tuple[ast.AST, ast.stmt, bool]
 
 
 @dataclass(slots=True)
@@ -207,7 +207,7 @@ def walk(
     """Yields the nodes of a file. `untouched`: statements to leave out. `names`: of the module, if known."""
     package = module_of(path).split(".")[:-1]
     own = list(_own_nodes([node for node in tree.body if node not in untouched]))
-    yield from _scope(own, names or module_names(tree, path), None, package)
+    yield from _walk_scope(own, names or module_names(tree, path), None, package)
 
 
 @lru_cache(maxsize=8)
@@ -222,19 +222,19 @@ def module_of(path: str) -> str:
     return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
 
 
-def _scope(
-    own: list[_Own], names: SourceNames, function: Function | None, package: list[str]
+def _walk_scope(
+    own: list[_OwnNode], names: SourceNames, function: Function | None, package: list[str]
 ) -> Iterator[SeenNode]:
     for node, statement, main in own:
         yield SeenNode(node, names, function, statement, main)
         if isinstance(node, Function):
             inner = list(_own_nodes(node.body))
-            yield from _scope(inner, _bind_names(inner, node, names, package), node, package)
+            yield from _walk_scope(inner, _bind_names(inner, node, names, package), node, package)
 
 
-def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_Own]:
+def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_OwnNode]:
     """Every node of a scope; of an inner function, only its decorators and arguments."""
-    stack: list[_Own] = [(node, node, False) for node in reversed(body)]
+    stack: list[_OwnNode] = [(node, node, False) for node in reversed(body)]
     while stack:
         node, statement, main = stack.pop()
         yield node, statement, main
@@ -249,7 +249,7 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_Own]:
 
 
 def _bind_names(
-    own: list[_Own], owner: ast.Module | Function, outer: SourceNames, package: list[str]
+    own: list[_OwnNode], owner: ast.Module | Function, outer: SourceNames, package: list[str]
 ) -> SourceNames:
     names = SourceNames(
         dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)

@@ -96,7 +96,7 @@ def frames(seen: SeenNode) -> Iterator[Hit]:
             if attr == "f_locals" or "frames" in names.origin(value):
                 yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
         case ast.Call(func=func, args=args):
-            yield from _looking_call(node, names.dotted_name(func), args, names)
+            yield from _judge_call(node, names.dotted_name(func), args, names)
     dotted = names.dotted_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
     if dotted in _TRACERS:
         yield Hit("frames", node, f"`{ast.unparse(node)}` traces the whole process", blocks=True)
@@ -104,7 +104,7 @@ def frames(seen: SeenNode) -> Iterator[Hit]:
         yield Hit("frames", node, f"`{ast.unparse(node)}` looks at the stack")
 
 
-def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: SourceNames) -> Iterator[Hit]:
+def _judge_call(node: ast.Call, called: str, args: list[ast.expr], names: SourceNames) -> Iterator[Hit]:
     given = frozenset[str]().union(*map(names.origin, args))
     named = {part for arg in args for part in (names.text(arg) or "").split(".")}
     if called.startswith(_READERS) and "frames" in given:
@@ -208,21 +208,21 @@ def patches(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
-            yield from _find_patches(node, names.dotted_name(owner), attr, seen)
+            yield from _judge_patch(node, names.dotted_name(owner), attr, seen)
             yield from _find_reaches(node, owner, names)
         case ast.Subscript(value=owner, slice=key, ctx=ast.Store() | ast.Del()):
             whole = names.dotted_name(owner)
             if whole == "sys.modules":
                 yield from _find_replaced(node, names.text(key), key)
             elif whole == "builtins" or whole.endswith(".__dict__"):
-                yield from _find_patches(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
+                yield from _judge_patch(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
             elif isinstance(owner, ast.Attribute):
                 yield from _find_reaches(node, owner, names)
         case ast.Call(func=func, args=args):
             yield from _patching_call(node, names.dotted_name(func), args, seen)
 
 
-def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
+def _judge_patch(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
     top = owner.partition(".")[0]
     if top == "sys" and (owner == "sys" and attr not in _SYS_TABLES):
         return
@@ -266,13 +266,13 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
     owner, _, method = called.rpartition(".")
     if called in _SETTERS and args:
         attr = seen.names.text(args[1]) if len(args) > 1 else ""
-        yield from _find_patches(node, seen.names.dotted_name(args[0]), attr or "", seen)
+        yield from _judge_patch(node, seen.names.dotted_name(args[0]), attr or "", seen)
         yield from _find_reaches(node, args[0], seen.names)
     elif called.startswith(("unittest.mock.patch", "mock.patch")) and args:
         what = seen.names.text(args[0]) or seen.names.dotted_name(args[0])
-        yield from _find_patches(node, what, "", seen)
+        yield from _judge_patch(node, what, "", seen)
     elif method in _WRITERS and owner.endswith(".__dict__"):
-        yield from _find_patches(node, owner.removesuffix(".__dict__"), "", seen)
+        yield from _judge_patch(node, owner.removesuffix(".__dict__"), "", seen)
     elif method in _WRITERS and owner in {f"sys.{table}" for table in _SYS_TABLES}:
         top = ((args and seen.names.text(args[0])) or "").partition(".")[0]
         yield Hit(
@@ -287,9 +287,9 @@ def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):
-            yield from _imports(node, [alias.name for alias in aliases])
+            yield from _find_imports(node, [alias.name for alias in aliases])
         case ast.ImportFrom(module=str(module), level=0, names=aliases):
-            yield from _imports(node, [f"{module}.{alias.name}" for alias in aliases])
+            yield from _find_imports(node, [f"{module}.{alias.name}" for alias in aliases])
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if _is_hook(name):
             yield Hit("framework-in-source", node, f"`{name}` is a hook of the test runner", blocks=True)
         case ast.Name(id="pytest_plugins", ctx=ast.Store()):
@@ -322,7 +322,7 @@ def properties(seen: SeenNode) -> Iterator[Hit]:
             yield Hit("properties", seen.node, what, blocks=bool(part))
 
 
-def _imports(node: ast.stmt, modules: list[str]) -> Iterator[Hit]:
+def _find_imports(node: ast.stmt, modules: list[str]) -> Iterator[Hit]:
     for module in modules:
         if module.partition(".")[0] in FRAMEWORK - {"doctest"}:
             blocks = module.startswith("_pytest")

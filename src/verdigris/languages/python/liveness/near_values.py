@@ -68,8 +68,12 @@ def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset
         case bool():
             yield not old
         case int() | float():
-            near: list[object] = list(_near(old, slack, draw))
-            known = [v for v in draw.values(type(old)) if repr(v) not in apart and _far(v, old, slack)]
+            near: list[object] = list(_near_numbers(old, slack, draw))
+            known = [
+                v
+                for v in draw.values(type(old))
+                if repr(v) not in apart and _is_outside_tolerance(v, old, slack)
+            ]
             yield from _alternate(near, known, draw)
         case complex():
             yield old + draw.random.choice((1, -1, 1j, -1j))
@@ -79,11 +83,11 @@ def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset
             yield None
 
 
-def _far(new: object, old: float, slack: float) -> bool:
+def _is_outside_tolerance(new: object, old: float, slack: float) -> bool:
     return isinstance(new, int | float) and abs(new - old) > 2 * slack and not math.isclose(new, old)
 
 
-def _near(old: float, slack: float, draw: ValueSource) -> Iterator[int | float]:
+def _near_numbers(old: float, slack: float, draw: ValueSource) -> Iterator[int | float]:
     """One number above and one below, outside of the tolerance; one with as many digits comes first."""
     if not cmath.isfinite(old):
         yield 0.0
@@ -110,7 +114,7 @@ def _other_texts(old: str | bytes, draw: ValueSource, apart: frozenset[str]) -> 
     plain = old if isinstance(old, str) else old.decode("latin-1")
     near = [new if isinstance(old, str) else new.encode("latin-1") for new in _misspell(plain, draw)]
     same = [v for v in draw.values(type(old)) if isinstance(v, str | bytes)]
-    known = [v for v in same if repr(v) not in apart and not _alike(v, old)]
+    known = [v for v in same if repr(v) not in apart and not _may_be_equal(v, old)]
     yield from _alternate(near, known, draw)
     if not near and not known:
         letter = draw.random.choice(string.ascii_lowercase)
@@ -122,7 +126,7 @@ def _misspell(old: str, draw: ValueSource) -> Iterator[str]:
     ways: list[Callable[[str, ValueSource], str | None]] = [_swap_characters, _replace_character, _shorten]
     draw.random.shuffle(ways)
     made = (way(old, draw) for way in ways)
-    yield from (new for new in made if new is not None and not _alike(new, old))
+    yield from (new for new in made if new is not None and not _may_be_equal(new, old))
 
 
 def _swap_characters(old: str, draw: ValueSource) -> str | None:
@@ -162,12 +166,12 @@ def _other_digit(old: str, draw: ValueSource) -> str:
     return old[:at] + new + old[at + 1 :]
 
 
-def _alike(one: object, other: object) -> bool:
+def _may_be_equal(one: object, other: object) -> bool:
     """Whether a project's own type may rightly treat both as equal: they differ in case, signs or zeros."""
-    return _bare(one) == _bare(other)
+    return _normalized_text(one) == _normalized_text(other)
 
 
-def _bare(text: object) -> str:
+def _normalized_text(text: object) -> str:
     plain = text.decode("latin-1") if isinstance(text, bytes) else str(text)
     return re.sub(r"[\W_0]+", "", plain.casefold()) or plain.strip()
 

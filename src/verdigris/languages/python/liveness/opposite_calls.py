@@ -82,7 +82,7 @@ def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
         case ast.Assert(test=test):
             yield from opposites(at, test, draw)
         case ast.Expr(value=ast.Await(value=ast.Call() as call)) | ast.Expr(value=ast.Call() as call):
-            yield from _call(at, call, draw)
+            yield from _change_call(at, call, draw)
         case ast.Expr():
             yield Choice((failing_after(at),))
         case ast.With(items=items) | ast.AsyncWith(items=items):
@@ -100,7 +100,7 @@ def failing_after(at: AssertionPlace) -> ExpressionChange:
     )
 
 
-def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
+def _change_call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name = last_name(call.func)
     if name in _UNRELATED:
         yield from _change_raises(at, call, draw)
@@ -111,22 +111,26 @@ def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Cho
     elif name in _ARGUMENTS:
         yield _other_arguments(at, call, draw)
     elif name != "fail":
-        yield _two_sides(at, call, name, draw) or _contrary(at, call, name) or Choice((failing_after(at),))
+        yield (
+            _change_sides(at, call, name, draw)
+            or _change_to_opposite_method(at, call, name)
+            or Choice((failing_after(at),))
+        )
 
 
-def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource) -> Choice | None:
+def _change_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource) -> Choice | None:
     if len(call.args) < 2:  # noqa: PLR2004 - two sides
         return None
     left, right = call.args[:2]
     if name in _EQUALITIES:
-        slack = _slack(call, name)
+        slack = _tolerance_of_call(call, name)
         sides = () if slack is None else (right, left)
         literal = next((c for side in sides if (c := other_literal(at, side, draw, slack or 0))), None)
         return literal or (two_values(at, left, right, draw) if name == "assertEqual" else None)
     return other_items(at, right, draw) if name == "assertIn" else None
 
 
-def _slack(call: ast.Call, name: str) -> float | None:
+def _tolerance_of_call(call: ast.Call, name: str) -> float | None:
     """The tolerance of a call that compares numbers; None if the text does not show it."""
     total = _PLACES if "Almost" in name or "almost" in name or "close" in name else 0.0
     for keyword in call.keywords:
@@ -140,7 +144,7 @@ def _slack(call: ast.Call, name: str) -> float | None:
     return total
 
 
-def _contrary(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
+def _change_to_opposite_method(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
     if name not in _OPPOSITES or not isinstance(call.func, ast.Attribute):
         return None
     end = at.code.source.replace_node(call.func, "").end

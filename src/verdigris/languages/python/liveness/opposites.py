@@ -192,7 +192,7 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
 def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: float = 0) -> Choice | None:
     """Changes the literal on this side of an equality, wherever it is written; None if there is none."""
     source = at.code.source
-    edits = others(side, source, draw, slack, _equals_besides(at, side))
+    edits = others(side, source, draw, slack, _other_compared_constants(at, side))
     if edits:
         return Choice(
             tuple(
@@ -284,7 +284,7 @@ def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> C
             return None
 
 
-def _equals_besides(at: AssertionPlace, side: ast.expr) -> list[object]:
+def _other_compared_constants(at: AssertionPlace, side: ast.expr) -> list[object]:
     """Other constants that the same test compares with: one object may rightly equal several spellings."""
     asked = (node for node in ast.walk(at.function) if isinstance(node, ast.Compare))
     sides = (other for node in asked for other in (node.left, *node.comparators) if other is not side)

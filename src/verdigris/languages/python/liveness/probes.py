@@ -67,16 +67,16 @@ def plan(
     """
     tests = Tests(texts)
     functions = list(dict.fromkeys(map(function_of, asked)))
-    parts, unreached = _gather(tests, functions, ValueSource(random))
+    parts, unreached = _gather_parts(tests, functions, ValueSource(random))
     first = [found for number, part in enumerate(parts) for found in part.changes_of_round(0, number + 1)]
-    waves = _waves(first)
+    waves = _spread_over_waves(first)
     totals: dict[str, int] = {}
     for found in first:
         for name in found.functions:
             totals[name] = totals.get(name, 0) + 1
     for number in range(1, ROUNDS):
         more = [found for part in parts for found in part.changes_of_round(number, 0)]
-        fuller = _waves(more, waves)
+        fuller = _spread_over_waves(more, waves)
         waves = fuller if len(fuller) <= few else waves
     chosen = waves if len(waves) <= most else _whole_groups(random.sample(waves, most), first)
     return _make_plan(tests, chosen, tuple(unreached), totals)
@@ -96,10 +96,10 @@ def plan_reaching(
                 known = found.get(place)
                 mine = {**(known.functions if known else {}), function: True}
                 found[place] = _ConcernedChange(at, failing_after(at), mine)
-    return _make_plan(tests, _waves(found.values()), (), {})
+    return _make_plan(tests, _spread_over_waves(found.values()), (), {})
 
 
-def _gather(
+def _gather_parts(
     tests: Tests, functions: Iterable[str], draw: ValueSource
 ) -> tuple[list[_AssertionPart], list[str]]:
     standing = {function: list(_assertions_of(tests, function)) for function in functions}
@@ -141,7 +141,7 @@ def _why_nothing(tests: Tests, function: str) -> str:
     return "no assertion that can be changed was found in it"
 
 
-def _waves(
+def _spread_over_waves(
     found: Iterable[_ConcernedChange], known: Iterable[list[_ConcernedChange]] = ()
 ) -> list[list[_ConcernedChange]]:
     """Puts each change into the first wave in which none of its tests has another change."""

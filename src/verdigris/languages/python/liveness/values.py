@@ -60,17 +60,17 @@ def _texts(
             yield f"({source.segment(node)} {letter!r})"
         case ast.Attribute(value=ast.Name(id=owner), attr=member) if _is_member(owner, member):
             yield from (f"{owner}.{other}" for other in draw.members(owner, member))
-        case ast.BinOp() if not slack and _reckons(node):
+        case ast.BinOp() if not slack and _computes_with_integers(node):
             yield from (f"({source.segment(node)} {sign} 1)" for sign in draw.random.sample(["+", "-"], 2))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
             yield from _other_items(node, parts, source, draw, slack)
         case ast.Dict(keys=keys, values=values):
             yield from _other_entries(node, keys, values, source, draw, slack)
         case ast.Call(func=func, args=args, keywords=keywords):
-            yield from _other_made(node, last_name(func), args, keywords, source, draw)
+            yield from _other_calls(node, last_name(func), args, keywords, source, draw)
 
 
-def _reckons(node: ast.BinOp) -> bool:
+def _computes_with_integers(node: ast.BinOp) -> bool:
     """Whether an expression computes with integers, as far as its text shows: then plus one changes it."""
     within = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
     sides = [side for part in within for side in (part.left, part.right)]
@@ -89,13 +89,13 @@ def _other_items(
         yield f"{opening}{item}{',' if opening == '(' else ''}{closing}"
         return
     known = {source.segment(part) for part in parts}
-    yield from _within(node, parts, source, draw, slack, known)
+    yield from _with_part_changed(node, parts, source, draw, slack, known)
     spellings = [source.segment(part) for part in parts]
     # Two items that are made by calls may be equal, so only literal items are dropped.
     known_items = all(map(is_literal, parts))
     droppable = [n for n, spelt in enumerate(spellings) if known_items and spellings.count(spelt) == 1]
     if len(parts) > 1 and droppable:
-        yield _without(node, parts, draw.random.choice(droppable), source)
+        yield _without_part(node, parts, draw.random.choice(droppable), source)
 
 
 def _other_entries(
@@ -110,13 +110,13 @@ def _other_entries(
     if not values:
         yield "{" + repr((draw.values(str) or ["a"])[0]) + ": " + repr(draw.random.randint(1, 9)) + "}"
         return
-    made = list(_within(node, values, source, draw, slack, set()))
+    made = list(_with_part_changed(node, values, source, draw, slack, set()))
     known = {source.segment(key) for key in keys if key is not None}
-    made += _within(node, [key for key in keys if key is not None], source, draw, 0, known)
+    made += _with_part_changed(node, [key for key in keys if key is not None], source, draw, 0, known)
     yield from made
 
 
-def _within(
+def _with_part_changed(
     node: ast.expr,
     parts: Sequence[ast.expr],
     source: Source,
@@ -135,7 +135,7 @@ def _within(
         yield from (texts[number] for texts in found if number < len(texts))
 
 
-def _without(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
+def _without_part(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
     """The text of the node without one part and its separator."""
     base, _ = _span(node, source)
     text = source.segment(node)
@@ -152,7 +152,7 @@ def _as_tuple(text: str) -> str:
     return f"({inner},)"
 
 
-def _other_made(
+def _other_calls(
     node: ast.Call,
     maker: str,
     args: list[ast.expr],
@@ -165,15 +165,15 @@ def _other_made(
         return
     base, _ = _span(node, source)
     text = source.segment(node)
-    for edit in _made_edits(maker, args, keywords, source, draw):
+    for edit in _call_edits(maker, args, keywords, source, draw):
         yield text[: edit.start - base] + edit.new + text[edit.end - base :]
 
 
-def _made_edits(
+def _call_edits(
     maker: str, args: list[ast.expr], keywords: list[ast.keyword], source: Source, draw: ValueSource
 ) -> list[TextEdit]:
     if maker == "approx":
-        slack = _slack(args, keywords)
+        slack = _tolerance_of_approx(args, keywords)
         return [] if slack is None else others(args[0], source, draw, slack) if args else []
     if maker in _SETS | _MAKERS:
         parts = [*args[:1], *(keyword.value for keyword in keywords)]
@@ -187,7 +187,7 @@ def _made_edits(
     return []
 
 
-def _slack(args: list[ast.expr], keywords: list[ast.keyword]) -> float | None:
+def _tolerance_of_approx(args: list[ast.expr], keywords: list[ast.keyword]) -> float | None:
     """The tolerance of `approx`; None if the text does not show it, or if it is too large."""
     given = dict(zip(("rel", "abs"), args[1:], strict=False)) | {k.arg: k.value for k in keywords if k.arg}
     relative, absolute = (_size(given.get(name)) for name in ("rel", "abs"))

@@ -47,14 +47,14 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     held = [_InputLiteral.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
     surplus = compare_literals([one.about for one in was], [one.about for one in held])
     changes = [
-        *_decisions(then, now, same),
+        *_mutate_decisions(then, now, same),
         *(
-            (held[at].path, _MutantChange(held[at].node, repr(_other(held[at].node.value)), weak=weak))
+            (held[at].path, _MutantChange(held[at].node, repr(_other_value(held[at].node.value)), weak=weak))
             for at, weak in surplus.found.items()
         ),
     ]
     for path, change in changes:
-        data = _with(after[path], change)
+        data = _apply_change(after[path], change)
         line, said = change.node.lineno, _short(ast.unparse(change.node))
         if data is None:
             untried.append(f"{path}:{line}: `{said}`")
@@ -62,18 +62,18 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
             what = f"`{said}` → `{_short(change.now)}`: no test notices"
             mutants.append(Mutant(path, line, what, data, change.weak))
     gone = {was[at].about.value for at in surplus.left}
-    mutants += (m for path, tree in new.items() for m in _defaults(path, tree, old, after[path], gone))
+    mutants += (m for path, tree in new.items() for m in _mutate_defaults(path, tree, old, after[path], gone))
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
 
 
-def _decisions(
+def _mutate_decisions(
     then: Sequence[Site], now: Sequence[Site], same: SameDecisions
 ) -> Iterator[tuple[str, _MutantChange]]:
-    moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
+    moved = {_loose_shape(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
         if at not in same.new and is_decision(site):
             # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
-            weak = _loose(site) not in moved
+            weak = _loose_shape(site) not in moved
             yield from (
                 (site.path, change)
                 for node in site.nodes
@@ -81,7 +81,7 @@ def _decisions(
             )
 
 
-def _loose(site: Site) -> str:
+def _loose_shape(site: Site) -> str:
     return site.about.shape.replace("(LtE )", "(Lt )")
 
 
@@ -176,7 +176,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
                 stack += reversed(list(ast.iter_child_nodes(node)))
 
 
-def _other(found: object) -> object:
+def _other_value(found: object) -> object:
     match found:
         case bool():
             return not found
@@ -188,7 +188,7 @@ def _other(found: object) -> object:
             return f"{found}~"
 
 
-def _defaults(
+def _mutate_defaults(
     path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
 ) -> Iterator[Mutant]:
     """Mutants that set a new parameter to its default: if no test notices, the parameter is not needed yet.
@@ -196,24 +196,24 @@ def _defaults(
     `gone`: literals that are in no other place any more; a default with such a value is where it moved to.
     """
     nodes = (node for one in old.values() for node in ast.walk(one))
-    had = {node.name: _optional(node) for node in nodes if isinstance(node, Function)}
+    had = {node.name: _constant_defaults(node) for node in nodes if isinstance(node, Function)}
     renamed = had.keys() - {node.name for node in ast.walk(tree) if isinstance(node, Function)}
     for node in ast.walk(tree):
         if not isinstance(node, Function):
             continue
-        now = _optional(node)
+        now = _constant_defaults(node)
         before = had.get(node.name) or next(
             (had[name] for name in renamed if had[name].keys() == now.keys()), {}
         )
         fresh = [name for name in now if name not in before]
         for name in fresh[-(len(now) - len(before)) :] if len(now) > len(before) else ():
             told = ast.unparse(now[name])
-            data = _with_statement(text, node, f"{name} = {told}")
+            data = _add_statement(text, node, f"{name} = {told}")
             what = f"the parameter `{name}` of `{node.name}` is new, and no test needs more than `{told}`"
             yield Mutant(path, node.lineno, what, data, weak=told in gone)
 
 
-def _optional(node: Function) -> dict[str, ast.expr]:
+def _constant_defaults(node: Function) -> dict[str, ast.expr]:
     """The parameters whose default is a constant."""
     spec = node.args
     places = [*spec.posonlyargs, *spec.args]
@@ -222,7 +222,7 @@ def _optional(node: Function) -> dict[str, ast.expr]:
     return {name: default for name, default in found.items() if constant(default, mutable=False)}
 
 
-def _with(text: str, change: _MutantChange) -> bytes | None:
+def _apply_change(text: str, change: _MutantChange) -> bytes | None:
     """Applies a change. None if a node's position is wrong, as inside f-strings in older Pythons."""
     lines = _lines(text)
     node = change.node
@@ -238,7 +238,7 @@ def _with(text: str, change: _MutantChange) -> bytes | None:
     return made if ast.dump(was) == ast.dump(node) else None
 
 
-def _with_statement(text: str, node: Function, statement: str) -> bytes:
+def _add_statement(text: str, node: Function, statement: str) -> bytes:
     lines = _lines(text)
     first = next((one for one in node.body if not is_docstring(one)), node.body[-1])
     line = first_line(first)

@@ -70,7 +70,7 @@ def find_same_decisions(then: Sequence[Site], now: Sequence[Site]) -> SameDecisi
     pairs = {
         old: new
         for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if _leads_alike(then[old], now[new])
+        if _leads_to_same_code(then[old], now[new])
     }
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
     before = {id(node) for old in pairs for node in then[old].stands_for}
@@ -84,7 +84,7 @@ def is_decision(site: Site) -> bool:
     return site.kind != _HEAD
 
 
-def _leads_alike(old: Site, new: Site) -> bool:
+def _leads_to_same_code(old: Site, new: Site) -> bool:
     """Whether a branch of both begins alike. A condition that became its opposite must swap its branches."""
     return old.flipped == new.flipped or any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
@@ -113,7 +113,7 @@ class _DecisionReader:
 
     def __init__(self, path: str, tree: ast.Module, predicates: Mapping[str, Function]) -> None:
         self.path, self.tree, self.predicates = path, tree, predicates
-        self.following = dict(_followings(tree.body, "None"))
+        self.following = dict(_map_following_code(tree.body, "None"))
         self.joined, self.absorbed = _joins(tree)
 
     def sites(self) -> Iterator[Site]:
@@ -166,7 +166,7 @@ class _DecisionReader:
             case ast.If(orelse=other):
                 last = self.joined[id(node)][1][-1] if id(node) in self.joined else node
                 after = self.following.get(id(last), "None")
-                return _way(last.body, after), _way(other, after)
+                return _describe_branch(last.body, after), _describe_branch(other, after)
             case ast.IfExp(body=yes, orelse=no):
                 return ast.dump(yes), ast.dump(no)
             case ast.ListComp(elt=found) | ast.SetComp(elt=found) | ast.GeneratorExp(elt=found):
@@ -177,11 +177,11 @@ class _DecisionReader:
                 return "", "continue"
 
 
-def _way(block: Sequence[ast.stmt], after: str) -> str:
-    return _first(block[0]) if block else after
+def _describe_branch(block: Sequence[ast.stmt], after: str) -> str:
+    return _describe_statement(block[0]) if block else after
 
 
-def _first(node: ast.stmt) -> str:
+def _describe_statement(node: ast.stmt) -> str:
     match node:
         case ast.Return(value=None):
             return "None"
@@ -195,10 +195,10 @@ def _first(node: ast.stmt) -> str:
             return ast.dump(node)
 
 
-def _followings(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, str]]:
+def _map_following_code(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, str]]:
     """Maps each `if` to the code that runs next if it has no `else`."""
     for at, node in enumerate(block):
-        following = _first(block[at + 1]) if at + 1 < len(block) else after
+        following = _describe_statement(block[at + 1]) if at + 1 < len(block) else after
         yield id(node), following
         inner = following
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
@@ -206,11 +206,11 @@ def _followings(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, st
         elif isinstance(node, Function | ast.ClassDef):
             inner = "None"
         for name in ("body", "orelse", "finalbody"):
-            yield from _followings(getattr(node, name, ()), inner)
+            yield from _map_following_code(getattr(node, name, ()), inner)
         for handler in getattr(node, "handlers", ()):
-            yield from _followings(handler.body, inner)
+            yield from _map_following_code(handler.body, inner)
         for case in getattr(node, "cases", ()):
-            yield from _followings(case.body, inner)
+            yield from _map_following_code(case.body, inner)
 
 
 def _joins(tree: ast.Module) -> tuple[dict[int, tuple[ast.boolop, list[ast.If]]], set[int]]:

@@ -71,20 +71,20 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         existing=bool(old.body),
         origins=Origins.of(new),
     )
-    return next(_compare(old.body, new.body, scope), None)
+    return next(_compare_bodies(old.body, new.body, scope), None)
 
 
-def _compare(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
+def _compare_bodies(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
     # Docstrings may change in every phase, so a rewritten file may leave out an old one.
     rest = [(node, ast.dump(node)) for node in old if not _is_filler(node) and not is_docstring(node)]
     for node in new:
         at = _counterpart(rest, node)
         if at is None:
-            yield from _addition(node, scope)
+            yield from _judge_addition(node, scope)
             continue
         if at > 0:
             yield StubFinding(first_line(node), f"{describe(rest[0][0])} was changed, removed or moved")
-        yield from _growth(rest[at][0], node, scope)
+        yield from _judge_growth(rest[at][0], node, scope)
         rest = rest[at + 1 :]
     if rest:
         line = new[-1].end_lineno if new else 1
@@ -101,33 +101,33 @@ def _counterpart(rest: list[tuple[ast.stmt, str]], node: ast.stmt) -> int | None
     )
 
 
-def _growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
+def _judge_growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
     if ast.dump(old) == ast.dump(new):
         return
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
             inner = _Scope(scope.marks, _names_bound_in(*old.body), origins=scope.origins)
-            for found in _compare(old.body, new.body, inner):
+            for found in _compare_bodies(old.body, new.body, inner):
                 yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
         case ast.If(), ast.If():
-            yield from _compare(old.body, new.body, replace(scope, imports_only=True))
+            yield from _compare_bodies(old.body, new.body, replace(scope, imports_only=True))
         case _:
             fault, names = judge_growth(old, new, marked=scope.marks.on(new))
             if fault is not None:
                 yield StubFinding(first_line(new), fault)
-            yield from _names(new, names, scope)
+            yield from _check_names(new, names, scope)
 
 
-def _addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
+def _judge_addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
     fault = _fault(node, scope)
     if fault is not None:
         yield StubFinding(first_line(node), fault)
         return
     if is_type_checking(node) and isinstance(node, ast.If):
-        yield from _compare((), node.body, replace(scope, imports_only=True))
+        yield from _compare_bodies((), node.body, replace(scope, imports_only=True))
     elif isinstance(node, ast.ClassDef):
-        yield from _new_class(node, scope.origins)
-    yield from _names(node, _declared_names(node, scope), scope)
+        yield from _judge_class(node, scope.origins)
+    yield from _check_names(node, _declared_names(node, scope), scope)
 
 
 def _fault(node: ast.stmt, scope: _Scope) -> str | None:
@@ -165,14 +165,14 @@ def _with_name(node: ast.stmt, fault: str | None) -> str | None:
     return None if fault is None else f"{describe(node)}: {fault}"
 
 
-def _new_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
+def _judge_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
     for member in node.body:
         match member:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 fault = function_fault(member, origins)
             case ast.ClassDef():
                 fault = class_header_fault(member, origins)
-                yield from _new_class(member, origins)
+                yield from _judge_class(member, origins)
             case ast.AnnAssign():
                 fault = field_fault(member, origins)
             case ast.Assign(targets=[ast.Name()], value=value):
@@ -189,7 +189,7 @@ def _is_member_value(value: ast.expr, origins: Origins) -> bool:
     )
 
 
-def _names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
+def _check_names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
     """Checks that no new name replaces one that existing code uses."""
     decorators = node.decorator_list if isinstance(node, Function) else []
     if any(last_name(decorator) in {"setter", "getter", "deleter"} for decorator in decorators):

@@ -137,7 +137,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
         return "a default is not a constant"
     if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
         return "an annotation does more than name types"
-    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+    if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     if not all(map(is_empty_statement, node.body)):
         return "the body does more than raise, pass or return a constant"
@@ -147,7 +147,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
 def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
     if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
         return "a base class is more than a name"
-    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+    if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     return _type_parameter_fault(node)
 
@@ -162,7 +162,7 @@ def _type_parameter_fault(node: ast.AST) -> str | None:
     return None if all(map(plain, bounds)) else "a type parameter does more than name types"
 
 
-def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
+def _is_harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
     match decorator:
         case ast.Attribute(value=ast.Name(id=owner), attr="setter" | "getter" | "deleter"):
             return owner == name
@@ -224,17 +224,17 @@ def grows(old: ast.stmt, new: ast.stmt) -> bool:
             return (
                 type(old) is type(new)
                 and old.name == new.name
-                and _same(old.decorator_list, new.decorator_list)
+                and _are_equal(old.decorator_list, new.decorator_list)
             )
         case ast.ClassDef(), ast.ClassDef():
             headers = ((n.bases, n.keywords, n.decorator_list, _type_params(n)) for n in (old, new))
-            return old.name == new.name and all(map(_same, *headers))
+            return old.name == new.name and all(map(_are_equal, *headers))
         case ast.Import(), ast.Import():
             return _aliases(old) <= _aliases(new)
         case ast.ImportFrom(), ast.ImportFrom():
             return (old.module, old.level) == (new.module, new.level)
         case ast.If(), ast.If():
-            return is_type_checking(old) and is_type_checking(new) and _same(old.orelse, new.orelse)
+            return is_type_checking(old) and is_type_checking(new) and _are_equal(old.orelse, new.orelse)
         case _:
             return read_exports(old) is not None and read_exports(new) is not None
 
@@ -257,12 +257,12 @@ def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | N
 
 def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:
     name = f"`{new.name}`"
-    if not _same(old.body, new.body):
+    if not _are_equal(old.body, new.body):
         return f"the body of {name} was changed; existing code stays as it is until a red test is claimed"
     if not marked:
         return f"the signature of {name} was changed, and it is not marked {MARK}"
-    more = _more_parameters(old.args, new.args) if _same(_type_params(old), _type_params(new)) else None
-    same_result = _same([old.returns], [new.returns]) or (old.returns is None and plain(new.returns))
+    more = _more_parameters(old.args, new.args) if _are_equal(_type_params(old), _type_params(new)) else None
+    same_result = _are_equal([old.returns], [new.returns]) or (old.returns is None and plain(new.returns))
     if more is None or not same_result:
         return f"the parameters of {name} may only be added to, at the end"
     used = {node.id for statement in new.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
@@ -277,11 +277,11 @@ def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | Non
 def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]] | None:
     """The added parameters with their defaults; None if the old parameters are not all there, unchanged."""
     count = len(old.args)
-    kept = _same(old.posonlyargs, new.posonlyargs) and _same(old.args, new.args[:count])
+    kept = _are_equal(old.posonlyargs, new.posonlyargs) and _are_equal(old.args, new.args[:count])
     extra = new.args[count:]
-    if not kept or not _same([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
+    if not kept or not _are_equal([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
         return None
-    if not _same(old.defaults, new.defaults[: len(old.defaults)]):
+    if not _are_equal(old.defaults, new.defaults[: len(old.defaults)]):
         return None
     defaults = new.defaults[len(old.defaults) :]
     if len(defaults) != len(extra):
@@ -291,7 +291,7 @@ def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.a
         for parameter, default in zip(old.kwonlyargs, old.kw_defaults, strict=True)
     }
     named = list(zip(new.kwonlyargs, new.kw_defaults, strict=True))
-    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _same([known[ast.dump(p)]], [d])]
+    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _are_equal([known[ast.dump(p)]], [d])]
     if len(unchanged) != len(known):
         return None
     return [*zip(extra, defaults, strict=True), *(pair for pair in named if pair not in unchanged)]
@@ -305,7 +305,7 @@ def _aliases(node: ast.Import | ast.ImportFrom) -> frozenset[tuple[str, str | No
     return frozenset((alias.name, alias.asname) for alias in node.names)
 
 
-def _same(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
+def _are_equal(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
     def dumps(nodes: Iterable[ast.AST | None]) -> list[str | None]:
         return [None if node is None else ast.dump(node) for node in nodes]
 

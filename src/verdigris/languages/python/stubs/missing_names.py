@@ -75,7 +75,7 @@ def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ..
     tree = parse(text)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     bound = _bind_names(tree, parents, is_module)
-    return merge_wanted(_all_asked(tree, bound, parents))
+    return merge_wanted(_find_uses(tree, bound, parents))
 
 
 def read_declarations(text: str) -> frozenset[str] | None:
@@ -101,14 +101,14 @@ def _bind_names(
                 taken |= {alias.asname or alias.name: (module, alias.name) for alias in aliases}
     for name, (module, original) in list(taken.items()):
         inner = f"{module}.{original}"
-        if is_module(inner) or (original.islower() and _only_holds(name, tree, parents)):
+        if is_module(inner) or (original.islower() and _is_used_as_module(name, tree, parents)):
             del taken[name]
             modules[name] = inner
     bound = _ImportedNames(taken, modules, {})
     return _ImportedNames(taken, modules, dict(_find_made(tree, bound)))
 
 
-def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
+def _is_used_as_module(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
     """Whether a name is used only to call its members, as a module is."""
     uses = [parents[node] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     inside = [isinstance(use, ast.Attribute) and _is_called(use, parents) for use in uses]
@@ -133,7 +133,7 @@ def _find_made(tree: ast.Module, bound: _ImportedNames) -> Iterator[tuple[str, t
             yield name, found
 
 
-def _all_asked(
+def _find_uses(
     tree: ast.Module, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
 ) -> Iterator[Wanted]:
     for module, name in bound.taken.values():
@@ -168,7 +168,7 @@ def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCa
     call = parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return ()
-    places = [Argument(_parameter(one)) for one in call.args if not isinstance(one, ast.Starred)]
+    places = [Argument(_parameter_name(one)) for one in call.args if not isinstance(one, ast.Starred)]
     named = [Argument(one.arg, keyword=True) for one in call.keywords if one.arg is not None]
     return (
         WantedCall(
@@ -180,26 +180,26 @@ def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCa
     )
 
 
-def _parameter(node: ast.expr) -> str:
+def _parameter_name(node: ast.expr) -> str:
     """A name for the parameter that takes this argument."""
     match node:
         case ast.Constant(value=value):
             return _NAMES.get(type(value), "value")
         case ast.UnaryOp(operand=operand):
-            return _parameter(operand)
+            return _parameter_name(operand)
         case ast.List() | ast.Tuple() | ast.Set() | ast.ListComp():
             return "items"
         case ast.JoinedStr():
             return "text"
         case ast.Call(func=func) if last_name(func):
-            return _snake(last_name(func))
+            return _to_snake_case(last_name(func))
         case ast.Name() | ast.Attribute():
-            return _snake(last_name(node))
+            return _to_snake_case(last_name(node))
         case _:
             return "value"
 
 
-def _snake(name: str) -> str:
+def _to_snake_case(name: str) -> str:
     spaced = "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
     found = name.lower() if name.isupper() else spaced.strip("_")
     return found if found.isidentifier() and not keyword.iskeyword(found) and found != "self" else "value"
@@ -251,11 +251,11 @@ def python_stub(wanted: Wanted, *, raises: bool) -> str:
     """The text of a stub. `raises`: False if only a failed assertion is a red, so the body has to return."""
     match wanted.kind:
         case "function":
-            return "".join(_function(wanted.name, wanted.signature, "", _body(raises=raises)))
+            return "".join(_write_function(wanted.name, wanted.signature, "", _body(raises=raises)))
         case "error":
             return f'class {wanted.name}(Exception):\n    """{MARK}"""\n'
         case "class":
-            return "".join(_class(wanted, raises=raises))
+            return "".join(_write_class(wanted, raises=raises))
         case _:
             return f"{wanted.name} = None  # {MARK}\n"
 
@@ -272,7 +272,7 @@ def _body(*, raises: bool) -> str:
     return _RAISE if raises else _RETURN
 
 
-def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
+def _write_class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
     yield f'class {wanted.name}:\n    """{MARK}"""\n'
     called = {member.name for member in wanted.members if member.kind == "function"}
     values = [member for member in wanted.members if member.kind == "value" and member.name not in called]
@@ -282,7 +282,7 @@ def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
         yield f"    {member.name} = {number if member.name.isupper() else None}\n"
     if wanted.calls and (wanted.signature.parameters or wanted.signature.spread or wanted.signature.options):
         yield "\n"
-        yield from _function("__init__", wanted.signature, "self", "pass", "    ")
+        yield from _write_function("__init__", wanted.signature, "self", "pass", "    ")
     for member in wanted.members:
         if member.kind != "function":
             continue
@@ -290,10 +290,10 @@ def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
         if member.of_type:
             yield "    @classmethod\n"
         first = "cls" if member.of_type else "self"
-        yield from _function(member.name, member.signature, first, _body(raises=raises), "    ")
+        yield from _write_function(member.name, member.signature, first, _body(raises=raises), "    ")
 
 
-def _function(name: str, found: Signature, first: str, body: str, indent: str = "") -> Iterator[str]:
+def _write_function(name: str, found: Signature, first: str, body: str, indent: str = "") -> Iterator[str]:
     words = [first] if first else []
     words += [_spell_parameter(one) for one in found.parameters if one.name not in {"self", "cls"}]
     words += ["*args"] * found.spread + ["**options"] * found.options

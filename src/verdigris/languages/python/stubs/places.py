@@ -53,7 +53,9 @@ def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
     for one in wanted:
         node = classes.get(one.name)
         if node is not None and (names := _missing_members(node, one)):
-            found.append((node, [_constant(node, name, number) for number, name in enumerate(names, 1)]))
+            found.append(
+                (node, [_write_constant(node, name, number) for number, name in enumerate(names, 1)])
+            )
     for node, constants in sorted(found, key=lambda each: -each[0].lineno):
         indent = " " * node.body[-1].col_offset
         at = node.end_lineno or node.lineno
@@ -73,7 +75,7 @@ def _missing_members(node: ast.ClassDef, wanted: Wanted) -> list[str]:
     return [name for name in dict.fromkeys(asked) if name not in held]
 
 
-def _constant(node: ast.ClassDef, name: str, number: int) -> str:
+def _write_constant(node: ast.ClassDef, name: str, number: int) -> str:
     """A constant for a member. Each has its own value: enumeration members of one value are one member."""
     text = f'"{name}"' if _TEXTS & {last_name(base) for base in node.bases} else str(-number)
     return f"{name} = {text}  # {MARK}"
@@ -203,7 +205,7 @@ _KEPT = frozenset({"staticmethod", "classmethod", "property"})
 def declare_missing(before: str, other: str) -> str:
     """Adds stubs to `before` for the top-level names that only `other` binds. May raise SyntaxError."""
     known = {name for node in parse(before).body for name in _names(node)}
-    added = [stub for node in parse(other).body for stub in _stub(node, known)]
+    added = [stub for node in parse(other).body for stub in _stub_of_statement(node, known)]
     if not added:
         return before
     text = "\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in added)
@@ -229,16 +231,16 @@ def _names(node: ast.stmt) -> Iterator[str]:
             return
 
 
-def _stub(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
+def _stub_of_statement(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
     missing = [name for name in _names(node) if name not in known and name != "__all__"]
     if not missing:
         return
     known.update(missing)
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield _function(node)
+            yield _stub_of_function(node)
         case ast.ClassDef():
-            yield _class(node, known)
+            yield _stub_of_class(node, known)
         case ast.ImportFrom(level=level) if level:  # a name of the project itself, which is passed on
             aliases = [alias for alias in node.names if (alias.asname or alias.name) in missing]
             yield ast.ImportFrom(module=node.module, names=aliases, level=level)
@@ -247,7 +249,7 @@ def _stub(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
         case ast.If() | ast.Try():
             for inner in ast.iter_child_nodes(node):
                 if isinstance(inner, ast.stmt):
-                    yield from _stub(inner, known.difference(missing))
+                    yield from _stub_of_statement(inner, known.difference(missing))
         case _:
             return
 
@@ -256,7 +258,9 @@ def _assign_none(name: str) -> ast.Assign:
     return ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None), lineno=1)
 
 
-def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, *, kept: Collection[str] = ()) -> ast.stmt:
+def _stub_of_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, *, kept: Collection[str] = ()
+) -> ast.stmt:
     """A function with the same parameters and plain defaults that only raises."""
     given = node.args
     arguments = ast.arguments(
@@ -283,7 +287,7 @@ def _plain(default: ast.expr) -> ast.expr:
     return default if isinstance(default, ast.Constant) else ast.Constant(None)
 
 
-def _class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
+def _stub_of_class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
     """A class with those of its bases that exist; its methods raise, and its attributes are None."""
     bases: list[ast.expr] = [
         base
@@ -295,7 +299,7 @@ def _class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
     body: list[ast.stmt] = []
     for member in node.body:
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
-            body.append(_function(member, kept=_KEPT))
+            body.append(_stub_of_function(member, kept=_KEPT))
         elif isinstance(member, ast.Assign | ast.AnnAssign):
             body += [_assign_none(name) for name in _names(member)]
     return ast.ClassDef(

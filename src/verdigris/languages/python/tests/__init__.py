@@ -127,11 +127,11 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
 
 def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Leaves out definitions that a later binding of the same name hides, since they never run."""
-    last = {name: node for node in body for name in _binds(node)}
+    last = {name: node for node in body for name in _names_bound_by(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
 
 
-def _binds(node: ast.stmt) -> list[str]:
+def _names_bound_by(node: ast.stmt) -> list[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
@@ -223,11 +223,11 @@ def _assertion(node: ast.stmt | ast.expr, what: str, parts: tuple[Any, ...], whe
 def _shape(node: Any, where: _Where, names: list[Name]) -> str:
     match node:
         case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
-            return _place(text, names, local=text in where.local)
+            return _placeholder(text, names, local=text in where.local)
         case ast.Attribute(value=value, attr=text):
-            return f"{_shape(value, where, names)}.{_place(text, names)}"
+            return f"{_shape(value, where, names)}.{_placeholder(text, names)}"
         case ast.keyword(arg=str(text), value=value):
-            return f"{_place(text, names)}={_shape(value, where, names)}"
+            return f"{_placeholder(text, names)}={_shape(value, where, names)}"
         case ast.AST():
             fields = (
                 _shape(value, where, names) for key, value in ast.iter_fields(node) if key not in _IGNORED
@@ -239,9 +239,11 @@ def _shape(node: Any, where: _Where, names: list[Name]) -> str:
             return repr(node)
 
 
-def _place(text: str, names: list[Name], *, local: bool = False) -> str:
+def _placeholder(text: str, names: list[Name], *, local: bool = False) -> str:
     """A placeholder for a name; names of the language and of test tools stay, since nobody renames them."""
-    if not local and (hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _asserts(text)):
+    if not local and (
+        hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(text)
+    ):
         return text
     names.append(Name(text, local))
     return "$" if local else "@"
@@ -258,18 +260,18 @@ def local_names(node: Function) -> frozenset[str]:
 
 def is_assert_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (
-        _asserts(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
+        _is_assert_name(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
     )
 
 
 def context(node: ast.expr) -> ast.Call | None:
     checks = isinstance(node, ast.Call) and (
-        _asserts(last_name(node.func)) or last_name(node.func) in _CONTEXTS
+        _is_assert_name(last_name(node.func)) or last_name(node.func) in _CONTEXTS
     )
     return node if checks and isinstance(node, ast.Call) else None
 
 
-def _asserts(name: str) -> bool:
+def _is_assert_name(name: str) -> bool:
     return name.lower().startswith("assert")
 
 

@@ -76,14 +76,14 @@ class Code:
         """Records a name for a function that a call makes: by assignment, `setattr`, or `globals()`."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=made):
-                self._make(ast.Constant(name), made, prefix)
+                self._record_made(ast.Constant(name), made, prefix)
             case ast.Expr(ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), named, made])):
-                self._make(named, made, f"{owner}::")
+                self._record_made(named, made, f"{owner}::")
             case ast.Assign(targets=[ast.Subscript(value=ast.Call(func=table), slice=named)], value=made):
                 if last_name(table) == "globals":
-                    self._make(named, made, "")
+                    self._record_made(named, made, "")
 
-    def _make(self, name: ast.expr, made: ast.expr, prefix: str) -> None:
+    def _record_made(self, name: ast.expr, made: ast.expr, prefix: str) -> None:
         pattern = _pattern(name)
         match made:
             case ast.Call(func=ast.Name(id=maker)) if pattern and maker in self.functions:
@@ -184,12 +184,12 @@ class Tests:
         for stmt, under in _statements(node.body, guarded):
             helpers = []
             for call, direct in _calls(stmt):
-                helper = self._super(place, call) or self._helper(there, (code, function), call)
+                helper = self._find_super(place, call) or self._find_helper(there, (code, function), call)
                 if helper is not None:
                     found = [*self.assertions(*helper, guarded=under or not direct, seen=seen)]
                     yield from found
                     helpers += [call] if found else []
-            if stmt.lineno in lines and _asserts(stmt) and not _is_call_of(stmt, helpers):
+            if stmt.lineno in lines and _is_assertion(stmt) and not _is_call_of(stmt, helpers):
                 yield AssertionPlace(there, node, stmt, under)
 
     def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
@@ -246,7 +246,7 @@ class Tests:
             return self._find_imported(code, module, name)
         return self._find_imported(code, f"{module}.{name}".strip("."), rest)
 
-    def _super(self, place: _Place, call: ast.Call) -> _Place | None:
+    def _find_super(self, place: _Place, call: ast.Call) -> _Place | None:
         code, function = place
         match call.func:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
@@ -257,7 +257,7 @@ class Tests:
             case _:
                 return None
 
-    def _helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
+    def _find_helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
         """The helper that a call means. `within`: the running test, in the class that is collected."""
         own, owner = within[0], within[1].rpartition("::")[0]
         match call.func:
@@ -283,13 +283,13 @@ class Tests:
 def _statements(body: Iterable[ast.stmt], guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
     for node in body:
         yield node, guarded
-        yield from _inner(node, guarded)
+        yield from _inner_statements(node, guarded)
         if isinstance(node, _LEAVES):
             return
         guarded = guarded or (_is_block(node) and leaves(node))
 
 
-def _inner(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
+def _inner_statements(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
     match node:
         case ast.With(body=body, items=items) | ast.AsyncWith(body=body, items=items):
             guarded = guarded or any(_swallows(item.context_expr) for item in items)
@@ -332,7 +332,7 @@ def _swallows(context: ast.expr) -> bool:
     return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in BROAD for part in parts)
 
 
-def _asserts(stmt: ast.stmt) -> bool:
+def _is_assertion(stmt: ast.stmt) -> bool:
     """Whether a statement is the assertion on its line, which may hold several statements."""
     match stmt:
         case ast.Assert():

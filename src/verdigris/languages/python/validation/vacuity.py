@@ -35,7 +35,7 @@ class _FoundTest:
     assertions: tuple[AssertionPlace, ...]
 
 
-def _find(test: TestText) -> _FoundTest | None:
+def _find_test(test: TestText) -> _FoundTest | None:
     tests = Tests(test.texts)
     code = tests.code(test.path)
     place = None if code is None else tests.find(code, test.name)
@@ -47,7 +47,7 @@ def _find(test: TestText) -> _FoundTest | None:
 
 def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
     """Finds such assertions; None if the test is not in the text."""
-    seen = _find(test)
+    seen = _find_test(test)
     if seen is None:
         return None
     found = {(one.path, one.line): one for one in find_block_faults(seen.path, seen.function)}
@@ -61,7 +61,7 @@ def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
 
 def asserts_something(test: TestText) -> bool:
     """Whether a test asserts; also True if it is not found, or calls a parameter, which may assert for it."""
-    seen = _find(test)
+    seen = _find_test(test)
     if seen is None or seen.assertions:
         return True
     given = {argument.arg for argument in (*seen.function.args.posonlyargs, *seen.function.args.args)}
@@ -77,7 +77,7 @@ def _root_name(node: ast.expr) -> str:
 
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
     """Path and line of the assertions in the test's own function, not in the functions that it calls."""
-    seen = _find(test)
+    seen = _find_test(test)
     own = () if seen is None else [at for at in seen.assertions if at.function is seen.function]
     return tuple((at.code.path, at.node.lineno) for at in own)
 
@@ -106,7 +106,7 @@ def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
     written = [part for test in _asserted_expressions(at.node) for part in conjuncts(test)]
     shown = first_line_of(at.node)
     for part in written:
-        if why := _always(part, at.function):
+        if why := _why_always_true(part, at.function):
             return f"`{shown}` {why}: assert what the code under test answers"
     marks_a_way = at.guarded and any(truth_of(part) is False for part in written)
     if not forms or marks_a_way or _reassigned_names(at.function) & _names(written):
@@ -126,7 +126,7 @@ def _asserted_expressions(node: ast.stmt) -> list[ast.expr]:
             return []
 
 
-def _always(test: ast.expr, function: Function) -> str:
+def _why_always_true(test: ast.expr, function: Function) -> str:
     """Why an asserted expression is always true; empty if it may be false."""
     match test:
         case ast.Tuple(elts=[_, *_]):
@@ -136,9 +136,9 @@ def _always(test: ast.expr, function: Function) -> str:
         case ast.BoolOp(op=ast.Or(), values=values) if any(map(_is_true, values)):
             return "has an `or` with something that is always true"
         case ast.BoolOp(op=ast.Or(), values=values):
-            return next((why for part in values if (why := _always(part, function))), "")
+            return next((why for part in values if (why := _why_always_true(part, function))), "")
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _comparison(left, op, right, function)
+            return _why_comparison_holds(left, op, right, function)
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
             return "asks whether it is an object, which everything is"
         case ast.Call(func=ast.Name(id="all"), args=[ast.List(elts=[]) | ast.Tuple(elts=[])]):
@@ -151,7 +151,7 @@ def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and bool(node.value)
 
 
-def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, function: Function) -> str:
+def _why_comparison_holds(left: ast.expr, op: ast.cmpop, right: ast.expr, function: Function) -> str:
     same = "compares a thing with itself"
     one, two = ast.unparse(left), ast.unparse(right)
     if isinstance(op, _REFLEXIVE) and (

@@ -82,7 +82,7 @@ def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
     tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
     for case, env, guards in _rows(tables, names):
         inner = names.enter(file, function, {})
-        yield from _block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
+        yield from _facts_of_block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
 
 
 def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
@@ -121,13 +121,13 @@ def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tup
     if rows is None:
         return None
     found = []
-    for row in map(_bare, rows):
+    for row in map(_without_param, rows):
         parts = row.elts if len(wanted) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
         found.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
     return found
 
 
-def _bare(row: ast.expr) -> ast.expr:
+def _without_param(row: ast.expr) -> ast.expr:
     match row:
         case ast.Call(func=func, args=args) if last_name(func).rpartition(".")[2] == "param":
             return args[0] if len(args) == 1 else ast.Tuple(args, ast.Load())
@@ -135,17 +135,17 @@ def _bare(row: ast.expr) -> ast.expr:
             return row
 
 
-def _block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
     at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
     for node in visible(body):
-        yield from _statement(node, at)
+        yield from _facts_of_statement(node, at)
         if isinstance(node, LEAVES):
             return
         if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in nodes_in(node)):
             at = at.under(("after", node.test if isinstance(node, ast.If) else None))
 
 
-def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
@@ -160,24 +160,26 @@ def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
                 if last_name(check.func) != "suppress":
                     what = f"with {ast.unparse(check)}"
                     yield from _facts(node, what, [raise_form(check, body)], at)
-            yield from _block(body, at.under(*((last_name(check.func), None) for check in checks)))
+            yield from _facts_of_block(body, at.under(*((last_name(check.func), None) for check in checks)))
         case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
-            yield from _loop(target, rows, body, at)
+            yield from _facts_of_loop(target, rows, body, at)
         case ast.stmt() if inner := list(branches(node)):
             for block, guard in inner:
-                yield from _block(block, at.under(*_guards(guard)))
+                yield from _facts_of_block(block, at.under(*_guards(guard)))
         case _:
             yield from _facts_of_calls(node, at)
 
 
-def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_loop(
+    target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace
+) -> Iterator[Fact]:
     for row in rows:
         env = bind_row(target, row)
         case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
         if env is None:
-            yield from _block(body, replace(at, case=case).under(("for", row)))
+            yield from _facts_of_block(body, replace(at, case=case).under(("for", row)))
         else:
-            yield from _block(body, replace(at, case=case, names=at.names.with_rows(env)))
+            yield from _facts_of_block(body, replace(at, case=case, names=at.names.with_rows(env)))
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
@@ -196,16 +198,16 @@ def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
     for part in nodes_in(node):
         match part:
             case ast.Call(func=ast.Name(id=name)):
-                yield from _helper(name, part, at)
+                yield from _facts_of_helper(name, part, at)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
-                yield from _helper(f"{at.owner}::{name}", part, at)
+                yield from _facts_of_helper(f"{at.owner}::{name}", part, at)
             case ast.Call(func=ast.Attribute() as func):
-                yield from _helper(ast.unparse(func), part, at)
+                yield from _facts_of_helper(ast.unparse(func), part, at)
             case ast.Name(id=name, ctx=ast.Load()) if any(f.name == name for f in at.inner):
-                yield from _helper(name, ast.Call(part, [], []), at)
+                yield from _facts_of_helper(name, ast.Call(part, [], []), at)
 
 
-def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     names = at.names
     nested = next((f for f in at.inner if f.name == name), None)
     file, known = names.suite.helper(names.file, name) or (names.file, "")
@@ -217,7 +219,7 @@ def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     if nested is not None:
         entered.env = {**names.env, **entered.env}
         entered.local |= names.local
-    yield from _block(function.body, replace(at, names=entered, calls=at.calls + 1))
+    yield from _facts_of_block(function.body, replace(at, names=entered, calls=at.calls + 1))
 
 
 def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
@@ -296,7 +298,7 @@ def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator
                 yield from _marks(inner, f"{inside}::", owners)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield from _find_skips(node, f"{scope}{name}", owners)
-                yield from _hooks(node)
+                yield from _find_hooks(node)
             case _:
                 yield from _find_skips(node, scope.removesuffix("::"), owners)
                 yield from _find_assignments(node, scope.removesuffix("::"))
@@ -306,7 +308,7 @@ def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[M
     yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
 
 
-def _hooks(node: Function) -> Iterator[Mark]:
+def _find_hooks(node: Function) -> Iterator[Mark]:
     if node.name.startswith(_COLLECTING):
         yield Mark("deselected", node.lineno, ast.unparse(node), "")
     elif node.name.startswith(_RUNNING):

@@ -252,7 +252,7 @@ def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
             flat = [inner for part in values for inner in _pieces(part)]
             return ast.Call(ast.Name("f-string", ast.Load()), [rename(part, meant) for part in flat], [])
         case _:
-            made: ast.expr = _rebuilt(node, meant)
+            made: ast.expr = _rebuild(node, meant)
             return made
 
 
@@ -264,25 +264,25 @@ def _pieces(part: ast.expr) -> list[ast.expr]:
             return [part]
 
 
-def _rebuilt(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match node:
         case ast.expr_context() | ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
             return node
         case ast.AST():
-            fields = {name: _inside(part, meant) for name, part in ast.iter_fields(node)}
+            fields = {name: _rebuild_field(part, meant) for name, part in ast.iter_fields(node)}
             return type(node)(**fields)
         case _:
             return node
 
 
-def _inside(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+def _rebuild_field(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match part:
         case list():
-            return [_inside(inner, meant) for inner in part]
+            return [_rebuild_field(inner, meant) for inner in part]
         case ast.expr():
             return rename(part, meant)
         case _:
-            return _rebuilt(part, meant)
+            return _rebuild(part, meant)
 
 
 def bind_row(target: ast.expr, row: ast.expr) -> Env | None:

@@ -101,12 +101,12 @@ def _with_assertions(text: str) -> str:
         match node:
             case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
                 first, last = node.lineno - 1, (node.end_lineno or node.lineno)
-                made = f"{' ' * node.col_offset}assert {_opposite(test)}"
+                made = f"{' ' * node.col_offset}assert {_negate(test)}"
                 lines[first:last] = [made, *[""] * (last - first - 1)]
     return "\n".join(lines) + "\n"
 
 
-def _opposite(test: ast.expr) -> str:
+def _negate(test: ast.expr) -> str:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return ast.unparse(operand)

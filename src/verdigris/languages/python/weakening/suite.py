@@ -94,10 +94,14 @@ def states(
     starting = _roots(new, roots.keys() - old.tests.keys())
     old.read(roots.keys() - same, roots)
     new.read(starting.keys() & roots.keys() - same, starting)
-    if alone := _unread(old, roots) - same:
+    if alone := _unreached_helpers(old, roots) - same:
         # No test imports these helpers, so they are compared by themselves.
         used = _used_names(new)
-        now = {k for k in _unread(new, starting) - same if k in alone or k[1].rpartition("::")[2] in used}
+        now = {
+            k
+            for k in _unreached_helpers(new, starting) - same
+            if k in alone or k[1].rpartition("::")[2] in used
+        }
         for state, keys in ((old, alone), (new, now)):
             state.read(keys, {key: state.suite.files[key[0]] for key in keys})
     if old.tests.keys() - new.tests.keys() or len(pairs(old, new)) < len(old.facts):
@@ -164,7 +168,7 @@ def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
     }
 
 
-def _unread(state: SuiteState, roots: Collection[Key]) -> set[Key]:
+def _unreached_helpers(state: SuiteState, roots: Collection[Key]) -> set[Key]:
     """Helpers that were not reached from any root, so that no assertion of them was read."""
     read = {(fact.path, fact.line) for fact in state.facts}
     return {
@@ -258,7 +262,7 @@ def _find_inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Co
         for owner, node in code.classes.items():
             if not _is_collected(tests, code, owner):
                 continue
-            own = _names(node)
+            own = _own_names(node)
             for base, name in tests.methods(code, owner):
                 short = name.rpartition("::")[2]
                 if short.startswith("test") and short not in own:
@@ -266,7 +270,7 @@ def _find_inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Co
                     yield code, owner, base, name
 
 
-def _names(node: ast.ClassDef) -> set[str]:
+def _own_names(node: ast.ClassDef) -> set[str]:
     """The names that a class itself binds, also by `test_x = None`."""
     named = {part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)}
     assigned = (part for part in node.body if isinstance(part, ast.Assign))
