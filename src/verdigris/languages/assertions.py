@@ -128,7 +128,7 @@ class PlainFact:
     def names(self) -> set[str]:
         return {word.text for word in self._words() if word.name}
 
-    def against(self, other: PlainFact) -> AssertionChange:
+    def compare_with(self, other: PlainFact) -> AssertionChange:
         was, is_ = self.check, other.check
         if ROW in {was.kind, is_.kind}:
             return _compare_rows(was, is_)

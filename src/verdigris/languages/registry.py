@@ -70,7 +70,7 @@ def load_third_parties() -> None:
             register(language.facts)
 
 
-def know(settings: Settings) -> None:
+def register_languages_of(settings: Settings) -> None:
     """Registers the languages that the stacks name, so that the endings of their files are known."""
     for stack in settings.stacks:
         language_named(stack.language)

@@ -91,7 +91,7 @@ def written_tests(path: str, text: str, known: Iterable[str]) -> Iterator[Writte
     return language.written_tests(path, text, names)
 
 
-def given_up(name: str, revised: Collection[str]) -> bool:
+def is_revised(name: str, revised: Collection[str]) -> bool:
     """Whether `revised` names a path or test id, or a folder, file, class, describe or function around it."""
     return any(
         name == one or name.startswith((f"{one.rstrip('/')}/", f"{one}::", f"{one} › ", f"{one}["))
@@ -101,7 +101,7 @@ def given_up(name: str, revised: Collection[str]) -> bool:
 
 def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str]:
     """The texts without the files, classes and functions that were given up."""
-    left = {path: text for path, text in texts.items() if not given_up(path, revised)}
+    left = {path: text for path, text in texts.items() if not is_revised(path, revised)}
     for one in revised:
         where = split_id(one)
         if where.function and where.path in left:

@@ -36,7 +36,7 @@ class AssertedFact(Protocol):
     @property
     def guards(self) -> tuple[str, ...]: ...
 
-    def against(self, other: Any) -> AssertionChange:
+    def compare_with(self, other: Any) -> AssertionChange:
         """How the assertion changed, if the other one replaces it."""
         ...
 
@@ -61,7 +61,7 @@ class SuiteFacts(Protocol):
         """The place of a function with this body that is not collected as a test; empty if there is none."""
         ...
 
-    def stands(self, scope: str, what: str) -> bool:
+    def still_asserts(self, scope: str, what: str) -> bool:
         """Whether the test still contains an assertion with this text."""
         ...
 
@@ -69,7 +69,7 @@ class SuiteFacts(Protocol):
         """The marks that take tests out of a run, each with its path."""
         ...
 
-    def within(self, name: str, scope: str) -> bool:
+    def is_within(self, name: str, scope: str) -> bool:
         """Whether a test is the scope or is inside it; every test is inside the empty scope."""
         ...
 
@@ -193,7 +193,7 @@ class _NewAssertions:
 
     def _lacks_the_row(self, fact: AssertedFact, scope: str) -> bool:
         """Whether the assertion is still there, but no table has this row."""
-        return bool(fact.case) and self.new.stands(scope, fact.what)
+        return bool(fact.case) and self.new.still_asserts(scope, fact.what)
 
 
 def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
@@ -210,13 +210,15 @@ def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
     """Whether the other assertion demands at least as much, under no further conditions."""
     if not set(other.guards) <= set(fact.guards):
         return False
-    return fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
+    return fact.compare_with(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
 
 
 def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
     more = set(other.guards) - set(fact.guards)
     return (
-        "guarded" if more and fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER} else ""
+        "guarded"
+        if more and fact.compare_with(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
+        else ""
     )
 
 
@@ -231,7 +233,7 @@ def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
 
 
 def _kind_if_weaker(fact: AssertedFact, other: AssertedFact) -> str:
-    return "weaker" if fact.against(other) is AssertionChange.WEAKER else ""
+    return "weaker" if fact.compare_with(other) is AssertionChange.WEAKER else ""
 
 
 def _kind_if_row_changed(fact: AssertedFact, other: AssertedFact) -> str:
@@ -249,7 +251,7 @@ def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) ->
     origins = _TestOrigins(old, new, found_in)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
-        is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
+        is_known = known[mark.kind, mark.what] >= 0 and not origins.is_new_skip(path, mark)
         if is_known or _has_only_new_tests(mark.scope, path, fresh, new):
             continue
         yield Loss(
@@ -275,11 +277,11 @@ class _TestOrigins:
             fact, other = old.facts[at], new.facts[to]
             self.heirs[other.path, other.scope].add((fact.path, fact.scope))
 
-    def takes_out(self, path: str, mark: Mark) -> bool:
+    def is_new_skip(self, path: str, mark: Mark) -> bool:
         """Whether a mark skips a test that had no such mark before, even if another test had it."""
         if mark.kind != "skipped" or not mark.scope:
             return False
-        tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
+        tests = [key for key in self.new.tests if key[0] == path and self.new.is_within(key[1], mark.scope)]
         return any((then := self._earlier_tests(key)) and not self._had_mark(then, mark) for key in tests)
 
     def _earlier_tests(self, key: Key) -> set[Key]:
@@ -293,7 +295,7 @@ class _TestOrigins:
             path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
             for was, was_mark in self.old.marks()
             for path, name in then
-            if self.old.within(name, was_mark.scope)
+            if self.old.is_within(name, was_mark.scope)
         )
 
 
@@ -310,7 +312,7 @@ def _find_new_tests(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int
 
 
 def _has_only_new_tests(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
-    under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
+    under = [key for key in new.tests if key[0] == path and new.is_within(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
 
 

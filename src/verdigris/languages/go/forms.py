@@ -9,7 +9,7 @@ from verdigris.languages.go.tests import SKIPS
 from verdigris.languages.grammar.concerns import ASKS, ENDS, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import line_end
-from verdigris.languages.grammar.probes import negate, other_word
+from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
@@ -69,7 +69,7 @@ class GoExpectations(Expectations):
         is_list = last.type == "composite_literal" and text_of_node(part(last, "type")).startswith("[]")
         return parts(part(last, "body")) if is_list else []
 
-    def nearby(self, node: Node) -> Node | None:
+    def approximate_number(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
         word = text_of_node(part(function, "field")).removesuffix("f")
         if word != "InDelta" or text_of_node(part(function, "operand")) not in _TESTIFY:
@@ -84,7 +84,7 @@ class GoExpectations(Expectations):
         function = part(node, "function")
         if text_of_node(part(function, "operand")) not in _TESTIFY:
             return None
-        return other_word(self.opposite_words, part(function, "field"))
+        return swap_word(self.opposite_words, part(function, "field"))
 
 
 def _go_cell(row: Node, field: str, table: Node) -> Node | None:

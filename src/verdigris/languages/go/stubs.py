@@ -11,12 +11,12 @@ from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
     StubContext,
-    faulty,
+    compare_members,
     find_unmarked,
     head_form,
-    inside,
+    member_context,
     names_in_use,
-    within,
+    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -77,7 +77,7 @@ class GoForms(Forms):
     def raises(self, node: Node) -> bool:
         return node.type == "call_expression" and text_of_node(part(node, "function")) == "panic"
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         bodies = _body(old.node), _body(new.node)
         if None in bodies or old.node.type != new.node.type or _head(old.node) != _head(new.node):
             return False
@@ -86,10 +86,12 @@ class GoForms(Forms):
         same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
         return same or old.node.type != "const_declaration"
 
-    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-        yield from within(self, new, _body(old.node), _body(new.node), inside(seen, new))
+    def judge_growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]:
+        yield from compare_members(self, new, _body(old.node), _body(new.node), member_context(seen, new))
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = item.node
         match node.type:
             case "import_spec":
@@ -104,7 +106,7 @@ class GoForms(Forms):
                 yield from find_unmarked(item, seen)
                 if text_of_node(part(node, "name")) == "init" and node.type == "function_declaration":
                     yield StubFinding(item.line, "`init` runs although nobody calls it")
-                yield from faulty(item, _body_fault(part(node, "body")))
+                yield from report_fault(item, _body_fault(part(node, "body")))
             case "type_spec" | "type_alias" | "method_elem" | "type_elem":
                 yield from find_unmarked(item, seen)
             case "field_declaration":
@@ -114,9 +116,11 @@ class GoForms(Forms):
             case "var_spec" | "const_spec":
                 yield from find_unmarked(item, seen)
                 values = parts(part(node, "value"))
-                yield from faulty(item, None if all(map(constant, values)) else "the value is not a constant")
+                yield from report_fault(
+                    item, None if all(map(is_constant, values)) else "the value is not a constant"
+                )
             case "const_declaration":
-                yield from within(self, item, None, node, inside(seen, item))
+                yield from compare_members(self, item, None, node, member_context(seen, item))
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
@@ -132,7 +136,7 @@ class GoForms(Forms):
             return " ".join(name for one in self.items(node) for name in one.names)
         return f"{node.type} {head_form(node, 'body', 'value')}"
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
         node = item.node
         if (body := part(node, "body")) is not None:
             runs_alone = node.type == "function_declaration" and text_of_node(part(node, "name")) == "init"
@@ -150,7 +154,7 @@ class GoForms(Forms):
         text = text_of_node(item.node)
         return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
 
-    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
         """Fixes the imports: Go does not compile a package with an unused or a missing import."""
         now, was = _imports(text, path), _imports(earlier, path)
         needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
@@ -230,7 +234,7 @@ def _is_empty(node: Node, zeros: set[str]) -> bool:
             return _calls_one_of(call, {"panic"})
         case "return_statement":
             values = [value for listed in parts(node) for value in parts(listed)]
-            return all(constant(value) or text_of_node(value) in zeros for value in values)
+            return all(is_constant(value) or text_of_node(value) in zeros for value in values)
         case "assignment_statement":
             kinds = {n.type for n in walk(part(node, "right") or node)}
             blank = all(text_of_node(n) == "_" for n in parts(part(node, "left")))
@@ -241,21 +245,21 @@ def _is_empty(node: Node, zeros: set[str]) -> bool:
             return False
 
 
-def constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     match node.type:
         case kind if kind in _LITERALS:
             return True
         case "unary_expression" | "parenthesized_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "composite_literal":
-            return all(map(constant, parts(part(node, "body"))))
+            return all(map(is_constant, parts(part(node, "body"))))
         case "literal_element" | "literal_value" | "expression_list":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "keyed_element":
             value = part(node, "value")
-            return value is not None and constant(value)
+            return value is not None and is_constant(value)
         case "binary_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "call_expression":
             return _calls_one_of(node, _ERRORS)
         case _:
@@ -265,7 +269,7 @@ def constant(node: Node) -> bool:
 def _calls_one_of(node: Node, names: Collection[str]) -> bool:
     """Whether the node calls one of these functions with constants only."""
     return text_of_node(part(node, "function")) in names and all(
-        map(constant, parts(part(node, "arguments")))
+        map(is_constant, parts(part(node, "arguments")))
     )
 
 

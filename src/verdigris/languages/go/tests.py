@@ -168,27 +168,27 @@ class GoSuite(GrammarSuite):
             case "comment" | "import_declaration":
                 return
             case "block":
-                self.block(first(parts(node), "statement_list") or node, at)
+                self.visit_block(first(parts(node), "statement_list") or node, at)
             case "if_statement":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case "for_statement":
                 self._visit_loop(node, at)
             case "expression_case" | "type_case" | "default_case":
-                self.within(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
+                self.visit_children(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
             case "call_expression":
                 self._visit_call(node, at)
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
     def _visit_function(self, node: Node, at: At) -> None:
         name, body = text_of_node(part(node, "name")), part(node, "body")
         if name == "TestMain":
             if body is not None and "m.Run()" not in text_of_node(body).replace(" ", ""):
-                self.mark("hook", node, on_one_line(node), "")
+                self.add_mark("hook", node, on_one_line(node), "")
             return
         if not _is_test(name) or body is None:
             return
-        self.test(name, node, body)
+        self.add_test(name, node, body)
         inner = replace(at, scope=name, test=True)
         if name.startswith("Example"):
             self._read_output(body, inner)
@@ -200,9 +200,9 @@ class GoSuite(GrammarSuite):
         start = next((i for i, text in enumerate(texts) if text.lower().startswith(_OUTPUT)), None)
         if start is not None:
             words = tuple(Word(text) for text in texts[start:])
-            self.fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
+            self.add_fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
 
-    def branch(self, node: Node, at: At) -> None:
+    def visit_branch(self, node: Node, at: At) -> None:
         initial, condition = part(node, "initializer"), part(node, "condition")
         if initial is not None:
             self.visit(initial, at)
@@ -212,11 +212,11 @@ class GoSuite(GrammarSuite):
             return
         if _fails_test(then):
             for check in negate_condition(condition, at):
-                self.fact(condition, check, at)
+                self.add_fact(condition, check, at)
         else:
             self.visit(then, at.under(f"if {on_one_line(condition)}"))
         if other is not None and _fails_test(other):
-            self.fact(condition, Check("if", 3, spell(condition, at.names)), at)
+            self.add_fact(condition, Check("if", 3, spell(condition, at.names)), at)
         elif other is not None:
             self.visit(other, at.under(f"else {on_one_line(condition)}"))
 
@@ -233,7 +233,7 @@ class GoSuite(GrammarSuite):
         words = spell(over, at.names)
         table = self.find_declared(over) if over is not None and over.type == "identifier" else over
         if table is not None and table.type == "composite_literal":
-            self.rows(parts(part(table, "body")), at)
+            self.add_rows(parts(part(table, "body")), at)
         elif clause is not None:
             at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
         for name in parts(part(clause, "left")):
@@ -244,19 +244,19 @@ class GoSuite(GrammarSuite):
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
         if owner in _OWNERS and method in SKIPS:
-            self.mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
+            self.add_mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
-            self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+            self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif owner in _OWNERS and method == "Run" and arguments:
             self._visit_subtest(arguments, at)
         elif owner in {"assert", "require", "is", "s", "suite"} and (method.removesuffix("f") in TESTIFY):
-            self.fact(
+            self.add_fact(
                 node,
                 testify(method.removesuffix("f"), arguments, at, with_t=owner in {"assert", "require"}),
                 at,
             )
         elif method in {"To", "Should", "NotTo", "ToNot", "ShouldNot"}:
-            self.fact(node, gomega(function, method, arguments, at), at)
+            self.add_fact(node, gomega(function, method, arguments, at), at)
         elif (
             function is not None
             and function.type == "identifier"
@@ -264,7 +264,7 @@ class GoSuite(GrammarSuite):
         ):
             return
         else:
-            self.within(node, at)
+            self.visit_children(node, at)
 
     def _visit_subtest(self, arguments: list[Node], at: At) -> None:
         name = text_of_node(arguments[0]).strip('"`').replace(" ", "_")
@@ -272,9 +272,9 @@ class GoSuite(GrammarSuite):
         inner = replace(at, scope=f"{at.scope}/{name}") if literal else at
         body = first(arguments[1:], "func_literal")
         if literal:
-            self.test(inner.scope, arguments[0], body)
+            self.add_test(inner.scope, arguments[0], body)
         if body is not None:
-            self.within(body, inner)
+            self.visit_children(body, inner)
         elif len(arguments) > 1:
             self.call_helper(text_of_node(arguments[1]), (), inner)
 

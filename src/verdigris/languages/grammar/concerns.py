@@ -171,7 +171,7 @@ _TELLING = re.compile(
 _STRINGS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
 
 
-def pieced_words(node: Node) -> bool:
+def joins_telling_word(node: Node) -> bool:
     """Whether an expression joins pieces of text to a word of the test tools."""
     pieces = _pieces(node)
     if len(pieces) < 2:  # noqa: PLR2004 - one piece has no seam
@@ -276,7 +276,7 @@ def _hits(rules: Sequence[Rule], path: str, root: Node) -> Iterator[tuple[Rule, 
     rules = [rule for rule in rules if rule.kind != "exits" or not _PROGRAMS.match(path)]
     kinds = frozenset[str]().union(*(rule.nodes for rule in rules))
     for node in walk(root):
-        if node.type in NODES and pieced_words(node):
+        if node.type in NODES and joins_telling_word(node):
             yield _IN_PIECES, node, on_one_line(node)
             continue
         if node.type not in kinds:

@@ -45,7 +45,7 @@ class Expectations:
         """The items of a list literal from which one may be dropped."""
         return []
 
-    def nearby(self, node: Node) -> Node | None:
+    def approximate_number(self, node: Node) -> Node | None:
         """The expected number of an assertion whose tolerance is known to be small; None if there is none."""
         return None
 
@@ -53,7 +53,7 @@ class Expectations:
         """The edits that make the opposite assertion; None if there are none."""
         return None
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
+    def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """The edits that turn any value, at run time, into another of its kind; for untyped languages."""
         return None
 

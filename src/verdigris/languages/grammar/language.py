@@ -189,7 +189,7 @@ class GrammarLanguage(Language):
         return validation.stub_bodies(forms, path, old, new, literals, dice)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        return mutation.grammar_mutated(self.failing_forms(), self.without_tests, before, after)
+        return mutation.mutate_by_grammar(self.failing_forms(), self.without_tests, before, after)
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()

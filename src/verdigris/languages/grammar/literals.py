@@ -47,7 +47,7 @@ class Pool:
     members: frozenset[str] = frozenset()
     """Members of enumerations, with the name of the enumeration."""
 
-    def kin(self, member: str) -> list[str]:
+    def other_members(self, member: str) -> list[str]:
         """Other members of the same enumeration."""
         owner = re.split(r"\w+\Z", member)[0]
         return sorted(one for one in self.members if one != member and re.split(r"\w+\Z", one)[0] == owner)

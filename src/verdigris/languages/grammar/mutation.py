@@ -83,7 +83,7 @@ class FailingForms:
     """Replaces a body that is an expression; empty if the language has no such functions."""
 
 
-def grammar_mutated(
+def mutate_by_grammar(
     fails: FailingForms,
     strip: Callable[[bytes], bytes],
     before: Mapping[str, bytes | None],

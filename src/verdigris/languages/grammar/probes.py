@@ -124,7 +124,7 @@ def draw_changes(
     """
     if node.type in COMMENTS:
         return tuple(ProbeChange((edit,)) for edit in _output_changes(node, pool, dice)[:count])
-    if near := forms.nearby(node):
+    if near := forms.approximate_number(node):
         edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
         return tuple(ProbeChange((edit,)) for edit in edits[:count])
     for one in find_expected(forms, node):
@@ -139,7 +139,7 @@ def draw_changes(
         if found:
             return tuple(ProbeChange(edits) for edits in found[:count])
     for side in forms.sides(node):
-        if (spoilt := forms.spoilt(side[0], dice)) is not None:
+        if (spoilt := forms.spoil_value(side[0], dice)) is not None:
             return (ProbeChange(spoilt),)
     negated = opposite_of(forms, node)
     return () if negated is None else (negated,)
@@ -181,7 +181,7 @@ def _side_changes(
     forms: Expectations, side: Sequence[Node], pool: Pool, dice: Random
 ) -> Iterator[tuple[ByteEdit, ...]]:
     """Changes the side to another member of its enumeration, or drops an item of a list."""
-    if (member := _member(forms, side)) and (kin := pool.kin(member)):
+    if (member := _member(forms, side)) and (kin := pool.other_members(member)):
         yield (ByteEdit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
     items = forms.items(side)
     if len(items) > 1 and all(is_plain(text_of_node(item).lstrip("-")) for item in items):
@@ -217,7 +217,7 @@ def negate(node: Node) -> tuple[ByteEdit, ...]:
     return (ByteEdit(node.start_byte, node.start_byte, "!("), ByteEdit(node.end_byte, node.end_byte, ")"))
 
 
-def other_word(words: Mapping[str, str], word: Node | None) -> tuple[ByteEdit, ...] | None:
+def swap_word(words: Mapping[str, str], word: Node | None) -> tuple[ByteEdit, ...] | None:
     """The edit that puts the opposite word; `words` lists each pair in one direction only."""
     opposite = {**words, **{two: one for one, two in words.items()}}.get(text_of_node(word))
     if word is None or opposite is None:
@@ -285,7 +285,7 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
         mine = {name for name in names if _fails_with_scope(draw.language, at.scope, name)}
         if mine and at.scope not in failing:
             _, sure, maybe = found.setdefault(node.start_byte, (node, set(), set()))
-            (maybe if at.guards or not surely_runs(suite, node) else sure).update(mine)
+            (maybe if at.guards or not is_sure_to_run(suite, node) else sure).update(mine)
     for node, sure, maybe in found.values():
         if changes := draw_changes(draw.forms, node, pool, draw.dice, draw.count):
             what = short(on_one_line(node))
@@ -300,7 +300,7 @@ def _fails_with_scope(language: Language, scope: str, name: str) -> bool:
     return language.makes(scope, name) or language.encloses(scope, name)
 
 
-def surely_runs(suite: GrammarSuite, node: Node) -> bool:
+def is_sure_to_run(suite: GrammarSuite, node: Node) -> bool:
     helpers = {function.id for function in suite.functions.values()}
     return all(one.id in helpers or _is_called_at_once(one) for one in _functions_around(node))
 

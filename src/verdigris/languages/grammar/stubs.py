@@ -100,15 +100,15 @@ class Forms(Protocol):
         """Whether a statement only raises."""
         ...
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         """Whether the new declaration is the old one in a changed form, to be compared in detail."""
         ...
 
-    def growth(
+    def judge_growth(
         self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
     ) -> Iterator[StubFinding]: ...
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
     def members(self, item: DeclarationItem) -> Node | None:
         """The node with the members of a declaration, such as the body of a class; None if there is none."""
@@ -118,7 +118,7 @@ class Forms(Protocol):
         """A text that is equal for declarations that differ only in their work."""
         ...
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
         """The bodies and values of a declaration, each with the text that replaces it in a stub."""
         ...
 
@@ -130,7 +130,7 @@ class Forms(Protocol):
         """The text of a declaration that is written by itself."""
         return "\n".join(map(text_of_node, (*item.before, item.node)))
 
-    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
         """Adds the imports that the text needs, and removes unused ones if the language forbids them."""
         return text
 
@@ -170,7 +170,7 @@ def compare_items(
         if at > 0:
             yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
         if rest[at].form != item.form:
-            yield from forms.growth(rest[at], item, seen)
+            yield from forms.judge_growth(rest[at], item, seen)
         rest = rest[at + 1 :]
     if rest:
         line = last_line(new[-1].node) if new else 1
@@ -181,20 +181,20 @@ def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: Declaratio
     exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
     if exact is not None:
         return exact
-    return next((at for at, old in enumerate(rest) if forms.continues(old, item)), None)
+    return next((at for at, old in enumerate(rest) if forms.is_successor(old, item)), None)
 
 
 def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
     if item.node.has_error:
         yield StubFinding(item.line, f"{item.label} cannot be read")
-    yield from forms.addition(item, seen)
+    yield from forms.judge_addition(item, seen)
     for name in item.names:
         if name in seen.taken or name in seen.added:
             yield StubFinding(item.line, f"`{name}` exists already, and would be replaced")
     seen.added.update(item.names)
 
 
-def inside(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
+def member_context(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
     """The context for the members of a declaration, which have a scope of their own."""
     made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
@@ -215,7 +215,7 @@ def gather_items(
     return found
 
 
-def within(
+def compare_members(
     forms: Forms, item: DeclarationItem, old: Node | None, new: Node | None, seen: StubContext
 ) -> Iterator[StubFinding]:
     """Compares the members of two bodies, as `compare_items` does at the top level."""
@@ -234,7 +234,7 @@ def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFind
         yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
 
 
-def faulty(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
+def report_fault(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
     if fault is not None:
         yield StubFinding(item.line, f"{item.label}: {fault}")
 
@@ -322,7 +322,7 @@ def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_w
         gone = [item for item in earlier if item.names and not names.intersection(item.names)]
         kept = "".join(f"\n{text}\n" for text in map(forms.item_text, gone) if text)
         made += kept.encode("utf-8", "surrogateescape")
-    return forms.tidy(made, before, after, path)
+    return forms.fix_imports(made, before, after, path)
 
 
 def _replace_work(
@@ -347,7 +347,7 @@ def _replace_work(
         elif twin is not None and old_work and forms.head(twin) == forms.head(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, text_of_node(twin.node))
         else:
-            works = forms.works(item, path)
+            works = forms.find_work(item, path)
             yield from (ByteEdit(node.start_byte, node.end_byte, text) for node, text in works)
 
 

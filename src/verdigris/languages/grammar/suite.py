@@ -90,7 +90,7 @@ class GrammarSuite:
 
     @abstractmethod
     def visit(self, node: Node, at: At) -> None:
-        """Records what the node means, or visits its children with `within`."""
+        """Records what the node means, or visits its children with `visit_children`."""
 
     @abstractmethod
     def named_function(self, node: Node) -> tuple[str, Node] | None:
@@ -119,14 +119,14 @@ class GrammarSuite:
 
     def read(self, root: Node) -> TestReading:
         """Reads the file; `collect` must have run before."""
-        self.block(root, At())
+        self.visit_block(root, At())
         for name, function in self.functions.items():
             if name not in self.entered:
-                self.helper(name, function, (), At(f"{name}{HELPER}"))
+                self.follow_helper(name, function, (), At(f"{name}{HELPER}"))
         bodies = {_body_text(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
         return TestReading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
-    def block(self, node: Node, at: At) -> None:
+    def visit_block(self, node: Node, at: At) -> None:
         """Visits a block's statements in order; one that may leave the block guards those after it."""
         for statement in parts(node):
             self.visit(statement, at)
@@ -153,7 +153,7 @@ class GrammarSuite:
             waiting += [child for child in node.children if child.type not in self.functions_of]
         return False
 
-    def within(self, node: Node | None, at: At) -> None:
+    def visit_children(self, node: Node | None, at: At) -> None:
         for child in parts(node):
             self.visit(child, at)
 
@@ -161,20 +161,20 @@ class GrammarSuite:
         if node is not None:
             self.visit(node, at)
 
-    def branch(self, node: Node, at: At) -> None:
+    def visit_branch(self, node: Node, at: At) -> None:
         """Visits the branches of an `if`, each guarded by the condition."""
         condition = on_one_line(part(node, "condition"))
         self.visit_part(part(node, "consequence"), at.under(f"if {condition}"))
         self.visit_part(part(node, "alternative"), at.under(f"else {condition}"))
 
-    def test(self, name: str, node: Node, body: Node | None) -> None:
+    def add_test(self, name: str, node: Node, body: Node | None) -> None:
         self.places.append(TestPlace(name, node, body))
         self.tests.append(TestSeen(name, line_of(node), _body_text(body), last_line(body or node)))
 
-    def mark(self, kind: str, node: Node, what: str, scope: str) -> None:
+    def add_mark(self, kind: str, node: Node, what: str, scope: str) -> None:
         self.marks.append(Mark(kind, line_of(node), what, scope))
 
-    def fact(self, node: Node, check: Check, at: At) -> None:
+    def add_fact(self, node: Node, check: Check, at: At) -> None:
         self.asserted.append((node, at))
         what = on_one_line(node)
         words = (Word(check.kind), *check.subject, Word("="), *check.expected, Word(f"±{check.slack}"))
@@ -186,7 +186,7 @@ class GrammarSuite:
         )
         self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, check, match, loose))
 
-    def rows(self, table: Iterable[Node], at: At) -> None:
+    def add_rows(self, table: Iterable[Node], at: At) -> None:
         for row in table:
             words, what, line = spell(row, at.names), on_one_line(row), line_of(row)
             match, loose = (
@@ -209,7 +209,7 @@ class GrammarSuite:
             scope = scope.parent
         return None
 
-    def helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
+    def follow_helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
         """Records what a function asserts, with the arguments of the call in place of its parameters."""
         if at.calls >= _CALLS:
             return
@@ -220,7 +220,7 @@ class GrammarSuite:
             inner = inner.with_binding(parameter, arguments[index] if index < len(arguments) else None)
         body = part(function, "body")
         if body is not None:
-            self.block(body, inner)
+            self.visit_block(body, inner)
 
     def parameters(self, function: Node) -> list[str]:
         listed = parts(part(function, "parameters"))
@@ -236,7 +236,9 @@ class GrammarSuite:
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
             return False
-        self.helper(name, function, [_without_passing_signs(spell(a, at.names)) for a in arguments], at)
+        self.follow_helper(
+            name, function, [_without_passing_signs(spell(a, at.names)) for a in arguments], at
+        )
         return True
 
 

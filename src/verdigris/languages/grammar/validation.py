@@ -10,7 +10,7 @@ from verdigris.core.value import replace, value
 from verdigris.languages.assertions import ROW, holds
 from verdigris.languages.findings import StubAnswer, StubBody, TestFault, draw_word
 from verdigris.languages.grammar.literals import Pool, is_plain, other_literals
-from verdigris.languages.grammar.probes import surely_runs
+from verdigris.languages.grammar.probes import is_sure_to_run
 from verdigris.languages.grammar.suite import At, GrammarNames
 from verdigris.languages.grammar.trees import (
     grammar_of,
@@ -113,7 +113,7 @@ def _fault_of(fact: PlainFact, bare: PlainFact, node: Node, at: At, suite: Gramm
         return f"fails unheard: the handler of line {line_of(caught)} catches it and says nothing"
     kind = fact.check.kind.split()[0]
     if kind == "fail":
-        sure = not at.guards and surely_runs(suite, node)
+        sure = not at.guards and is_sure_to_run(suite, node)
         return "fails whatever the code does: assert an answer instead" if sure else ""
     if kind in _SPOKEN or kind == "snapshot":
         return ""

@@ -61,12 +61,12 @@ class PlainState:
         found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
         return next((f"{path}:{name}" for path, name in found if name and body), "")
 
-    def stands(self, scope: str, what: str) -> bool:
+    def still_asserts(self, scope: str, what: str) -> bool:
         return what == ROW or any(what in test.body for test in self._seen.values() if test.name == scope)
 
     def marks(self) -> Iterator[tuple[str, Mark]]:
         for path, reading in self.files.items():
             yield from ((path, mark) for mark in reading.marks)
 
-    def within(self, name: str, scope: str) -> bool:
+    def is_within(self, name: str, scope: str) -> bool:
         return stands_in(name, scope)

@@ -175,7 +175,9 @@ _EMPTY = frozenset({"Map", "Set", "WeakMap", "WeakSet", "Array", "Object", "Date
 def enum_fault(node: Node) -> str | None:
     members = [node] if node.type == "enum_assignment" else parts(part(node, "body"))
     values = [part(member, "value") for member in members if member.type == "enum_assignment"]
-    return None if all(value is None or constant(value) for value in values) else "a value is not a constant"
+    return (
+        None if all(value is None or is_constant(value) for value in values) else "a value is not a constant"
+    )
 
 
 def value_fault(value: Node | None) -> str | None:
@@ -183,17 +185,17 @@ def value_fault(value: Node | None) -> str | None:
         return function_fault(value)
     if value is not None and value.type == "class":
         return "a class that is a value may do anything"
-    return None if value is None or constant(value) else "the value is not a constant"
+    return None if value is None or is_constant(value) else "the value is not a constant"
 
 
 def function_fault(node: Node) -> str | None:
     defaults = [value for p in parts(part(node, "parameters")) if (value := part(p, "value")) is not None]
     defaults += [right for p in walk(part(node, "parameters") or node) if (right := _default(p)) is not None]
-    if not all(map(constant, defaults)):
+    if not all(map(is_constant, defaults)):
         return "a default is not a constant"
     body = part(node, "body")
     if body is not None and body.type != "statement_block":
-        return None if constant(body) else "the body is not a constant"
+        return None if is_constant(body) else "the body is not a constant"
     if all(_is_empty(statement) for statement in parts(body)):
         return None
     return "the body does more than throw or return a constant"
@@ -207,21 +209,23 @@ def _is_empty(node: Node) -> bool:
     match node.type:
         case "throw_statement":
             thrown = parts(node)[0]
-            return thrown.type == "new_expression" and all(map(constant, parts(part(thrown, "arguments"))))
+            return thrown.type == "new_expression" and all(map(is_constant, parts(part(thrown, "arguments"))))
         case "return_statement":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "expression_statement":
             inner = parts(node)[0]
             called = text_of_node(part(inner, "function")) == "super" and inner.type == "call_expression"
             given = parts(part(inner, "arguments"))
-            return constant(inner) or (called and all(n.type == "identifier" or constant(n) for n in given))
+            return is_constant(inner) or (
+                called and all(n.type == "identifier" or is_constant(n) for n in given)
+            )
         case "empty_statement":
             return True
         case _:
             return False
 
 
-def constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     match node.type:
         case kind if kind in _CONSTANTS:
             return True
@@ -231,14 +235,14 @@ def constant(node: Node) -> bool:
             return not any(n.type == "template_substitution" for n in node.children)
         case "unary_expression":
             argument = part(node, "argument")
-            return argument is not None and (text_of_node(node).startswith("void ") or constant(argument))
+            return argument is not None and (text_of_node(node).startswith("void ") or is_constant(argument))
         case kind if kind in _CASTS:
-            return constant(parts(node)[0])
+            return is_constant(parts(node)[0])
         case "array":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "object":
             values = [part(pair, "value") for pair in parts(node)]
-            return all(value is not None and constant(value) for value in values)
+            return all(value is not None and is_constant(value) for value in values)
         case "jsx_element" | "jsx_self_closing_element":
             return not any(n.type == "jsx_expression" for n in walk(node))
         case "new_expression":
@@ -246,6 +250,6 @@ def constant(node: Node) -> bool:
         case "call_expression":
             called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
             error = called == "Promise.reject" and all(n.type == "new_expression" for n in given)
-            return error or (called == "Promise.resolve" and all(map(constant, given)))
+            return error or (called == "Promise.resolve" and all(map(is_constant, given)))
         case _:
             return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
-from verdigris.languages.grammar.probes import negate, other_word
+from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
     LIST,
@@ -106,7 +106,7 @@ class NodeExpectations(Expectations):
     def items(self, side: Sequence[Node]) -> list[Node]:
         return parts(side[-1]) if side[-1].type == "array" else []
 
-    def nearby(self, node: Node) -> Node | None:
+    def approximate_number(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
         word = text_of_node(part(function, "property")).removesuffix("f")
         if word != "toBeCloseTo" or not given or negation(function) is not None:
@@ -127,9 +127,9 @@ class NodeExpectations(Expectations):
         given = parts(part(node, "arguments"))
         if text_of_node(function) in {"assert", "assert.ok"} and given:
             return negate(given[0])
-        return other_word(self.opposite_words, part(function, "property"))
+        return swap_word(self.opposite_words, part(function, "property"))
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
+    def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
         """Wraps a value in a function that returns another value of its kind at run time."""
         key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
         return (

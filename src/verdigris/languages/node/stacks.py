@@ -149,7 +149,7 @@ def _all_test_files(home: Path) -> Iterator[str]:
                 yield f"{folder}/{name}"
 
 
-def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
+def find_bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
     """Notes that a package without code names no test tool."""
     return (
         FoundStacks(notes=(_describe_no_tool(root, "."),))

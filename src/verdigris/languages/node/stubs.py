@@ -11,13 +11,13 @@ from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
     StubContext,
-    faulty,
+    compare_members,
     find_unmarked,
     gather_items,
     head_form,
-    inside,
+    member_context,
     names_in_use,
-    within,
+    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     first,
@@ -79,7 +79,7 @@ class NodeForms(Forms):
             node.type == "call_expression" and text_of_node(part(node, "function")) == "Promise.reject"
         )
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         one, two = old.node, new.node
         if _declaration(one) == one and two.type == "export_statement":
             return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith(
@@ -97,7 +97,9 @@ class NodeForms(Forms):
         heads = [head_form(node, "body", "value") for node in (one, two)]
         return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
 
-    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]:
         one, two = old.node, new.node
         if one.type != two.type:
             return
@@ -115,9 +117,9 @@ class NodeForms(Forms):
             return
         bodies = part(one, "body"), part(two, "body")
         known = {name for item in self.items(bodies[0] or one) for name in item.names}
-        yield from within(self, new, *bodies, inside(seen, new, taken=frozenset(known)))
+        yield from compare_members(self, new, *bodies, member_context(seen, new, taken=frozenset(known)))
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = _declaration(item.node) or item.node
         for decorator in (*item.before, *(n for n in item.node.children if n.type == "decorator")):
             yield StubFinding(item.line, f"`{text_of_node(decorator)}` does work")
@@ -133,12 +135,12 @@ class NodeForms(Forms):
                 yield from self._judge_class(item, node, seen)
             case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
                 yield from find_unmarked(item, seen)
-                yield from faulty(item, enum_fault(node))
+                yield from report_fault(item, enum_fault(node))
             case "lexical_declaration" | "variable_declaration":
                 yield from self._judge_variables(item, node, seen)
             case "public_field_definition" | "field_definition":
                 yield from find_unmarked(item, seen)
-                yield from faulty(item, value_fault(part(node, "value")))
+                yield from report_fault(item, value_fault(part(node, "value")))
             case "expression_statement":
                 yield from self._judge_statement(item, node, seen)
             case _:
@@ -151,14 +153,14 @@ class NodeForms(Forms):
         value = part(item.node, "value") or next(iter(parts(item.node)), None)
         if value is not None and value.type != "identifier":
             yield from find_unmarked(item, seen)
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
     def _judge_function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         yield from find_unmarked(item, seen)
         name = text_of_node(part(node, "name"))
         if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
             yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
-        yield from faulty(item, function_fault(node))
+        yield from report_fault(item, function_fault(node))
 
     def _judge_class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
@@ -169,8 +171,8 @@ class NodeForms(Forms):
         members = self.items(part(node, "body") or node)
         if not members or not all(map(seen.is_marked, members)):
             yield from find_unmarked(item, seen)
-        scope = inside(seen, item, existing=False, covered=True)
-        yield from within(self, item, None, part(node, "body"), scope)
+        scope = member_context(seen, item, existing=False, covered=True)
+        yield from compare_members(self, item, None, part(node, "body"), scope)
 
     def _judge_variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         values = [part(declared, "value") for declared in parts(node)]
@@ -178,7 +180,7 @@ class NodeForms(Forms):
             return
         yield from find_unmarked(item, seen)
         for value in values:
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
     def _judge_statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         """Judges a statement; of these only `exports.a = a` and its like may be added."""
@@ -189,7 +191,7 @@ class NodeForms(Forms):
             yield StubFinding(item.line, f"{item.label} does work")
         elif value.type != "identifier":
             yield from find_unmarked(item, seen)
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
     def members(self, item: DeclarationItem) -> Node | None:
         node = _declaration_of(item.node)
@@ -203,7 +205,7 @@ class NodeForms(Forms):
             return " ".join(head_form(one, "value") for one in parts(node))
         return f"{item.node.type} {head_form(node, 'body', 'value')}"
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
         typed = not path.endswith(("js", "jsx"))
         node = _declaration_of(item.node)
         if body := part(node, "body"):

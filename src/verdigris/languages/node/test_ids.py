@@ -304,7 +304,7 @@ _FILLED_IN = r"%%|%[a-zA-Z#$]|\$\{[^}]*\}|\$#|\$[\w.]+"
 _QUOTED = r"(^| › )`(.*?)`(?= › |$)"
 
 
-def fills(written: str, reported: str) -> bool:
+def can_become(written: str, reported: str) -> bool:
     """Whether a written name with placeholders can become the reported name."""
     fixed = re.split(_FILLED_IN, re.sub(_QUOTED, r"\1\2", written))
     return len(fixed) > 1 and re.fullmatch(".*".join(map(re.escape, fixed)), reported, re.DOTALL) is not None

@@ -94,11 +94,11 @@ class NodeSuite(GrammarSuite):
                 self._visit_call(node, at)
             case "member_expression" if (found := _expectation(node)) is not None:
                 subject, chain = found
-                self.fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
+                self.add_fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
             case "statement_block":
-                self.block(node, at)
+                self.visit_block(node, at)
             case "if_statement":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case kind if kind in _LOOPS:
                 self._visit_loop(node, at)
             case "try_statement":
@@ -108,11 +108,11 @@ class NodeSuite(GrammarSuite):
             case "variable_declarator" if self.named_function(node) is not None:
                 return
             case "switch_case" | "switch_default" | "ternary_expression":
-                self.within(
+                self.visit_children(
                     node, at.under(f"if {on_one_line(part(node, 'value') or part(node, 'condition'))}")
                 )
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
     def _visit_call(self, node: Node, at: At) -> None:
         chained, arguments = _read_words(part(node, "function")), parts(part(node, "arguments"))
@@ -127,19 +127,19 @@ class NodeSuite(GrammarSuite):
             and words[-1] in {"skip", "todo"}
             and words[0] in {"t", "ctx", "context", "this"}
         ):
-            self.mark("skipped", node, on_one_line(node), at.scope)
+            self.add_mark("skipped", node, on_one_line(node), at.scope)
         elif (found := _expectation(part(node, "function"))) is not None:
             subject, chain = found
             check = expect_check(subject, chain, arguments, at.names)
-            self.fact(node, check, _read_await(node, chain, at))
+            self.add_fact(node, check, _read_await(node, chain, at))
         elif text_of_node(part(node, "function")) == "expect":
             return
         elif words is not None and words[0] in _ASSERTS and (len(words) > 1 or words[0] == "assert"):
-            self.fact(node, assert_check(words[-1], arguments, at.names), at)
+            self.add_fact(node, assert_check(words[-1], arguments, at.names), at)
         elif words is not None and len(words) == 1 and self.call_helper(words[0], arguments, at):
             return
         elif words is None or not self._visit_for_each(node, arguments, at):
-            self.within(node, at)
+            self.visit_children(node, at)
 
     def _visit_for_each(self, node: Node, arguments: list[Node], at: At) -> bool:
         """Reads `[…].forEach(row => …)` as a table; returns False for any other call."""
@@ -147,8 +147,8 @@ class NodeSuite(GrammarSuite):
         table = part(function, "object")
         if text_of_node(part(function, "property")) != "forEach" or table is None or not arguments:
             return False
-        self.rows(self._rows(table) or (), at)
-        self.within(node, at)
+        self.add_rows(self._rows(table) or (), at)
+        self.visit_children(node, at)
         return True
 
     def _rows(self, table: Node | None) -> list[Node] | None:
@@ -174,13 +174,13 @@ class NodeSuite(GrammarSuite):
         settings = {text_of_node(part(o, "key")): text_of_node(part(o, "value")) for o in parts(options)}
         skipped = _SKIPPING.intersection(words) or words[0] in _OFF
         if skipped or any(settings.get(key, "false") != "false" for key in ("skip", "todo", "fails")):
-            self.mark("skipped", node, head, scope)
+            self.add_mark("skipped", node, head, scope)
         if "only" in words or words[0] in _ALONE or settings.get("only", "false") != "false":
-            self.mark("deselected", node, head, "")
+            self.add_mark("deselected", node, head, "")
         inner = replace(at, scope=scope, test=words[0] in _TESTS or at.test)
         if words[0] in _TESTS and not at.test:
-            self.test(scope, node, body)
-        self.rows(self._table(part(node, "function")), inner)
+            self.add_test(scope, node, body)
+        self.add_rows(self._table(part(node, "function")), inner)
         if body is not None:
             self._visit_function(body, inner)
 
@@ -202,14 +202,14 @@ class NodeSuite(GrammarSuite):
         if body is None:
             return
         if body.type == "statement_block":
-            self.block(body, at)
+            self.visit_block(body, at)
         else:
             self.visit(body, at)
 
     def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "right")
         if (rows := self._rows(table)) is not None:
-            self.rows(rows, at)
+            self.add_rows(rows, at)
         else:
             over = spell(table, at.names) if table is not None else ()
             head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
@@ -221,7 +221,7 @@ class NodeSuite(GrammarSuite):
         self.visit_part(part(node, "body"), at if handler is None else at.under("try"))
         if handler is not None:
             self.visit_part(part(handler, "body"), at.under("catch"))
-        self.within(part(node, "finalizer"), at)
+        self.visit_children(part(node, "finalizer"), at)
 
 
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:

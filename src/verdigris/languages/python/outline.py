@@ -102,16 +102,16 @@ class _OutlineDraft:
     makers: frozenset[str] = frozenset()
     """Names whose calls only make a value (`mere_values`)."""
 
-    def say(self, node: ast.AST) -> None:
+    def add_words(self, node: ast.AST) -> None:
         variables, others = _split_words(node)
         self.variables |= variables
         self.others |= others
 
-    def say_of(self, name: str, nodes: Iterable[ast.AST]) -> None:
+    def add_definition(self, name: str, nodes: Iterable[ast.AST]) -> None:
         """Records the words of a name's definition. If others look the name up, the words count as used."""
         for node in nodes:
             if PROTOCOL.fullmatch(name):
-                self.say(node)
+                self.add_words(node)
             else:
                 self.made.setdefault(name, set()).update(*_split_words(node))
 
@@ -176,7 +176,7 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.makers):
                 made = f"{owner}.{name}" if owner else name
                 if not _is_literal(bound):
-                    draft.say_of(made, [bound])
+                    draft.add_definition(made, [bound])
                 _bind(draft, made, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
                 _bind(draft, f"{owner}.__doc__" if owner else "__doc__", BoundName(said))
@@ -197,7 +197,7 @@ def _read_import(draft: _OutlineDraft, node: ast.Import | ast.ImportFrom) -> Non
         bound = alias.asname or alias.name.partition(".")[0]
         _bind(draft, bound, BoundName(f"{start} {alias.name}", "" if harmless else module))
         if alias.asname:
-            draft.say_of(bound, [alias])
+            draft.add_definition(bound, [alias])
 
 
 def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
@@ -208,7 +208,7 @@ def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
     hidden = _HideDefinitions()
     bare = hidden.visit(ast.parse(ast.unparse(node)).body[0])
     draft.shells[owner].append(ast.dump(bare))
-    draft.say(bare)
+    draft.add_words(bare)
 
 
 def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -248,11 +248,11 @@ def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
     if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
         draft.classes.add(name)
         draft.open_classes |= {name} if plain else set()
-        draft.say_of(f"{name}.__bases__", head)
+        draft.add_definition(f"{name}.__bases__", head)
     draft.shells.setdefault(name, []).append(str([ast.dump(one) for one in head]))
     if name not in draft.classes:
         for one in head:
-            draft.say(one)
+            draft.add_words(one)
     _read_block(draft, name, node.body, plain=plain)
 
 
@@ -263,10 +263,10 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
     outside = [node.args, *node.decorator_list, *([node.returns] if node.returns else [])]
     plain = all(map(_is_plain_decorator, node.decorator_list)) and _has_plain_defaults(node.args)
     if plain and (not owner or owner in draft.classes) and not any(map(_calls_within, outside)):
-        draft.say_of(name, outside)
+        draft.add_definition(name, outside)
     else:
         for one in outside:
-            draft.say(one)
+            draft.add_words(one)
     kinds = sorted(
         {type(one).__name__ for one in _own_nodes(node.body) if isinstance(one, ast.Yield | ast.YieldFrom)}
     )

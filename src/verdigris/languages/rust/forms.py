@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import indent_at, line_end
-from verdigris.languages.grammar.probes import other_word
+from verdigris.languages.grammar.probes import swap_word
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
@@ -67,7 +67,7 @@ class RustExpectations(Expectations):
     def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         macro, tree = part(node, "macro"), first(parts(node), "token_tree")
         if text_of_node(macro) != "assert" or tree is None:
-            return other_word(self.opposite_words, macro)
+            return swap_word(self.opposite_words, macro)
         inner = [child for child in tree.children[1:-1] if child.type not in COMMENTS]
         comma = next((at for at, child in enumerate(inner) if child.type == ","), len(inner))
         if not comma:

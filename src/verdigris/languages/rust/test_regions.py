@@ -104,7 +104,7 @@ def is_test_line(data: bytes, line: int) -> bool:
     return any(first <= line <= last for first, last in lines)
 
 
-def above(path: str) -> tuple[str, ...]:
+def declaring_files(path: str) -> tuple[str, ...]:
     """The files that may declare the module of this file."""
     folder, _, name = path.rpartition("/")
     if name == "mod.rs":

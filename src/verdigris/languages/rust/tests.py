@@ -77,7 +77,7 @@ class RustSuite(GrammarSuite):
         match node.type:
             case "mod_item":
                 inner = filter(None, (at.scope, text_of_node(part(node, "name"))))
-                self.within(part(node, "body"), replace(at, scope="::".join(inner)))
+                self.visit_children(part(node, "body"), replace(at, scope="::".join(inner)))
             case "function_item":
                 self._visit_function(node, at)
             case "macro_definition" | "attribute_item" | "use_declaration":
@@ -87,9 +87,9 @@ class RustSuite(GrammarSuite):
                     node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at
                 )
             case "block":
-                self.block(node, at)
+                self.visit_block(node, at)
             case "if_expression":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case "match_arm":
                 pattern = on_one_line(part(node, "pattern"))
                 self.visit_part(part(node, "value"), at.under(f"match {pattern}"))
@@ -98,7 +98,7 @@ class RustSuite(GrammarSuite):
             case "call_expression":
                 self._visit_call(node, at)
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
     def _visit_function(self, node: Node, at: At) -> None:
         attributes = attributes_of(node)
@@ -107,7 +107,7 @@ class RustSuite(GrammarSuite):
         name = text_of_node(part(node, "name"))
         scope = f"{at.scope}::{name}" if at.scope else name
         inner = replace(at, scope=scope, test=True)
-        self.test(scope, node, part(node, "body"))
+        self.add_test(scope, node, part(node, "body"))
         for attribute in attributes:
             self._visit_attribute(attribute, inner)
         for parameter in self.parameters(node):
@@ -120,12 +120,12 @@ class RustSuite(GrammarSuite):
         if name == "should_panic":
             expected = spell(tree, GrammarNames({}))
             subject = (Word("panics", name=True),)
-            self.fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
-            self.mark("skipped", attribute, "#[should_panic]", at.scope)
+            self.add_fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
+            self.add_mark("skipped", attribute, "#[should_panic]", at.scope)
         elif name in {"ignore", "cfg"} or (name == "cfg_attr" and "ignore" in text):
-            self.mark("skipped", attribute, text, at.scope)
+            self.add_mark("skipped", attribute, text, at.scope)
         elif name in _ROWS and tree is not None:
-            self.rows([tree], at)
+            self.add_rows([tree], at)
 
     def list_declared(self, node: Node) -> Iterator[tuple[str, Node]]:
         name, given = part(node, "pattern") or part(node, "name"), part(node, "value")
@@ -154,7 +154,7 @@ class RustSuite(GrammarSuite):
     def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "value")
         if (rows := self._rows(table)) is not None:
-            self.rows(rows, at)
+            self.add_rows(rows, at)
         else:
             head = " ".join(word.text for word in spell(table or part(node, "condition"), at.names))
             at = at.under(f"for {head}")
@@ -168,19 +168,19 @@ class RustSuite(GrammarSuite):
         name = text_of_node(part(function, "field")) or text_of_node(function)
         if name in {"unwrap_err", "expect_err"}:
             held = spell(part(function, "value"), at.names)
-            self.fact(node, Check("fails", 3, held), at)
+            self.add_fact(node, Check("fails", 3, held), at)
         if function is not None and function.type == "identifier" and self.call_helper(name, arguments, at):
             return
-        self.within(node, at)
+        self.visit_children(node, at)
 
     def _visit_macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
         name = macro.rpartition("::")[2]
         if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
             for check in _checks(name, _split_arguments(tree), at.names):
-                self.fact(node, check, at)
+                self.add_fact(node, check, at)
         elif name in _RAISING:
             if at.guards:
-                self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+                self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif tree is not None:
             self._visit_tokens(tree, at)
 
@@ -196,7 +196,7 @@ class RustSuite(GrammarSuite):
             elif text_of_node(node) == "fn" and index + 1 < len(children):
                 name = text_of_node(children[index + 1])
                 at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
-                self.test(
+                self.add_test(
                     at.scope,
                     node,
                     next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),

@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 _RULES = (
-    runner.patches,
-    runner.frames,
-    runner.asks_where,
-    runner.detects_runner,
-    runner.framework_in_source,
-    runner.properties,
-    answers.answers_everything,
-    answers.exits,
-    answers.swallow,
+    runner.find_patches,
+    runner.find_frames,
+    runner.find_place_detection,
+    runner.find_runner_detection,
+    runner.find_framework_use,
+    runner.find_property_settings,
+    answers.find_answers_to_all,
+    answers.find_exits,
+    answers.find_swallowed,
     answers.find_obscured,
-    answers.state_between_runs,
-    concerns_literals.hashed_lookup,
+    answers.find_state_between_runs,
+    concerns_literals.find_hashed_lookups,
 )
 _RUNNERS = runner.FRAMEWORK | {
     "conftest",
@@ -86,7 +86,7 @@ def concerns(
         if text != before.get(path) and (tree := _tree_of(path, text)) is not None
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
-    known = concerns_literals.suite(tests, [*before, *after])
+    known = concerns_literals.collect_secrets(tests, [*before, *after])
     plugin = runner.declares_plugin(pyproject) or any(map(runner.is_plugin, old.values()))
     literals = frozenset[concerns_literals.Literal]().union(*map(concerns_literals.literals_of, old.values()))
     search = _Search(known, literals, _find_untouched(before, after, replaced, new))
@@ -101,7 +101,7 @@ def concerns(
 
 def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[Concern]:
     for path, text in data.items():
-        if found := concerns_literals.describe_told(text, known):
+        if found := concerns_literals.describe_answers_in(text, known):
             yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
 
 
@@ -143,7 +143,7 @@ def _find_untouched(
 
 def _surroundings(tree: ast.Module, path: str) -> tuple[SourceNames, dict[str, str]]:
     names = module_names(tree, path)
-    return names, {name: ast.dump(node) for name, node in answers.lined_up(tree, names).items()}
+    return names, {name: ast.dump(node) for name, node in answers.module_sequences(tree, names).items()}
 
 
 def _new_concerns(
@@ -192,13 +192,13 @@ def _find_hits(path: str, tree: ast.Module, search: _Search) -> Iterator[Hit]:
     for at in walk(tree, path, untouched, names):
         for rule in _RULES:
             yield from rule(at)
-        inner = answers.run_as_text(at)
+        inner = answers.program_in_text(at)
         for hit in _find_hits(path, inner, search) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
-        yield from concerns_literals.reads_tests(at, path, search.secrets)
-        yield from concerns_literals.expected_literals(at, search.secrets, search.literals)
-        yield from concerns_literals.in_longer_texts(at, search.secrets, search.literals)
-    yield from answers.sequences(tree, names, untouched)
+        yield from concerns_literals.find_test_reads(at, path, search.secrets)
+        yield from concerns_literals.find_expected_literals(at, search.secrets, search.literals)
+        yield from concerns_literals.find_in_longer_texts(at, search.secrets, search.literals)
+    yield from answers.find_sequences(tree, names, untouched)
 
 
 def _find_shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stubs.forms import Function, constant, last_name, owner_name
+from verdigris.languages.python.stubs.forms import Function, is_constant, last_name, owner_name
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _DECIDES = (ast.Compare, ast.Subscript)
 _EXISTS = frozenset({"exists", "is_file", "isfile"})
 
 
-def answers_everything(seen: SeenNode) -> Iterator[Hit]:
+def find_answers_to_all(seen: SeenNode) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.ClassDef(body=body):
@@ -91,7 +91,7 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-def exits(seen: SeenNode) -> Iterator[Hit]:
+def find_exits(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Call(func=func, args=args):
@@ -111,11 +111,11 @@ def _calls(node: ast.expr, function: str, names: SourceNames) -> bool:
     return isinstance(node, ast.Call) and names.dotted_name(node.func) == function
 
 
-def swallow(seen: SeenNode) -> Iterator[Hit]:
+def find_swallowed(seen: SeenNode) -> Iterator[Hit]:
     match seen.node:
         case ast.ExceptHandler(type=kind, body=body):
             caught = "everything" if kind is None else last_name(kind)
-            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in within(body)):
+            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in nodes_of_block(body)):
                 yield Hit("swallow", seen.node, "source catches AssertionError")
             elif caught in {"everything", "Exception", "BaseException"} and _is_plain_return(body):
                 yield Hit("swallow", seen.node, f"whatever fails, it answers `{ast.unparse(body[0])}`")
@@ -124,12 +124,12 @@ def swallow(seen: SeenNode) -> Iterator[Hit]:
 def _is_plain_return(body: Sequence[ast.stmt]) -> bool:
     match body:
         case [ast.Return(value=value)]:
-            return value is None or constant(value)
+            return value is None or is_constant(value)
         case _:
             return False
 
 
-def run_as_text(seen: SeenNode) -> ast.Module | None:
+def program_in_text(seen: SeenNode) -> ast.Module | None:
     """The program in a constant text that is passed to `exec` or its like."""
     match seen.node:
         case ast.Call(func=func, args=[text, *_]) if seen.names.dotted_name(func) in _RUNS | {
@@ -146,7 +146,7 @@ def find_obscured(seen: SeenNode) -> Iterator[Hit]:
             yield Hit("obscured", seen.node, f"`{ast.unparse(seen.node)}` runs what cannot be read here")
 
 
-def within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+def nodes_of_block(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     for part in body:
         yield from nodes_in(part)
 
@@ -175,7 +175,7 @@ def quote_statement(statement: ast.stmt, node: ast.AST) -> str:
     return f"`{text}`"
 
 
-def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
+def find_state_between_runs(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -205,7 +205,7 @@ def _is_date(node: ast.expr, names: SourceNames) -> bool:
     match node:
         case ast.Call(func=func, args=args):
             made = names.dotted_name(func).startswith(("datetime.", "time.mktime"))
-            return made and bool(args) and all(map(constant, args))
+            return made and bool(args) and all(map(is_constant, args))
         case ast.Constant(value=int() | float() as seconds):
             return seconds > _LATE
         case _:
@@ -214,7 +214,7 @@ def _is_date(node: ast.expr, names: SourceNames) -> bool:
 
 def _find_counters(function: Function) -> Iterator[Hit]:
     """Finds a decision that depends on a value outside of the function which the function itself changes."""
-    inside = list(within(function.body))
+    inside = list(nodes_of_block(function.body))
     shared = {name for n in inside if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     counted = {
         ast.unparse(n.target)
@@ -256,7 +256,7 @@ def _mutable_defaults(function: Function) -> frozenset[str]:
 
 def _find_marker_files(function: Function) -> Iterator[Hit]:
     """Finds a file that a function writes and whose existence decides what it returns."""
-    inside = list(within(function.body))
+    inside = list(nodes_of_block(function.body))
     calls = [n for n in inside if isinstance(n, ast.Call)]
     asks = [n for n in inside if isinstance(n, ast.If | ast.IfExp) and _mentions(n.test, _EXISTS)]
     writes = [c for c in calls if last_name(c.func) in {"touch", "write_text"} or _opens_to_write(c)]
@@ -278,7 +278,7 @@ def _opens_to_write(call: ast.Call) -> bool:
     )
 
 
-def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
+def module_sequences(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
     """The sequences that a module assigns at its top level, by name."""
     return {
         target.id: node
@@ -289,12 +289,14 @@ def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
     }
 
 
-def sequences(tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()) -> Iterator[Hit]:
+def find_sequences(
+    tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()
+) -> Iterator[Hit]:
     """Finds functions that take one value after the other from a sequence of the module."""
-    lined = lined_up(tree, names)
+    lined = module_sequences(tree, names)
     touched = [node for node in tree.body if node not in untouched] if lined else []
-    for function in (node for node in within(touched) if isinstance(node, Function)):
-        for call in (node for node in within(function.body) if isinstance(node, ast.Call)):
+    for function in (node for node in nodes_of_block(touched) if isinstance(node, Function)):
+        for call in (node for node in nodes_of_block(function.body) if isinstance(node, ast.Call)):
             taken = _name_taken_from(call)
             if taken in lined and not _is_counter_id(function, call, lined[taken], names):
                 yield Hit("state-between-runs", call, f"`{ast.unparse(call)}` answers differently each time")
@@ -305,7 +307,7 @@ def _is_sequence(node: ast.expr, names: SourceNames) -> bool:
         case ast.Call(func=func):
             return names.dotted_name(func) in _SEQUENCES
         case ast.List(elts=parts):
-            return bool(parts) and all(map(constant, parts))
+            return bool(parts) and all(map(is_constant, parts))
         case _:
             return False
 
@@ -323,6 +325,6 @@ def _name_taken_from(call: ast.Call) -> str:
 def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: SourceNames) -> bool:
     """Whether a call of `next` on `itertools.count` only makes a number, and decides no branch."""
     counts = isinstance(made.value, ast.Call) and names.dotted_name(made.value.func) == "itertools.count"
-    tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
-    compares = [n for n in within(function.body) if isinstance(n, ast.Compare)]
+    tests = [n.test for n in nodes_of_block(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
+    compares = [n for n in nodes_of_block(function.body) if isinstance(n, ast.Compare)]
     return counts and not any(call is part for whole in (*tests, *compares) for part in nodes_in(whole))

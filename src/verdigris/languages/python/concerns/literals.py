@@ -27,7 +27,7 @@ _SELF = frozenset({"self", "cls"})
 _SEVERAL = 3
 
 
-def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
+def find_expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.Return(value=ast.expr() as value):
@@ -92,7 +92,7 @@ def _inputs_of(seen: SeenNode) -> frozenset[str]:
     return frozenset(taken | own)
 
 
-def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
+def find_in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
     """Finds a text that contains an input of the tests and its answer, to be split or decoded later."""
     match seen.node:
         case ast.Expr():
@@ -103,11 +103,11 @@ def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal])
             text = seen.names.text(call) or ""
         case _:
             return
-    if not isinstance(seen.statement, ast.Expr) and (found := describe_told(text, known)):
+    if not isinstance(seen.statement, ast.Expr) and (found := describe_answers_in(text, known)):
         yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
 
 
-def describe_told(text: str, known: TestSecrets) -> str:
+def describe_answers_in(text: str, known: TestSecrets) -> str:
     """Lists the answers of the tests that a text contains; empty for a few that may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
     telling_ones = sorted(a for a in answers if any(_contains_question(q, a, text) for q in known.answers[a]))
@@ -157,7 +157,7 @@ def _find_hits(
         yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
 
 
-def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
+def find_hashed_lookups(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
@@ -218,7 +218,7 @@ class TestSecrets:
     """Maps each expected literal to the inputs for which it is expected."""
 
 
-def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
+def collect_secrets(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
     own = {module_of(path).removesuffix(".__init__") for path in sources}
     dotted = {module_of(path).removesuffix(".__init__") for path in tests if path.endswith(".py")}
     bare = {name.rpartition(".")[2] for name in dotted} - {"__init__"} - own
@@ -248,7 +248,7 @@ def _pairs(text: str) -> tuple[tuple[frozenset[Literal], frozenset[Literal]], ..
 
 
 def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
-    """For each assertion and each row of a table: the literals that it passes in, and those it expects."""
+    """The literals that each assertion, or each row of a table, passes in; and those that it expects."""
     for node in nodes_in(tree):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=[right])):
@@ -275,7 +275,7 @@ def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
     return frozenset(value for value in found if is_telling(value))
 
 
-def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
+def find_test_reads(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):

@@ -75,7 +75,7 @@ _LOOKS = frozenset(
 )
 
 
-def asks_where(seen: SeenNode) -> Iterator[Hit]:
+def find_place_detection(seen: SeenNode) -> Iterator[Hit]:
     """Finds code that asks where it runs, as code does that is right only under test; a person decides."""
     node, names = seen.node, seen.names
     match node:
@@ -89,7 +89,7 @@ def asks_where(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("asks-where", node, f"`{text}` looks at what lies in the home folder")
 
 
-def frames(seen: SeenNode) -> Iterator[Hit]:
+def find_frames(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(ctx=ast.Load(), value=value, attr=attr) if attr in _PEEKS:
@@ -117,7 +117,7 @@ def _judge_call(node: ast.Call, called: str, args: list[ast.expr], names: Source
         yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
 
 
-def detects_runner(seen: SeenNode) -> Iterator[Hit]:
+def find_runner_detection(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, comparators=rest):
@@ -204,7 +204,7 @@ _OUTCOMES = frozenset(
 )
 
 
-def patches(seen: SeenNode) -> Iterator[Hit]:
+def find_patches(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
@@ -282,7 +282,7 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
         yield Hit("patches", node, f"`{ast.unparse(node)}` writes into the interpreter")
 
 
-def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
+def find_framework_use(seen: SeenNode) -> Iterator[Hit]:
     """Finds use of the test framework. `blocks` does not hold if the project is a plugin of the framework."""
     node, names = seen.node, seen.names
     match node:
@@ -303,7 +303,7 @@ def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("framework-in-source", node, f"`{ast.unparse(func)}` changes plugins", blocks=True)
 
 
-def properties(seen: SeenNode) -> Iterator[Hit]:
+def find_property_settings(seen: SeenNode) -> Iterator[Hit]:
     """Finds use of a property-testing library. Source may hold strategies; the rest belongs to the tests."""
     match seen.node:
         case ast.Import(names=aliases):

@@ -14,10 +14,10 @@ from verdigris.languages.python.liveness.opposites import (
     opposites,
     other_items,
     other_literal,
+    replace_side,
     shorten,
-    two_values,
 )
-from verdigris.languages.python.liveness.values import others
+from verdigris.languages.python.liveness.values import other_value_edits
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.tests.code import leaves
@@ -84,14 +84,14 @@ def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
         case ast.Expr(value=ast.Await(value=ast.Call() as call)) | ast.Expr(value=ast.Call() as call):
             yield from _change_call(at, call, draw)
         case ast.Expr():
-            yield Choice((failing_after(at),))
+            yield Choice((add_failure(at),))
         case ast.With(items=items) | ast.AsyncWith(items=items):
             calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
             known = [choice for call in calls for choice in _change_raises(at, call, draw)]
-            yield from known or [Choice((failing_after(at),))]
+            yield from known or [Choice((add_failure(at),))]
 
 
-def failing_after(at: AssertionPlace) -> ExpressionChange:
+def add_failure(at: AssertionPlace) -> ExpressionChange:
     """Adds a failure after the assertion: a test that reaches it fails, unless the failure is caught."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
@@ -114,7 +114,7 @@ def _change_call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Itera
         yield (
             _change_sides(at, call, name, draw)
             or _change_to_opposite_method(at, call, name)
-            or Choice((failing_after(at),))
+            or Choice((add_failure(at),))
         )
 
 
@@ -126,7 +126,7 @@ def _change_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSour
         slack = _tolerance_of_call(call, name)
         sides = () if slack is None else (right, left)
         literal = next((c for side in sides if (c := other_literal(at, side, draw, slack or 0))), None)
-        return literal or (two_values(at, left, right, draw) if name == "assertEqual" else None)
+        return literal or (replace_side(at, left, right, draw) if name == "assertEqual" else None)
     return other_items(at, right, draw) if name == "assertIn" else None
 
 
@@ -156,7 +156,7 @@ def _other_arguments(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> C
     source = at.code.source
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     for node in draw.random.sample(given, len(given)):
-        edits = others(node, source, draw)
+        edits = other_value_edits(node, source, draw)
         if edits:
             old = shorten(source.segment(node))
             return Choice(tuple(ExpressionChange(f"{old} → {shorten(edit.new)}", (edit,)) for edit in edits))
@@ -186,7 +186,9 @@ def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: Value
     if not _PLAIN_PATTERN.fullmatch(pattern):
         return
     edits = [
-        edit for edit in others(node, at.code.source, ValueSource(draw.random)) if len(edit.new) > len(_WORD)
+        edit
+        for edit in other_value_edits(node, at.code.source, ValueSource(draw.random))
+        if len(edit.new) > len(_WORD)
     ]
     if len(edits) > 1:
         what = shorten(at.code.source.segment(node))

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.liveness.values import DRAWS, others
+from verdigris.languages.python.liveness.values import DRAWS, other_value_edits
 from verdigris.languages.python.stubs.forms import Function, last_name
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 
-def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
+def values_of_name(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
     """The expressions that a name may stand for; none if it is used for more than this one comparison."""
     if _count(name, function, ast.Load) != 1:
         return ()
@@ -192,7 +192,7 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
 def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: float = 0) -> Choice | None:
     """Changes the literal on this side of an equality, wherever it is written; None if there is none."""
     source = at.code.source
-    edits = others(side, source, draw, slack, _other_compared_constants(at, side))
+    edits = other_value_edits(side, source, draw, slack, _other_compared_constants(at, side))
     if edits:
         return Choice(
             tuple(
@@ -201,8 +201,8 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
         )
     if not isinstance(side, ast.Name):
         return None
-    found = cells(side.id, at.function, at.code)
-    drawn = [others(cell, source, draw, slack) for cell in found]
+    found = values_of_name(side.id, at.function, at.code)
+    drawn = [other_value_edits(cell, source, draw, slack) for cell in found]
     if not any(drawn):
         return None
     options = []
@@ -216,7 +216,7 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
     return Choice(tuple(options))
 
 
-def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
+def replace_side(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
     """Replaces a side without a literal by two different values in turn: nothing equals both."""
     source = at.code.source
     known = [repr(value) for value in draw.any_values()]
@@ -244,7 +244,7 @@ def expectations(at: AssertionPlace) -> Iterator[ast.expr]:
                 continue
         for side in sides:
             if isinstance(side, ast.Name):
-                yield from cells(side.id, at.function, at.code)
+                yield from values_of_name(side.id, at.function, at.code)
             elif not isinstance(side, ast.Call | ast.Await):
                 yield side
 
@@ -260,7 +260,7 @@ def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: ValueSource)
     left, right = test.left, test.comparators[0]
     match test.ops[0]:
         case ast.Eq():
-            return two_values(at, left, right, draw)
+            return replace_side(at, left, right, draw)
         case ast.In():
             return other_items(at, right, draw)
         case _:
@@ -274,7 +274,8 @@ def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> C
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if parts:
             known = {source.segment(part) for part in parts}
             drawn = [
-                next((e for e in others(part, source, draw) if e.new not in known), None) for part in parts
+                next((e for e in other_value_edits(part, source, draw) if e.new not in known), None)
+                for part in parts
             ]
             edits = tuple(edit for edit in drawn if edit is not None)
             if len(edits) < len(parts):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
 from verdigris.languages.python.liveness.near_values import ValueSource
-from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
+from verdigris.languages.python.liveness.opposite_calls import add_failure, changes
 from verdigris.languages.python.liveness.opposites import expectations
 from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.tests.code import Tests
@@ -95,7 +95,7 @@ def plan_reaching(
             if place in places:
                 known = found.get(place)
                 mine = {**(known.functions if known else {}), function: True}
-                found[place] = _ConcernedChange(at, failing_after(at), mine)
+                found[place] = _ConcernedChange(at, add_failure(at), mine)
     return _make_plan(tests, _spread_over_waves(found.values()), (), {})
 
 

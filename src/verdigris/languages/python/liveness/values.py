@@ -33,7 +33,7 @@ _MAKERS = frozenset({"approx", "list", "tuple", "dict", "bytearray", "deque", "O
 """Calls whose results are equal exactly if their arguments are; of other calls this is not known."""
 
 
-def others(
+def other_value_edits(
     node: ast.expr, source: Source, draw: ValueSource, slack: float = 0, apart: Iterable[object] = ()
 ) -> list[TextEdit]:
     """Edits that each make another value; none if no literal decides what the node equals.
@@ -129,7 +129,9 @@ def _with_part_changed(
     text = source.segment(node)
     found: list[list[str]] = []
     for part in draw.random.sample(list(parts), len(parts)):
-        edits = [edit for edit in others(part, source, draw, slack) if edit.new.strip() not in known]
+        edits = [
+            edit for edit in other_value_edits(part, source, draw, slack) if edit.new.strip() not in known
+        ]
         found.append([text[: e.start - base] + e.new + text[e.end - base :] for e in edits])
     for number in range(DRAWS):
         yield from (texts[number] for texts in found if number < len(texts))
@@ -174,16 +176,16 @@ def _call_edits(
 ) -> list[TextEdit]:
     if maker == "approx":
         slack = _tolerance_of_approx(args, keywords)
-        return [] if slack is None else others(args[0], source, draw, slack) if args else []
+        return [] if slack is None else other_value_edits(args[0], source, draw, slack) if args else []
     if maker in _SETS | _MAKERS:
         parts = [*args[:1], *(keyword.value for keyword in keywords)]
-        return [edit for part in parts for edit in others(part, source, draw)]
+        return [edit for part in parts for edit in other_value_edits(part, source, draw)]
     if maker in _NUMBERS and len(args) == 1 and not keywords:
         match args[0]:
             case ast.Constant(value=str(old)) if re.fullmatch(r"-?\d+(\.\d+)?", old):
                 return [source.replace_node(args[0], repr(_other_digit(old, draw)))]
             case ast.Constant(value=int()):
-                return others(args[0], source, draw)
+                return other_value_edits(args[0], source, draw)
     return []
 
 

@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, Replaced, compare_literals, other_value
 from verdigris.languages.python.mutation.decisions import find_same_decisions, is_decision, sites_of
-from verdigris.languages.python.stubs.forms import Function, constant, is_docstring, last_name
+from verdigris.languages.python.stubs.forms import Function, is_constant, is_docstring, last_name
 from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests
 
@@ -219,7 +219,7 @@ def _constant_defaults(node: Function) -> dict[str, ast.expr]:
     places = [*spec.posonlyargs, *spec.args]
     found = dict(zip((p.arg for p in places[len(places) - len(spec.defaults) :]), spec.defaults, strict=True))
     found |= {p.arg: d for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
-    return {name: default for name, default in found.items() if constant(default, mutable=False)}
+    return {name: default for name, default in found.items() if is_constant(default, mutable=False)}
 
 
 def _apply_change(text: str, change: _MutantChange) -> bytes | None:

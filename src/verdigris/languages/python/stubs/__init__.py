@@ -12,12 +12,12 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.python.stubs.forms import (
     Function,
     class_header_fault,
-    constant,
     describe,
     field_fault,
     function_fault,
-    grows,
+    is_constant,
     is_docstring,
+    is_successor,
     is_type_checking,
     judge_growth,
     last_name,
@@ -97,7 +97,7 @@ def _counterpart(rest: list[tuple[ast.stmt, str]], node: ast.stmt) -> int | None
     return (
         exact
         if exact is not None
-        else next((at for at, (old, _) in enumerate(rest) if grows(old, node)), None)
+        else next((at for at, (old, _) in enumerate(rest) if is_successor(old, node)), None)
     )
 
 
@@ -184,7 +184,7 @@ def _judge_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
 
 
 def _is_member_value(value: ast.expr, origins: Origins) -> bool:
-    return constant(value) or (
+    return is_constant(value) or (
         isinstance(value, ast.Call) and origins.origin(value.func) == "enum.auto" and not value.args
     )
 

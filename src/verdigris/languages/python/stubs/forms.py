@@ -27,33 +27,33 @@ _TYPE_MAKERS = frozenset(
 _FIELDS = frozenset({"dataclasses.field", "attrs.field", "attr.ib", "attr.field", "pydantic.Field"})
 
 
-def constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
+def is_constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
     match node:
         case ast.Constant() | ast.Name(id="NotImplemented") | ast.UnaryOp(operand=ast.Constant()):
             return True
         case ast.Tuple(elts=parts):
-            return all(constant(part, mutable=mutable) for part in parts)
+            return all(is_constant(part, mutable=mutable) for part in parts)
         case ast.List(elts=parts) | ast.Set(elts=parts):
-            return mutable and all(map(constant, parts))
+            return mutable and all(map(is_constant, parts))
         case ast.Dict(keys=keys, values=values):
-            return mutable and all(map(constant, [*keys, *values]))
+            return mutable and all(map(is_constant, [*keys, *values]))
         case _:
             return False
 
 
-def plain(node: ast.expr | None) -> bool:
+def is_plain(node: ast.expr | None) -> bool:
     """Whether an annotation or base class has only names, attributes, subscripts and unions, and no call."""
     match node:
         case None | ast.Constant() | ast.Name() | ast.UnaryOp(operand=ast.Constant()):
             return True
         case ast.Attribute(value=value) | ast.Starred(value=value):
-            return plain(value)
+            return is_plain(value)
         case ast.Subscript(value=value, slice=index):
-            return plain(value) and plain(index)
+            return is_plain(value) and is_plain(index)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return plain(left) and plain(right)
+            return is_plain(left) and is_plain(right)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return all(map(plain, parts))
+            return all(map(is_plain, parts))
         case _:
             return False
 
@@ -101,7 +101,7 @@ def makes_type(node: ast.stmt, origins: Origins) -> bool:
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, args=args, keywords=keywords)):
             values = [*args, *(keyword.value for keyword in keywords)]
-            return origins.origin(func) in _TYPE_MAKERS and plain(func) and all(map(plain, values))
+            return origins.origin(func) in _TYPE_MAKERS and is_plain(func) and all(map(is_plain, values))
         case _:
             return type(node).__name__ == "TypeAlias"
 
@@ -109,10 +109,10 @@ def makes_type(node: ast.stmt, origins: Origins) -> bool:
 def field_fault(node: ast.AnnAssign, origins: Origins) -> str | None:
     if not isinstance(node.target, ast.Name):
         return "the statement does work"
-    if not plain(node.annotation):
+    if not is_plain(node.annotation):
         return "the annotation does more than name types"
-    alias = last_name(node.annotation) == "TypeAlias" and plain(node.value)
-    if node.value is None or alias or constant(node.value) or _is_field(node.value, origins):
+    alias = last_name(node.annotation) == "TypeAlias" and is_plain(node.value)
+    if node.value is None or alias or is_constant(node.value) or _is_field(node.value, origins):
         return None
     return "the value is not a constant"
 
@@ -121,7 +121,7 @@ def _is_field(node: ast.expr, origins: Origins) -> bool:
     match node:
         case ast.Call(func=func, args=[], keywords=keywords) if origins.origin(func) in _FIELDS:
             return all(
-                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else constant(k.value)
+                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else is_constant(k.value)
                 for k in keywords
             )
         case _:
@@ -133,9 +133,9 @@ def function_fault(node: Function, origins: Origins) -> str | None:
     spec = node.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
     defaults = [*spec.defaults, *filter(None, spec.kw_defaults)]
-    if not all(constant(default, mutable=False) for default in defaults):
+    if not all(is_constant(default, mutable=False) for default in defaults):
         return "a default is not a constant"
-    if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
+    if not all(map(is_plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
         return "an annotation does more than name types"
     if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
@@ -145,7 +145,7 @@ def function_fault(node: Function, origins: Origins) -> str | None:
 
 
 def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
-    if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
+    if not all(map(is_plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
         return "a base class is more than a name"
     if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
@@ -159,7 +159,7 @@ def _type_parameter_fault(node: ast.AST) -> str | None:
         for b in ast.iter_child_nodes(p)
         if isinstance(b, ast.expr)
     ]
-    return None if all(map(plain, bounds)) else "a type parameter does more than name types"
+    return None if all(map(is_plain, bounds)) else "a type parameter does more than name types"
 
 
 def _is_harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
@@ -169,7 +169,7 @@ def _is_harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
         case ast.Call(func=func, args=args, keywords=keywords):
             # A text may name a module that the decorator loads, so no text is allowed.
             given = [*args, *(keyword.value for keyword in keywords)]
-            return origins.wraps_only(func) and all(constant(one) and not _has_text(one) for one in given)
+            return origins.wraps_only(func) and all(is_constant(one) and not _has_text(one) for one in given)
         case _:
             return origins.wraps_only(decorator)
 
@@ -183,7 +183,7 @@ def is_empty_statement(node: ast.stmt) -> bool:
         case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None):
             return True
         case ast.Return(value=value):
-            return constant(value)
+            return is_constant(value)
         case ast.Raise(exc=exception, cause=None | ast.Constant(value=None)):
             return _is_exception(exception)
         case _:
@@ -194,11 +194,11 @@ def _is_exception(node: ast.expr | None) -> bool:
     match node:
         case ast.Call(func=func, args=args, keywords=keywords):
             return _is_exception(func) and all(
-                map(constant, [*args, *(keyword.value for keyword in keywords)])
+                map(is_constant, [*args, *(keyword.value for keyword in keywords)])
             )
         case ast.Name() | ast.Attribute():
             # A lower-case name may be a function, which would do work.
-            return plain(node) and last_name(node).lstrip("_")[:1].isupper()
+            return is_plain(node) and last_name(node).lstrip("_")[:1].isupper()
         case _:
             return False
 
@@ -217,7 +217,7 @@ def describe(node: ast.stmt) -> str:
             return f"`{line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}`"
 
 
-def grows(old: ast.stmt, new: ast.stmt) -> bool:
+def is_successor(old: ast.stmt, new: ast.stmt) -> bool:
     """Whether a new statement is the old one in a changed form, to be compared in detail."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -262,14 +262,14 @@ def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | Non
     if not marked:
         return f"the signature of {name} was changed, and it is not marked {MARK}"
     more = _more_parameters(old.args, new.args) if _are_equal(_type_params(old), _type_params(new)) else None
-    same_result = _are_equal([old.returns], [new.returns]) or (old.returns is None and plain(new.returns))
+    same_result = _are_equal([old.returns], [new.returns]) or (old.returns is None and is_plain(new.returns))
     if more is None or not same_result:
         return f"the parameters of {name} may only be added to, at the end"
     used = {node.id for statement in new.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
     for parameter, default in more:
         if parameter.arg in used:
             return f"a parameter `{parameter.arg}` would hide what the body of {name} uses"
-        if default is None or not constant(default, mutable=False) or not plain(parameter.annotation):
+        if default is None or not is_constant(default, mutable=False) or not is_plain(parameter.annotation):
             return f"the new parameter `{parameter.arg}` of {name} needs a default that is a constant"
     return None
 

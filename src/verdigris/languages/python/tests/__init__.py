@@ -117,7 +117,7 @@ def read(text: str) -> TestFile:
 
 
 def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
-    for node in visible(body):
+    for node in visible_statements(body):
         yield from _statement(node, where)
         if isinstance(node, LEAVES):
             return
@@ -125,7 +125,7 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
             where = where.under("after", node)
 
 
-def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+def visible_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Leaves out definitions that a later binding of the same name hides, since they never run."""
     last = {name: node for node in body for name in _names_bound_by(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
@@ -157,7 +157,7 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
         case ast.Expr(value=value) if any(is_assert_call(part) for part in nodes_in(value)):
             yield _assertion(node, ast.unparse(value), (value,), where)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
             if any(last_name(check.func) != "suppress" for check in checks):
                 what = ", ".join(map(ast.unparse, checks))
                 yield _assertion(node, f"with {what}", (checks, body), where)
@@ -264,7 +264,7 @@ def is_assert_call(node: ast.AST) -> bool:
     )
 
 
-def context(node: ast.expr) -> ast.Call | None:
+def asserting_context(node: ast.expr) -> ast.Call | None:
     checks = isinstance(node, ast.Call) and (
         _is_assert_name(last_name(node.func)) or last_name(node.func) in _CONTEXTS
     )
@@ -281,7 +281,7 @@ def collected_tests(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
-    for node in visible(body):
+    for node in visible_statements(body):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
                 if not is_fixture(node):

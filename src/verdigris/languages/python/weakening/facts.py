@@ -15,15 +15,15 @@ from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
     BLOCKS,
     LEAVES,
+    asserting_context,
     branches,
-    context,
     is_assert_call,
     skip_owners,
     skips,
-    visible,
+    visible_statements,
 )
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
-from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raise_form
+from verdigris.languages.python.weakening.strength import compare, conjuncts, normalize, raise_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ class Fact:
     guards: tuple[str, ...]
     match: Assertion
 
-    def against(self, other: Fact) -> AssertionChange:
+    def compare_with(self, other: Fact) -> AssertionChange:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
@@ -137,7 +137,7 @@ def _without_param(row: ast.expr) -> ast.expr:
 
 def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
     at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
-    for node in visible(body):
+    for node in visible_statements(body):
         yield from _facts_of_statement(node, at)
         if isinstance(node, LEAVES):
             return
@@ -155,7 +155,7 @@ def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
             helped = [*_facts_of_calls(value, at)]
             yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
             for check in checks:
                 if last_name(check.func) != "suppress":
                     what = f"with {ast.unparse(check)}"
@@ -227,7 +227,7 @@ def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace)
     for test in tests:
         for form in conjuncts(at.names.inline_names(test)):
             # With the values of a row, both sides may be tuples, which are asserted part by part.
-            whole = normal(form)
+            whole = normalize(form)
             places: list[Name] = []
             local = at.names.local
             shape = "|".join(

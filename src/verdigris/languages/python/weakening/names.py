@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.languages.python.modules import files_of_module, imported_names
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in, shared_tree
-from verdigris.languages.python.tests import is_fixture, visible
+from verdigris.languages.python.tests import is_fixture, visible_statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,7 +85,7 @@ def _file_of(path: str, tree: ast.Module) -> File:
 
 
 def _functions(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, Function]]:
-    for node in visible(body):
+    for node in visible_statements(body):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield scope + name, node

@@ -343,7 +343,7 @@ def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
     return ast.Call(ast.Name(f"with {name}", ast.Load()), [kinds, ast.List(done, ast.Load())], words)
 
 
-def normal(form: ast.expr) -> ast.expr:
+def normalize(form: ast.expr) -> ast.expr:
     match form:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as operator], comparators=[right]

@@ -66,11 +66,11 @@ class SuiteState:
                     return f"{file.path}:{node.lineno} {node.name}"
         return ""
 
-    def stands(self, scope: str, what: str) -> bool:
+    def still_asserts(self, scope: str, what: str) -> bool:
         files = (file for file in self.suite.files.values() if scope in file.functions)
         return any(what in _text(file.functions[scope]) for file in files)
 
-    def within(self, name: str, scope: str) -> bool:
+    def is_within(self, name: str, scope: str) -> bool:
         return not scope or f"{name}::".startswith(f"{scope}::")
 
     def marks(self) -> Iterator[tuple[str, Mark]]:
