@@ -108,9 +108,9 @@ def _fault_of(fact: PlainFact, bare: PlainFact, node: Node, at: At, suite: Gramm
         if guard in _UNHEARD:
             return f"is {_UNHEARD[guard]}"
         if _NEVER.fullmatch(guard):
-            return f"is never reached: it stands under `{guard}`"
+            return f"is never reached: it is under `{guard}`"
     if (caught := _silent_handler(node)) is not None:
-        return f"fails unheard: the handler of line {line_of(caught)} catches it and says nothing"
+        return f"fails unnoticed: the handler of line {line_of(caught)} catches it and reports nothing"
     kind = fact.check.kind.split()[0]
     if kind == "fail":
         sure = not at.guards and is_sure_to_run(suite, node)
@@ -121,7 +121,7 @@ def _fault_of(fact: PlainFact, bare: PlainFact, node: Node, at: At, suite: Gramm
     if subject and subject == expected and _is_one_thing(subject):
         return "compares a thing with itself: assert what the code under test answers"
     if _is_settled(fact.check.subject, fact.check.expected):
-        return "speaks of nothing that the code under test does: its outcome is settled as written"
+        return "does not depend on the code under test: its outcome is fixed as written"
     return ""
 
 

@@ -102,7 +102,7 @@ def concerns(
 def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[Concern]:
     for path, text in data.items():
         if found := concerns_literals.describe_answers_in(text, known):
-            yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
+            yield Concern("expected-literals", path, 1, f"it contains {found} from the tests", blocks=False)
 
 
 def _find_unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
@@ -273,28 +273,28 @@ def _find_turns(seen: SeenNode) -> Iterator[str]:
     match seen.node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()) if attr in _STREAMS:
             if names.dotted_name(owner) == "sys":
-                yield "turns the output of the whole process elsewhere"
+                yield "redirects the output of the whole process"
         case ast.Call(func=func, args=args):
             called = names.dotted_name(func)
             sets = called in _SETS and args and names.dotted_name(args[0]) == "sys"
             if called in _TURNS or called.startswith("contextlib.redirect_") or sets:
-                yield "reaches for the process's own output or life"
+                yield "controls the output or the life of the process"
 
 
 def _find_reaches(seen: SeenNode, classes: frozenset[str]) -> Iterator[str]:
     names = seen.names
     match seen.node:
         case ast.Import(names=aliases) if any(alias.name.partition(".")[0] in _PROGRAM for alias in aliases):
-            yield "reaches for the program that runs it"
+            yield "accesses the program that runs it"
         case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in _PROGRAM:
-            yield "reaches for the program that runs it"
+            yield "accesses the program that runs it"
         case ast.Attribute(value=owner, attr="modules") if names.dotted_name(owner) == "sys":
-            yield "reaches for the modules of the process"
+            yield "accesses the modules of the process"
         case ast.Attribute(value=owner, ctx=ast.Store() | ast.Del()) if _is_class(owner, classes, names):
-            yield "changes the class of what it was given"
+            yield "changes the class of an object that it was given"
         case ast.Call(func=func, args=[owner, *_]) if names.dotted_name(func) in _SETS:
             if _is_class(owner, classes, names):
-                yield "changes the class of what it was given"
+                yield "changes the class of an object that it was given"
 
 
 def _names_of_classes(tree: ast.Module) -> frozenset[str]:

@@ -118,7 +118,7 @@ def find_swallowed(seen: SeenNode) -> Iterator[Hit]:
             if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in nodes_of_block(body)):
                 yield Hit("swallow", seen.node, "source catches AssertionError")
             elif caught in {"everything", "Exception", "BaseException"} and _is_plain_return(body):
-                yield Hit("swallow", seen.node, f"whatever fails, it answers `{ast.unparse(body[0])}`")
+                yield Hit("swallow", seen.node, f"it does `{ast.unparse(body[0])}` whatever fails")
 
 
 def _is_plain_return(body: Sequence[ast.stmt]) -> bool:

@@ -40,7 +40,7 @@ def find_expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Li
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
             seen.statement, ast.Assign | ast.AnnAssign
         ):
-            yield from _find_hits(node, _constants(parts), known.answers.keys(), old, known, "lined up")
+            yield from _find_hits(node, _constants(parts), known.answers.keys(), old, known, "listed")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
             flat = [*_elements(left), *_elements(right)]
             hits = _find_hits(node, _constants(flat), known.asked, old, known, "compared")
@@ -104,7 +104,7 @@ def find_in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Lite
         case _:
             return
     if not isinstance(seen.statement, ast.Expr) and (found := describe_answers_in(text, known)):
-        yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
+        yield Hit("expected-literals", seen.node, f"a text contains {found} from the tests")
 
 
 def describe_answers_in(text: str, known: TestSecrets) -> str:
@@ -151,7 +151,7 @@ def _find_hits(
     for literal in sorted(new, key=repr):
         inside = {part.value for part in nodes_in(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
-        pair = f", beside {beside[0]}, which the tests ask" if beside else ""
+        pair = f", beside {beside[0]}, an input of the tests" if beside else ""
         what = f"{literal!r}, a value copied from the tests, is {how}{pair}"
         constant = how == "returned" and not beside
         yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
@@ -300,7 +300,7 @@ def find_test_reads(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[H
             yield Hit("reads-tests", node, f"source imports {module}", blocks=True)
             return
         if module in known.modules:
-            yield Hit("reads-tests", node, f"source imports {module}, which stands among the tests")
+            yield Hit("reads-tests", node, f"source imports {module}, a module of the tests")
             return
 
 

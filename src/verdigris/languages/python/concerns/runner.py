@@ -80,13 +80,13 @@ def find_place_detection(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Constant(value=str(text)) if text.startswith(_PLACES):
-            yield Hit("asks-where", node, f"`{text}` tells where it runs")
+            yield Hit("asks-where", node, f"`{text}` reveals where it runs")
         case ast.Attribute() if names.dotted_name(node) in _MACHINE:
-            yield Hit("asks-where", node, f"`{ast.unparse(node)}` tells where it runs")
+            yield Hit("asks-where", node, f"`{ast.unparse(node)}` reveals where it runs")
         case ast.Call(func=ast.Attribute(attr=method)) if method in _LOOKS:
             text = ast.unparse(node)
             if any(home in text for home in _HOMES):
-                yield Hit("asks-where", node, f"`{text}` looks at what lies in the home folder")
+                yield Hit("asks-where", node, f"`{text}` looks into the home folder")
 
 
 def find_frames(seen: SeenNode) -> Iterator[Hit]:

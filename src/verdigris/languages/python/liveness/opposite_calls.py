@@ -96,7 +96,7 @@ def add_failure(at: AssertionPlace) -> ExpressionChange:
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
     return ExpressionChange(
-        f"{shorten(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded
+        f"{shorten(at.code.source.segment(at.node))} → a failure after it", (edit,), guarded
     )
 
 

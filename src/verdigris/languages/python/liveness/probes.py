@@ -137,7 +137,7 @@ def _why_nothing(tests: Tests, function: str) -> str:
     if code is None:
         return "its file cannot be read as Python"
     if tests.find(code, where.function) is None:
-        return "its function is not to be found"
+        return "its function was not found"
     return "no assertion that can be changed was found in it"
 
 
@@ -176,7 +176,7 @@ def _make_plan(
 ) -> ProbePlan:
     made = [_variant(wave) for wave in waves]
     spoilt = tuple(
-        f"{probe.path}:{probe.line}: {probe.what} is no Python"
+        f"{probe.path}:{probe.line}: {probe.what} is not valid Python"
         for variant in made
         if not _parses(variant)
         for probe in variant.probes

@@ -51,7 +51,7 @@ def _check_block(body: Iterable[ast.stmt], at: BlockPlace) -> Iterator[TestFault
 
 def _check_statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
     if _asserts(node) and (at.dead or at.swallowed):
-        why = f"is never reached: {at.dead}" if at.dead else f"fails unheard: {at.swallowed} catches it"
+        why = f"is never reached: {at.dead}" if at.dead else f"fails unnoticed: {at.swallowed} catches it"
         yield TestFault(at.path, node.lineno, f"`{first_line_of(node)}` {why}")
         return
     match node:
@@ -77,7 +77,7 @@ def _check_statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
             for block, dead in zip((body, orelse), never, strict=True):
                 yield from _check_block(block, BlockPlace(at.path, at.dead or dead, at.swallowed, sure=False))
         case ast.For(iter=ast.List(elts=[]) | ast.Tuple(elts=[]), body=body):
-            yield from _check_block(body, BlockPlace(at.path, at.dead or "it goes over an empty list"))
+            yield from _check_block(body, BlockPlace(at.path, at.dead or "it loops over an empty list"))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
         case _:

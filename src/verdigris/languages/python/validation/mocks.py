@@ -153,7 +153,9 @@ class _TestMocks:
         if not found and self.used and all(self._is_patched(name) for name in self.used):
             path, line = next(iter(self.patched.values()))
             yield TestFault(
-                path, line, "all that the test calls of the project is replaced: leave at least one part real"
+                path,
+                line,
+                "everything of the project that the test calls is replaced: leave at least one part real",
             )
 
     def _is_subject(self, target: str) -> bool:

@@ -112,7 +112,7 @@ def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
     if not forms or marks_a_way or _reassigned_names(at.function) & _names(written):
         return ""
     if all(_is_settled(form) for form in forms):
-        return f"`{shown}` speaks of nothing that the code under test does: its outcome is settled as written"
+        return f"`{shown}` does not depend on the code under test: its outcome is fixed as written"
     return ""
 
 
@@ -142,7 +142,7 @@ def _why_always_true(test: ast.expr, function: Function) -> str:
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
             return "asks whether it is an object, which everything is"
         case ast.Call(func=ast.Name(id="all"), args=[ast.List(elts=[]) | ast.Tuple(elts=[])]):
-            return "goes over an empty list"
+            return "loops over an empty list"
         case _:
             return ""
 

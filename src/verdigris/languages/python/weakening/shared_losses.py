@@ -125,7 +125,7 @@ def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> str
     )
     if not before or was is now:
         return ""
-    held = f"was `{_short(was)}`" if was else "was not given anew"
+    held = f"was `{_short(was)}`" if was else "had no value in this branch"
     became = f"is `{_short(now)}`" if now else "it is gone"
     return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
 
