@@ -55,15 +55,15 @@ class Mark:
     """The test, class or function that the mark is in or on; empty for the whole file."""
 
 
-def holds(outer: str, inner: str) -> bool:
-    """Whether the outer test, class or describe equals or contains the inner one; both named as in ids."""
-    return not outer or inner == outer or inner.startswith((f"{outer}::", f"{outer}/", f"{outer} › "))
+def is_in_scope(name: str, scope: str) -> bool:
+    """Whether a test, class or describe is the scope or is inside it; everything is in the empty scope."""
+    return not scope or name == scope or name.startswith((f"{scope}::", f"{scope}/", f"{scope} › "))
 
 
 def skip_of(name: str, marks: Iterable[Mark]) -> str:
     """The mark, on a test or on a group around it, that keeps it from running; empty if there is none."""
     kinds = {"skipped", "deselected"}
-    return next((mark.what for mark in marks if mark.kind in kinds and holds(mark.scope, name)), "")
+    return next((mark.what for mark in marks if mark.kind in kinds and is_in_scope(name, mark.scope)), "")
 
 
 class AssertionChange(StrEnum):
@@ -216,7 +216,7 @@ class TestReading:
 
     def facts_of(self, name: str) -> TestFacts:
         """The facts of the named test, with those of the tests inside it."""
-        own = [fact for fact in self.facts if holds(name, fact.scope)]
+        own = [fact for fact in self.facts if is_in_scope(fact.scope, name)]
         rows = sum(fact.check.kind == ROW for fact in own)
         return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))
 

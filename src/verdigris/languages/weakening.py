@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.languages import file_end
 from verdigris.core.value import value
-from verdigris.languages.assertions import AssertionChange
+from verdigris.languages.assertions import AssertionChange, is_in_scope
 from verdigris.languages.findings import Weakening
 
 if TYPE_CHECKING:
@@ -329,14 +329,6 @@ def data_weakenings(
     return tuple(found)
 
 
-SEPARATORS = (" › ", "::", "/")
-"""What separates the name of a test from the name of the group around it."""
-
-
-def stands_in(name: str, scope: str) -> bool:
-    return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
-
-
 def _split_entry(revised: str) -> tuple[str, str]:
     end = file_end(revised)
     return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
@@ -351,4 +343,4 @@ def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
     if not name:
         return path == named or path.startswith(f"{named.rstrip('/')}/")
     # A Rust test's full name begins with the modules that lead to its file.
-    return path == named and (stands_in(scope, name) or f"::{name}".endswith(f"::{scope}"))
+    return path == named and (is_in_scope(scope, name) or f"::{name}".endswith(f"::{scope}"))

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import ROW, holds
+from verdigris.languages.assertions import ROW, is_in_scope
 from verdigris.languages.findings import StubAnswer, StubBody, TestFault, draw_word
 from verdigris.languages.grammar.literals import Pool, is_plain, other_literals
 from verdigris.languages.grammar.probes import is_sure_to_run
@@ -59,7 +59,7 @@ def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault,
     suite, plain = (_read_suite(suite_of, test, root, named=named) for named in (True, False))
     found: dict[int, TestFault] = {}
     for (fact, node, at), (bare, _, _) in zip(_asserted_facts(suite), _asserted_facts(plain), strict=True):
-        if holds(test.name, at.scope) and (why := _fault_of(fact, bare, node, at, suite)):
+        if is_in_scope(at.scope, test.name) and (why := _fault_of(fact, bare, node, at, suite)):
             found.setdefault(fact.line, TestFault(test.path, fact.line, f"`{short(fact.what)}` {why}"))
     own = next((one for one in suite.tests if one.name == test.name), None)
     if own is None:
@@ -276,7 +276,7 @@ def expected_literals(reading: TestReading, name: str) -> tuple[str, ...]:
     """The numbers and texts that the assertions of a test compare with."""
     found: dict[str, None] = {}
     for fact in reading.facts:
-        if holds(name, fact.scope) and fact.check.kind != ROW:
+        if is_in_scope(fact.scope, name) and fact.check.kind != ROW:
             for words in (fact.check.expected, fact.check.subject):
                 text = "".join(word.text for word in words)
                 if is_plain(text.removeprefix("-")) and text not in {"true", "false"}:

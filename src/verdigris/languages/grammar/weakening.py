@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertion_matching import match_assertions
-from verdigris.languages.assertions import HELPER, ROW
+from verdigris.languages.assertions import HELPER, ROW, is_in_scope
 from verdigris.languages.findings import Weakening
-from verdigris.languages.weakening import describe_losses, is_given_up, losses_between, stands_in
+from verdigris.languages.weakening import describe_losses, is_given_up, losses_between
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -69,4 +69,4 @@ class PlainState:
             yield from ((path, mark) for mark in reading.marks)
 
     def is_within(self, name: str, scope: str) -> bool:
-        return stands_in(name, scope)
+        return is_in_scope(name, scope)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import holds, skip_of
+from verdigris.languages.assertions import is_in_scope, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
@@ -93,7 +93,9 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
     function = None if code is None else code.functions.get(name)
     if code is None or function is None or is_fixture(function):
         return None
-    rows = sum(one.what.startswith("parametrize ") for one in read(text).assertions if holds(name, one.scope))
+    rows = sum(
+        one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
+    )
     return TestFacts(
         sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
     )
