@@ -179,7 +179,9 @@ def tests_reaching(
             text = f"/{name.decode('utf-8', 'replace')}"
             leads[posixpath.dirname(path)] |= {one for one in folders if not one or text.endswith(f"/{one}")}
     changed = {posixpath.dirname(path) for path in goals}
-    return frozenset(test for test in tests if closure(posixpath.dirname(test), leads) & changed)
+    return frozenset(
+        test for test in tests if not changed.isdisjoint(closure(posixpath.dirname(test), leads))
+    )
 
 
 def import_targets(one: Imported, files: Importable) -> Iterator[str]:

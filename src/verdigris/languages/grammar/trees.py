@@ -208,7 +208,7 @@ class TextReader:
         return tuple(_comments_above(self.find(_words_and_signs(tokens)), tokens))
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        return _marks_of(self.comments(text))
+        return marks_of(self.comments(text))
 
 
 def _tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
@@ -228,7 +228,7 @@ def _words_and_signs(tokens: Iterable[Token]) -> list[Token]:
     return [token for token in tokens if token.kind in {"word", "sign"}]
 
 
-def _marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
+def marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
     """Finds `// @tdd-id: slug` on lines of their own."""
     found = ((one, _COMMENT.match(one.text)) for one in comments if one.test is not None)
     return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
@@ -277,11 +277,11 @@ def _import_sources(node: Node) -> Iterator[Node]:
                 yield found
 
 
-def closure(start: str, leads: Mapping[str, set[str]]) -> set[str]:
-    """All files that can be reached from the start, which is one of them."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        fresh = leads.get(waiting.pop(), set()) - seen
-        seen |= fresh
-        waiting += fresh
-    return seen
+def closure(start: str, leads: Mapping[str, Iterable[str]]) -> list[str]:
+    """All files that can be reached from the start, which comes first; near ones before far ones."""
+    found, seen = [start], {start}
+    for one in found:  # the list grows during the loop
+        fresh = [to for to in leads.get(one, ()) if to not in seen]
+        found += fresh
+        seen.update(fresh)
+    return found

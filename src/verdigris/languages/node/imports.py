@@ -35,7 +35,7 @@ def tests_reaching(
             names = (name.decode("utf-8", "replace") for name in told)
             leads[path] = {found for name in names for found in _resolve_import(path, name, files)}
         waiting = sorted({to for path in waiting for to in leads[path]} - leads.keys())
-    return frozenset(test for test in tests if closure(test, leads) & goals)
+    return frozenset(test for test in tests if not goals.isdisjoint(closure(test, leads)))
 
 
 def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
@@ -110,7 +110,7 @@ def parcels(code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes])
     """Makes a parcel of each file that no other imports, with the files that it imports."""
     leads = {path: _held_out_imports(path, held) for path in code}
     roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
-    return [Parcel((root,), (*_closure(root, leads), *data)) for root in roots or code]
+    return [Parcel((root,), (*closure(root, leads), *data)) for root in roots or code]
 
 
 def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_modules: bool) -> dict[str, bytes]:
@@ -147,10 +147,3 @@ def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
             rb"[\"'`]\.?/?" + re.escape(re.sub(r"\.\w+\Z", "", name)).encode() + rb"(?:\.\w+)?[\"'`]", data
         )
     ]
-
-
-def _closure(root: str, leads: Mapping[str, Sequence[str]]) -> list[str]:
-    seen = [root]
-    for path in seen:
-        seen += [one for one in leads.get(path, ()) if one not in seen]
-    return seen

@@ -10,7 +10,7 @@ from verdigris.core.languages import file_end
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
 from verdigris.languages.findings import IdMark, TestComment
-from verdigris.languages.grammar.trees import comment_lines
+from verdigris.languages.grammar.trees import comment_lines, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 SEPARATOR = " › "
-_MARK = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 _SLASHED = re.compile(r"(\\*)›")
 
 
@@ -53,10 +52,7 @@ def _unescape(found: re.Match[str]) -> str:
 
 def read_annotations(text: str) -> tuple[IdMark, ...]:
     """Finds `// @tdd-id: slug` on lines of their own; which test each belongs to, `comments` decides."""
-    if "@tdd-id" not in text:
-        return ()
-    found = ((one, _MARK.match(one.text)) for one in comments(text) if one.test is not None)
-    return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
+    return marks_of(comments(text)) if "@tdd-id" in text else ()
 
 
 def comments(text: str) -> tuple[TestComment, ...]:
