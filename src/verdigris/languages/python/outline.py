@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
 from verdigris.languages.python.mere_values import find_makers, is_mere_value, makes_class
-from verdigris.languages.python.syntax import nodes_in, shared_tree
+from verdigris.languages.python.syntax import is_literal, nodes_in, shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -175,7 +175,7 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
             ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.makers):
                 made = f"{owner}.{name}" if owner else name
-                if not _is_literal(bound):
+                if not is_literal(bound):
                     draft.add_definition(made, [bound])
                 _bind(draft, made, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
@@ -329,14 +329,6 @@ def _calls_within(node: ast.AST) -> bool:
     return any(isinstance(one, ast.Call) for one in nodes_in(node) if one is not node)
 
 
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
 def _is_plain_base(name: str) -> bool:
     """Whether a base class has no effect on the classes derived from it."""
     return name in _PLAIN_BASES or _RAISED.fullmatch(name) is not None
@@ -359,7 +351,7 @@ def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
 
 
 def _only_makes_value(node: ast.expr, makers: frozenset[str]) -> bool:
-    return _is_literal(node) or is_mere_value(node, makers, named=True)
+    return is_literal(node) or is_mere_value(node, makers, named=True)
 
 
 def _may_be_test(name: str, bound: ast.expr) -> bool:

@@ -395,6 +395,6 @@ def _head(node: ast.stmt) -> ast.stmt:
 def is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True

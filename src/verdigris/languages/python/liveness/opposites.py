@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.liveness.values import DRAWS, other_value_edits
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,21 +44,11 @@ def _parametrized_values(name: str, function: Function, code: Code) -> tuple[ast
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, table], keywords=more) if last_name(func) == "parametrize":
-                known = _names(names)
+                known = parametrized_names(names)
                 if name in known and not any(keyword.arg == "indirect" for keyword in more):
                     single = len(known) == 1 and not isinstance(names, ast.List | ast.Tuple)
                     return _column(_rows(table, code), None if single else known.index(name))
     return ()
-
-
-def _names(node: ast.expr) -> list[str]:
-    match node:
-        case ast.Constant(value=str(text)):
-            return [name.strip() for name in text.split(",") if name.strip()]
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return [str(part.value) for part in parts if isinstance(part, ast.Constant)]
-        case _:
-            return []
 
 
 def _rows(table: ast.expr, code: Code) -> list[ast.expr] | None:

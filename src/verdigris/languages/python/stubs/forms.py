@@ -71,6 +71,13 @@ def owner_name(node: ast.expr) -> str:
     return last_name(node.value) if isinstance(node, ast.Attribute) else ""
 
 
+def parametrized_names(node: ast.expr) -> list[str]:
+    """The names in the first argument of `parametrize`: a text with commas, or a list of texts."""
+    texts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    joined = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
+    return [name.strip() for name in joined.split(",") if name.strip()]
+
+
 def is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdigris.core.test_ids import MARK, REACH
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
 
 if TYPE_CHECKING:
@@ -188,16 +188,9 @@ def _rows(decorator: ast.expr, where: _Where) -> Iterator[Assertion]:
     match decorator:
         case ast.Call(func=func, args=[names, values, *_]) if last_name(func) == "parametrize":
             rows = values.elts if isinstance(values, ast.List | ast.Tuple) else [values]
+            parameters = [*map(ast.arg, parametrized_names(names))]
             for row in rows:
-                yield _assertion(
-                    row, f"parametrize {ast.unparse(row)}", (_parameters(names), _row(row)), where
-                )
-
-
-def _parameters(names: ast.expr) -> list[ast.arg]:
-    texts = names.elts if isinstance(names, ast.List | ast.Tuple) else [names]
-    literal = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
-    return [ast.arg(name.strip()) for name in literal.split(",") if name.strip()]
+                yield _assertion(row, f"parametrize {ast.unparse(row)}", (parameters, _row(row)), where)
 
 
 def _row(row: ast.expr) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
@@ -255,6 +255,5 @@ def _parameter_names(function: Function) -> set[str]:
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, *_]) if last_name(func) == "parametrize":
-                texts = (part.value for part in ast.walk(names) if isinstance(part, ast.Constant))
-                found |= {name.strip() for text in texts for name in str(text).split(",")}
+                found |= set(parametrized_names(names))
     return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, AssertionChange, Mark, Name
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
     BLOCKS,
@@ -114,9 +114,7 @@ def _rows(decorators: Iterable[ast.expr], names: TestNames) -> Iterator[tuple[st
 
 
 def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tuple[str, Env]] | None:
-    texts = parameters.elts if isinstance(parameters, ast.List | ast.Tuple) else [parameters]
-    plain = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
-    wanted = [name.strip() for name in plain.split(",") if name.strip()]
+    wanted = parametrized_names(parameters)
     rows = names.rows(values)
     if rows is None:
         return None
