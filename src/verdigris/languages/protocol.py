@@ -188,7 +188,7 @@ class Language:
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        """The source file that returned the unusable value, and the line of the test that asked for it.
+        """The source file that returned the unusable value, and the line where the test gave up.
 
         `known`: the result of `defined_functions`.
         """

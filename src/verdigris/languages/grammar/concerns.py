@@ -168,7 +168,6 @@ _TELLING = re.compile(
     r"vitest|jest|mocha|chai|expect|assert|asymmetricMatch|nextest|prototype|rust_test|node_test|(?<![a-z])test",
     re.IGNORECASE,
 )
-_STRINGS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
 
 
 def joins_telling_word(node: Node) -> bool:
@@ -183,7 +182,7 @@ def joins_telling_word(node: Node) -> bool:
 
 def _pieces(node: Node) -> list[str]:
     match node.type:
-        case kind if kind in _STRINGS:
+        case kind if kind in _TEXTS:
             return [text_of_node(node)[1:-1]]
         case "binary_expression" if text_of_node(part(node, "operator")) == "+":
             sides = [_pieces(side) for name in ("left", "right") if (side := part(node, name)) is not None]

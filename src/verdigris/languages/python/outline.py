@@ -74,8 +74,8 @@ class Outline:
     bare: frozenset[str]
     """The words among these that are used only as variables."""
     made: Mapping[str, frozenset[str]]
-    """By qualified name: the words of its definition, if that only makes a value. The head of a class has the
-    name `__bases__`.
+    """By qualified name: the words of its definition, if that only makes a value. The head of a class is
+    listed as its `__bases__`.
     """
     classes: frozenset[str]
     """Classes that may appear or disappear without an effect on code that does not use them."""

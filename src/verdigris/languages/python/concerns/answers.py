@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
+from verdigris.languages.python.concerns.names import returned_expressions
 from verdigris.languages.python.stubs.forms import Function, is_constant, last_name, owner_name
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 
@@ -69,10 +70,6 @@ def _agrees_always(method: ast.FunctionDef, me: str, other: str) -> bool:
     if all(map(_is_true, answers)):
         return True
     return other not in mentioned or (me not in mentioned and not {"isinstance", "type"} & used)
-
-
-def returned_expressions(function: ast.AST) -> list[ast.expr]:
-    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
 def _is_true(node: ast.expr) -> bool:

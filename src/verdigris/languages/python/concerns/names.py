@@ -264,7 +264,7 @@ def _bind_names(
         names.paths.pop(name, None)
         names.hashes.discard(name)
     binding = [node for node, *_ in own if isinstance(node, _BINDS)]
-    returned = {id(node): _return_values(node) for node in binding if isinstance(node, ast.FunctionDef)}
+    returned = {id(node): returned_expressions(node) for node in binding if isinstance(node, ast.FunctionDef)}
     for _ in range(_PASSES):
         for node in binding:
             _bind(node, names, package, returned.get(id(node), ()))
@@ -277,12 +277,11 @@ _BINDS = (
 )
 
 
-def _return_values(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
-    found = (node.value for node in nodes_in(function) if isinstance(node, ast.Return))
-    return tuple(one for one in found if one is not None)
+def returned_expressions(function: ast.AST) -> list[ast.expr]:
+    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
-def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple[ast.expr, ...]) -> None:
+def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: Sequence[ast.expr]) -> None:
     """Binds the names of a node. `returned`: the expressions that it returns, if it is a function."""
     match node:
         case ast.Import():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.python.liveness.values import DRAWS, other_value_edits
-from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
+from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def values_of_name(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
     """The expressions that a name may stand for; none if it is used for more than this one comparison."""
-    if _count(name, function, ast.Load) != 1:
+    if count_names(function, name, ast.Load) != 1:
         return ()
     if name in _parameters(function):
         return _parametrized_values(name, function, code)
@@ -96,7 +96,7 @@ def _parameters(function: Function) -> set[str]:
 def _bindings(name: str, function: Function) -> list[ast.AST]:
     """The statements that bind a name, with the function itself if the name is bound in another way, too."""
     bound = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and name in _targets(node)]
-    return [*bound, function] if _count(name, function, ast.Store) != len(bound) else [*bound]
+    return [*bound, function] if count_names(function, name, ast.Store) != len(bound) else [*bound]
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:
@@ -107,11 +107,6 @@ def _targets(node: ast.stmt) -> Iterator[str]:
         for part in ast.walk(head)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
-
-
-def _count(name: str, function: Function, context: type[ast.expr_context]) -> int:
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    return sum(node.id == name and isinstance(node.ctx, context) for node in names)
 
 
 _WILD = frozenset({"ANY", "Any", "IsAnything"})

@@ -78,6 +78,12 @@ def parametrized_names(node: ast.expr) -> list[str]:
     return [name.strip() for name in joined.split(",") if name.strip()]
 
 
+def count_names(tree: ast.AST, name: str, context: type[ast.expr_context]) -> int:
+    """How often a name is loaded or stored, as `context` says."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name)
+    return sum(isinstance(node.ctx, context) for node in names)
+
+
 def is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 

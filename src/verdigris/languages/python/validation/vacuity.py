@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
+from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
 from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
@@ -239,15 +239,10 @@ def _reassigned_names(function: Function) -> set[str]:
             case ast.Nonlocal(names=names) | ast.Global(names=names):
                 found |= set(names)
             case ast.Assign(targets=[ast.Name(id=name)], value=given) if isinstance(given, _DISPLAYS):
-                found |= {name} if _count(function, name, ast.Load) > 1 else set()
-            case ast.Name(id=name, ctx=ast.Store()) if _count(function, name, ast.Store) > 1:
+                found |= {name} if count_names(function, name, ast.Load) > 1 else set()
+            case ast.Name(id=name, ctx=ast.Store()) if count_names(function, name, ast.Store) > 1:
                 found.add(name)
     return found
-
-
-def _count(function: Function, name: str, context: type[ast.expr_context]) -> int:
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name)
-    return sum(isinstance(node.ctx, context) for node in names)
 
 
 def _parameter_names(function: Function) -> set[str]:
