@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from verdigris.languages.python.test_places import stands
-from verdigris.languages.tests import given_up, without
+from verdigris.languages.tests import is_revised, without
 
 TEXT = """\
 import calc
@@ -36,7 +36,7 @@ class TestB:
     ],
 )
 def test_a_name_stands_for_all_in_it(name: str, revised: str, expected: bool) -> None:
-    assert given_up(name, [revised]) is expected
+    assert is_revised(name, [revised]) is expected
 
 
 def test_a_function_given_up_is_cut_out_with_its_decorators() -> None:

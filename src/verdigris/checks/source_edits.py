@@ -196,7 +196,7 @@ def on_disk(project: Project) -> Read:
 def only_for_tests(path: str, read: Read, deep: int = _DEEP) -> bool:
     """Whether the file holds a module that another declares for tests alone."""
     regions = reader_of(path).test_regions()
-    for parent in regions.above(path) if regions is not None and deep else ():
+    for parent in regions.declaring_files(path) if regions is not None and deep else ():
         data = read(parent)
         if regions is None or data is None or regions.module_of(path).encode() not in data:
             continue

@@ -1,3 +1,3 @@
-"""What Verdigris knows of each programming language, one folder per language; pure, starts nothing."""
+"""What Verdigris knows about each programming language, one folder per language. Pure: starts no process."""
 
 from __future__ import annotations

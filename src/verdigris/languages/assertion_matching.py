@@ -30,15 +30,17 @@ class _TestShapes:
 def find_losses(
     before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str] = ()
 ) -> tuple[LostAssertion, ...]:
-    """What the change loses: assertions, tests, data; and what it newly skips.
+    """Lists the assertions, tests and data that a change loses, and the tests that it newly skips.
 
-    Names may be renamed one to one and tests moved between files; files that are the same on both sides
-    need not be given. `revised`: tests that were given up with a reason.
+    Names may be renamed one to one, and tests may move between files. Files that are the same on both sides
+    may be left out. `revised`: tests that were given up with a reason.
     """
     old = {path: text for path, text in before.items() if after.get(path) != text}
     new = {path: text for path, text in after.items() if before.get(path) != text}
-    then = {path: found for path, text in old.items() if (found := _read(path, text, revised)) is not None}
-    now = {path: _read(path, text, revised) for path, text in new.items() if _is_read(path)}
+    then = {
+        path: found for path, text in old.items() if (found := _read_file(path, text, revised)) is not None
+    }
+    now = {path: _read_file(path, text, revised) for path, text in new.items() if _is_read(path)}
     unreadable = tuple(
         LostAssertion(path, 1, "it does not parse") for path, found in now.items() if found is None
     )
@@ -57,7 +59,7 @@ def _is_read(path: str) -> bool:
     return reader_of(path).reads_tests(path)
 
 
-def _read(path: str, text: str, revised: Collection[str]) -> TestFile | None:
+def _read_file(path: str, text: str, revised: Collection[str]) -> TestFile | None:
     if not _is_read(path):
         return None
     try:
@@ -65,7 +67,7 @@ def _read(path: str, text: str, revised: Collection[str]) -> TestFile | None:
     except SyntaxError:
         return None
     if not has_grammar(path):
-        return file  # its texts come without the tests that were given up
+        return file  # the caller has removed the tests that were given up from its text
     return TestFile(
         tuple(a for a in file.assertions if not is_given_up(path, a.scope, revised)),
         tuple(t for t in file.tests if not is_given_up(path, t[0], revised)),
@@ -82,12 +84,12 @@ def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) 
 
 
 def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
-    """A test that is gone by name may be there under a new one, with all that it asserted."""
-    old, new = list(_tests(then)), list(_tests(now))
+    """A test whose name is gone is not lost if a new test has all its assertions: it was renamed."""
+    old, new = list(_shapes_of_tests(then)), list(_shapes_of_tests(now))
     names = Counter(test.name for test in new)
-    gone = [test for test in old if not _take(names, test.name)]
+    gone = [test for test in old if not _take_one(names, test.name)]
     known = Counter(test.name for test in old)
-    fresh = [test for test in new if not _take(known, test.name)]
+    fresh = [test for test in new if not _take_one(known, test.name)]
     for test in gone:
         heir = next((other for other in fresh if test.shapes <= other.shapes), None)
         if heir is None:
@@ -96,12 +98,12 @@ def _lost_tests(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> It
             fresh.remove(heir)
 
 
-def _take(counter: Counter[str], name: str) -> bool:
+def _take_one(counter: Counter[str], name: str) -> bool:
     counter[name] -= 1
     return counter[name] >= 0
 
 
-def _tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
+def _shapes_of_tests(files: Mapping[str, TestFile]) -> Iterator[_TestShapes]:
     for path, found in files.items():
         for name, line in found.tests:
             inside = (a.shape for a in found.assertions if a.scope == name or a.scope.startswith(f"{name}::"))
@@ -112,34 +114,34 @@ def _new_skips(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Ite
     known = Counter(mark.what for found in then.values() for mark in found.skips)
     for path, found in now.items():
         for mark in found.skips:
-            if not _take(known, mark.what):
+            if not _take_one(known, mark.what):
                 yield LostAssertion(path, mark.line, f"`{mark.what}` is new")
 
 
 def _changed_data(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[LostAssertion]:
     contents = Counter(new.values())
     for path, text in old.items():
-        if not _take(contents, text):
+        if not _take_one(contents, text):
             yield LostAssertion(path, 1, "its content changed")
 
 
 _STEPS = 20_000
-"""Work after which the search gives up and takes the first fit."""
+"""After this many steps the search gives up and takes the first match of each assertion."""
 _DEEP = 400
-"""Assertions that one search may hold; each is a level of recursion."""
+"""The most assertions that one search takes, since each adds a level of recursion."""
 
 Key = tuple[str, str, str]
 
 
 @dataclass(slots=True)
 class _Renaming:
-    """Global names have one meaning in the whole change, local ones within one pair of functions."""
+    """Which old name became which new one: globals in the whole change, locals in one pair of functions."""
 
     there: dict[Key, str] = field(default_factory=dict)
     back: dict[Key, str] = field(default_factory=dict)
 
     def extend(self, old: Assertion, new: Assertion) -> list[tuple[Key, Key]] | None:
-        """Take in one pair and say what was added; None, and nothing changed, when it contradicts."""
+        """Adds the names of one pair and returns what is new; None, without a change, on a contradiction."""
         added: list[tuple[Key, Key]] = []
         for one, two in zip(old.names, new.names, strict=True):
             pair = (old.scope, new.scope) if one.local else ("", "")
@@ -158,15 +160,15 @@ class _Renaming:
 
 
 def unmatched_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[int]:
-    """Indexes of old assertions that no new one matches, one to one, under a single renaming."""
+    """The indexes of old assertions without a match. Matches are one to one, under a single renaming."""
     pairs = match_assertions(old, new)
     return [at for at in range(len(old)) if at not in pairs]
 
 
 def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
-    """Which new assertion stands for which old one, by index."""
-    choices = _choices(old, new)
-    # The fewest choices first: they decide the renaming for the others.
+    """Maps the index of each matched old assertion to the index of the new one."""
+    choices = _candidates(old, new)
+    # Assertions with the fewest candidates come first, since they decide the renaming for the others.
     order = sorted(range(len(old)), key=lambda at: (len(choices[at]), at))
     search = _Search(old, new, choices, order)
     if all(choices) and len(old) <= _DEEP and search.fits(0):
@@ -174,8 +176,8 @@ def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict
     return _first_fit(old, new, choices, order)
 
 
-def _choices(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[list[int]]:
-    """Candidates of the same shape: those in the same function, with the same names, before the others."""
+def _candidates(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[list[int]]:
+    """New assertions of the same shape; those in the same function and with the same names come first."""
     by_shape: dict[str, list[int]] = defaultdict(list)
     for at, assertion in enumerate(new):
         by_shape[assertion.shape].append(at)
@@ -194,7 +196,7 @@ class _Search:
     order: list[int]
     renaming: _Renaming = field(default_factory=_Renaming)
     used: dict[int, int] = field(default_factory=dict)
-    """By old index, the new one."""
+    """Maps old indexes to new ones."""
     taken: set[int] = field(default_factory=set)
     steps: int = 0
 
@@ -226,7 +228,7 @@ def _first_fit(
 ) -> dict[int, int]:
     renaming, used, left = _Renaming(), dict[int, int](), order
     taken: set[int] = set()
-    # What stayed where it was is settled first, so that the findings name what did change.
+    # Assertions that did not move are paired first, so that the findings name the ones that changed.
     for moved in (False, True):
         lost = []
         for at in left:

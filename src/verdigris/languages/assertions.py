@@ -1,4 +1,4 @@
-"""The assertions of a test file as values, in languages that tree-sitter reads."""
+"""The assertions of a test file as values; some of these only for languages that tree-sitter parses."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Name:
 class Assertion:
     line: int
     what: str
-    """As a person reads it."""
+    """The text that a person is shown."""
     scope: str
     """The function it stands in, as `Class::name`."""
     shape: str
-    """Structure, operators and literals, with what guards it; a place for each name."""
+    """Guards, structure, operators and literals, with a placeholder for each name."""
     names: tuple[Name, ...]
 
 
@@ -42,7 +42,7 @@ class TestFile:
 
     assertions: tuple[Assertion, ...] = ()
     tests: tuple[tuple[str, int], ...] = ()
-    """`Class::name` and line of all that a runner would collect by name."""
+    """`Class::name` and line of each test that a runner would collect by its name."""
     skips: tuple[Skip, ...] = ()
 
 
@@ -52,18 +52,18 @@ class Mark:
     line: int
     what: str
     scope: str
-    """The test, class or function that it stands in or on; empty for the whole file."""
+    """The test, class or function that the mark is in or on; empty for the whole file."""
 
 
-def holds(outer: str, inner: str) -> bool:
-    """Whether a test, class or describe is the other one, or stands around it; names as ids have them."""
-    return not outer or inner == outer or inner.startswith((f"{outer}::", f"{outer}/", f"{outer} › "))
+def is_in_scope(name: str, scope: str) -> bool:
+    """Whether a test, class or describe is the scope or is inside it; everything is in the empty scope."""
+    return not scope or name == scope or name.startswith((f"{scope}::", f"{scope}/", f"{scope} › "))
 
 
 def skip_of(name: str, marks: Iterable[Mark]) -> str:
-    """What keeps a test from being run, on it or on what stands around it; empty where nothing does."""
+    """The mark, on a test or on a group around it, that keeps it from running; empty if there is none."""
     kinds = {"skipped", "deselected"}
-    return next((mark.what for mark in marks if mark.kind in kinds and holds(mark.scope, name)), "")
+    return next((mark.what for mark in marks if mark.kind in kinds and is_in_scope(name, mark.scope)), "")
 
 
 class AssertionChange(StrEnum):
@@ -75,14 +75,14 @@ class AssertionChange(StrEnum):
 
 
 ROW = "row"
-"""The kind, and the words, of a row of a table."""
+"""The kind of a check, and the shown text of a fact, that stand for one row of a table."""
 HELPER = "()"
-"""Ends the scope of a function that no test of its file was seen to call."""
+"""Suffix of a fact's scope if it stands in a function that no test of the file is seen to call."""
 
 
 @value
 class Word:
-    """A token; names can be renamed, local ones within their test."""
+    """A token. A `name` can be renamed; a `local` name has a meaning of its own in each test."""
 
     text: str
     name: bool = False
@@ -95,14 +95,14 @@ Words = tuple[Word, ...]
 
 @value
 class Check:
-    """How much of its subject an assertion pins: 0 nothing, 1 that it is truthy, 5 its value."""
+    """What an assertion checks. `rank`: how much it pins: 0 nothing, 1 that it is truthy, 5 the value."""
 
     kind: str
     rank: float
     subject: Words
     expected: Words = ()
     slack: float = 0.0
-    """How far a number may be off."""
+    """How far a number may differ from the expected one."""
 
 
 @value
@@ -114,9 +114,9 @@ class PlainFact:
     guards: tuple[str, ...]
     check: Check
     match: Assertion
-    """As the same test would say it after a rename of its own variables."""
+    """Matches the same assertion after a rename of the test's own variables."""
     loose: Assertion
-    """The same, with every name open to be another."""
+    """Matches the same assertion after a rename of any name."""
     case: str = ""
 
     def calls(self) -> set[str]:
@@ -128,14 +128,14 @@ class PlainFact:
     def names(self) -> set[str]:
         return {word.text for word in self._words() if word.name}
 
-    def against(self, other: PlainFact) -> AssertionChange:
+    def compare_with(self, other: PlainFact) -> AssertionChange:
         was, is_ = self.check, other.check
         if ROW in {was.kind, is_.kind}:
-            return _row(was, is_)
-        if (was.kind, _text(was.subject), _text(was.expected), was.slack) == (
+            return _compare_rows(was, is_)
+        if (was.kind, _join_words(was.subject), _join_words(was.expected), was.slack) == (
             is_.kind,
-            _text(is_.subject),
-            _text(is_.expected),
+            _join_words(is_.subject),
+            _join_words(is_.expected),
             is_.slack,
         ):
             return AssertionChange.SAME
@@ -147,20 +147,24 @@ class PlainFact:
             if is_.rank < was.rank:
                 return AssertionChange.WEAKER
             return AssertionChange.STRONGER if self.names() <= other.names() else AssertionChange.CHANGED
-        return _alike(was, is_)
+        return _compare_same_rank(was, is_)
 
 
-def _row(was: Check, is_: Check) -> AssertionChange:
+def _compare_rows(was: Check, is_: Check) -> AssertionChange:
     if was.kind != is_.kind:
         return AssertionChange.UNRELATED
-    return AssertionChange.SAME if _text(was.subject) == _text(is_.subject) else AssertionChange.UNRELATED
+    return (
+        AssertionChange.SAME
+        if _join_words(was.subject) == _join_words(is_.subject)
+        else AssertionChange.UNRELATED
+    )
 
 
-def _alike(was: Check, is_: Check) -> AssertionChange:
-    one, two = _text(was.subject), _text(is_.subject)
+def _compare_same_rank(was: Check, is_: Check) -> AssertionChange:
+    one, two = _join_words(was.subject), _join_words(is_.subject)
     if was.slack != is_.slack and one == two:
         return AssertionChange.WEAKER if is_.slack > was.slack else AssertionChange.STRONGER
-    if _text(was.expected) == _text(is_.expected) and was.kind == is_.kind:
+    if _join_words(was.expected) == _join_words(is_.expected) and was.kind == is_.kind:
         if _is_call_on(two, one):
             return AssertionChange.WEAKER
         if _is_call_on(one, two):
@@ -169,18 +173,18 @@ def _alike(was: Check, is_: Check) -> AssertionChange:
 
 
 def _is_call_on(outer: str, inner: str) -> bool:
-    """`f ( 1 ) . trim ( )` keeps less of the answer than `f ( 1 )`."""
+    """Whether the outer text calls something on the inner: `f ( 1 ) . trim ( )` shows less than `f ( 1 )`."""
     return outer != inner and "(" in inner and (outer.startswith(f"{inner} .") or f"( {inner} )" in outer)
 
 
-def _text(words: Iterable[Word]) -> str:
+def _join_words(words: Iterable[Word]) -> str:
     return " ".join(word.text for word in words)
 
 
 def assertion(
     line: int, what: str, scope: str, guards: Sequence[str], words: Words, *, loose: bool
 ) -> Assertion:
-    """`loose`: every name may be another one, not only a test's own."""
+    """`loose`: leaves every name open to a rename, not only the test's own."""
     shown = [word if word.name and (loose or word.local) else None for word in words]
     places = tuple(Name(word.text, word.local) for word in shown if word is not None)
     texts = [word.text if open_ is None else "$" for word, open_ in zip(words, shown, strict=True)]
@@ -200,19 +204,19 @@ class TestSeen:
 
 @value
 class TestReading:
-    """One file."""
+    """What was read from one test file."""
 
     tests: tuple[TestSeen, ...] = ()
     facts: tuple[PlainFact, ...] = ()
     marks: tuple[Mark, ...] = ()
     functions: Mapping[str, str] = field(default_factory=dict)
-    """By body, the name and line of each function that is no test."""
+    """Maps the body of each function that is no test to its name and line."""
     whole: bool = True
-    """All of the file could be read."""
+    """True if the whole file could be read."""
 
     def facts_of(self, name: str) -> TestFacts:
-        """The facts of the test of this name, with what stands within it."""
-        own = [fact for fact in self.facts if holds(name, fact.scope)]
+        """The facts of the named test, with those of the tests inside it."""
+        own = [fact for fact in self.facts if is_in_scope(fact.scope, name)]
         rows = sum(fact.check.kind == ROW for fact in own)
         return TestFacts(len(own) - rows, rows, skip_of(name, self.marks))
 

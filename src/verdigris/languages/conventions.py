@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 SIDE = "(?:docs?|scripts?|tools?|ci|examples?|samples?|demos?|benchmarks?|bench|notebooks?)/"
-"""Folders beside the source, at a stack's root."""
+"""Folders at a stack's root that hold neither source nor tests."""
 
 
 @value
 class Usual:
     tests: str
-    """Tests, helpers and data, from the stack's root."""
+    """Matches tests, their helpers and their data; paths are relative to the stack's root."""
     runner: str
-    """What configures the runner, anywhere in the worktree: a tool also reads what lies above its stack."""
+    """Matches the runner's configuration anywhere in the worktree: tools also read files above the stack."""
     transient: str
-    """Installed packages, caches and build output, from the stack's root: not protected."""
+    """Matches installed packages, caches and build output, which are not protected; relative to the root."""
     not_source: str
-    """Of the language's files, from the stack's root: what is beside the source."""
+    """Matches files of the language that are not source; paths are relative to the stack's root."""
     test_names: str = ""
-    """Tests by their name alone, in whatever folder the runner looks for them."""
+    """Matches tests by the file's name alone, in any folder in which the runner looks for them."""
 
 
 def at_root(*names: str) -> str:
-    """The named file, or the named folder with all below it."""
+    """Matches the named files, and the named folders with all that they contain."""
     return rf"(?:{'|'.join(names)})(?:/.*)?\Z"
 
 
@@ -47,7 +47,7 @@ def anywhere(*names: str) -> str:
 
 
 def outside(folders: str, regex: str) -> str:
-    """`regex`, but not below one of these folders."""
+    """Matches `regex`, but nothing below one of these folders."""
     return rf"(?!(?:.*/)?(?:{folders})/){regex}"
 
 
@@ -56,19 +56,19 @@ def any_of(*regexes: str) -> str:
 
 
 SWITCHES = at_root(r"tdd\.yaml", r"\.git") + "|" + anywhere(*of_all(lambda agent: agent.settings))
-"""The configuration, the repository's own data, what turns an agent's hooks on and off, and servers that a
-client starts outside of any sandbox.
-Clients read their settings from the folder they are started in, so those count at any depth."""
+"""Matches `tdd.yaml`, git's own data, and the clients' settings: these turn hooks on and off, and name
+servers that a client starts outside of any sandbox. A client reads its settings from the folder in which it
+is started, so they count at any depth."""
 
 
 def transient_pattern() -> str:
-    """What tools write beside the tests while they run: never a file that a language could import."""
+    """Matches what tools write beside the tests during a run, but no file that a language could import."""
     code = "|".join(map(re.escape, known_suffixes()))
     return rf"(?!.*(?:{code})\Z)" + anywhere(*map(re.escape, CACHES))
 
 
 def canonical(found: Mapping[str, Any]) -> bytes:
-    """Spacing and order do not count; nothing found is no bytes."""
+    """Bytes that are the same whatever the spacing and order; empty if nothing was found."""
     said = {key: value for key, value in found.items() if value is not None}
     return json.dumps(said, sort_keys=True, default=str).encode() if said else b""
 
@@ -82,13 +82,13 @@ def at(document: Any, *keys: str) -> Any:
 
 
 def only(table: Any, keys: Collection[str]) -> dict[str, Any] | None:
-    """These keys of a table alone; None where it has none of them."""
+    """The part of a table that has these keys; None if it has none of them."""
     found = {key: value for key, value in table.items() if key in keys} if isinstance(table, dict) else {}
     return found or None
 
 
 def test_scripts(document: Any) -> dict[str, Any] | None:
-    """Scripts of a package manager that are about tests."""
+    """The entries of `scripts` whose name begins with `test`, `pretest` or `posttest`."""
     scripts = at(document, "scripts")
     names = [str(name) for name in scripts] if isinstance(scripts, dict) else []
     return only(
@@ -97,13 +97,13 @@ def test_scripts(document: Any) -> dict[str, Any] | None:
 
 
 _OURS = r"\.tdd/(?:plans?|logs|evidence|cycle|holdout)/.*\Z"
-"""What the drivers write for people, whatever the files there are called."""
+"""Folders in which the drivers write for people; their files are never protected, whatever their names."""
 
 
 def compile_classes(
     settings: Settings, detected: Mapping[Where, Detected], usual: Callable[[Stack], Usual]
 ) -> Classes:
-    """`usual`: the conventions of a stack's language."""
+    """Compiles the patterns of each path class. `usual`: returns the conventions of a stack's language."""
     unprotected = [transient_pattern(), _OURS]
     tests = [usual(stack).runner for stack in settings.stacks]
     tests += map(compile_glob, settings.oracle_include)
@@ -122,10 +122,10 @@ def compile_classes(
         source += [_not_inner(stack, settings) + prefix + regex for regex in _source(stack, found, places)]
     rules = (
         (PathClass.SWITCH, SWITCHES),
-        (PathClass.OTHER, _any(unprotected)),
-        (PathClass.TEST, _any(tests)),
-        (PathClass.SPEC, _any(map(compile_glob, settings.spec))),
-        (PathClass.SOURCE, _any(source)),
+        (PathClass.OTHER, _join_regexes(unprotected)),
+        (PathClass.TEST, _join_regexes(tests)),
+        (PathClass.SPEC, _join_regexes(map(compile_glob, settings.spec))),
+        (PathClass.SOURCE, _join_regexes(source)),
     )
     return Classes(tuple((cls, regex) for cls, regex in rules if regex))
 
@@ -134,7 +134,7 @@ def _tests(stack: Stack, found: Detected, places: Usual) -> list[str]:
     regexes = [places.tests, *map(compile_glob, (*stack.test, *found.tests))]
     if not places.test_names:
         return regexes
-    # A suite of the user's own names other places than the runner's configuration does.
+    # A suite that the user configured may name other places than the runner's configuration does.
     own_suite = any(not words.startswith("-") for words in stack.suite)
     skipped = "" if own_suite else "|".join(map(compile_glob, found.uncollected))
     return [*regexes, f"(?!{skipped}){places.test_names}" if skipped else places.test_names]
@@ -145,19 +145,19 @@ def _source(stack: Stack, found: Detected, places: Usual) -> list[str]:
     if stack.source:
         return [_source_glob(glob, of_language) for glob in stack.source]
     roots = [_source_glob(root + "/", of_language) for root in found.source]
-    # Also modules and packages that do not exist yet.
+    # The patterns also match modules and packages that do not exist yet.
     flat = rf"{of_language}(?!{places.not_source}).*\Z"
     return [*roots, flat] if found.flat else roots
 
 
 def _source_glob(glob: str, of_language: str) -> str:
-    """A folder holds the files of its language; a glob that ends in a suffix means just that."""
+    """A glob that ends in a suffix means those files; any other means the language's files in a folder."""
     names_files = re.search(r"\.\w+\Z", glob) is not None
     return compile_glob(glob) if names_files else of_language + compile_glob(glob)
 
 
 def _not_inner(outer: Stack, settings: Settings) -> str:
-    """A stack inside another of the same language decides for itself what its source is."""
+    """Excludes stacks of the same language inside this one: each decides for itself what its source is."""
     same = (s for s in settings.stacks if suffixes_of(s.language) == suffixes_of(outer.language))
     inner = [_prefix(stack.root) for stack in same if stack.root not in {outer.root, "."}]
     within = [prefix for prefix in inner if prefix.startswith(_prefix(outer.root))]
@@ -168,7 +168,7 @@ def _prefix(root: str) -> str:
     return "" if root == "." else re.escape(root) + "/"
 
 
-def _any(regexes: Iterable[str]) -> str:
+def _join_regexes(regexes: Iterable[str]) -> str:
     return "|".join(dict.fromkeys(regexes))
 
 
@@ -220,7 +220,7 @@ def places(language: str) -> Usual:
 
 
 def runner_keys(name: str, text: str) -> bytes:
-    """What the test tool reads in a build file; nothing where the file's name is not known here."""
+    """Canonical bytes of what the test tool reads in a build file; empty for a file of any other name."""
     match name:
         case "pom.xml":
             return pom(text)
@@ -242,7 +242,7 @@ def composer(text: str) -> bytes:
 
 
 def pom(text: str) -> bytes:
-    """The build, what properties say of tests, and libraries of test scope; others come and go."""
+    """Keeps the build, the properties about tests, and dependencies of test scope; others may change."""
     from xml.etree import ElementTree as ET
 
     try:
@@ -256,11 +256,11 @@ def _parts(root: Element) -> Iterator[Any]:
     for child in root:
         name = _name(child)
         if name in _WHOLE:
-            yield _plain(child)
+            yield _as_list(child)
         elif name == "properties":
-            yield from (_plain(each) for each in child if _PROPERTY.search(_name(each)))
+            yield from (_as_list(each) for each in child if _PROPERTY.search(_name(each)))
         elif name in _LISTS:
-            yield from (_plain(each) for each in child.iter() if _is_for_tests(each))
+            yield from (_as_list(each) for each in child.iter() if _is_for_tests(each))
 
 
 def _is_for_tests(element: Element) -> bool:
@@ -268,8 +268,8 @@ def _is_for_tests(element: Element) -> bool:
     return _name(element) == "dependency" and any((scope or "").strip() == "test" for scope in scopes)
 
 
-def _plain(element: Element) -> list[Any]:
-    return [_name(element), (element.text or "").strip(), [_plain(child) for child in element]]
+def _as_list(element: Element) -> list[Any]:
+    return [_name(element), (element.text or "").strip(), [_as_list(child) for child in element]]
 
 
 def _name(element: Element) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     ReadMany = Callable[[Sequence[str]], Mapping[str, bytes | None]]
 
     class TestRegions(Protocol):
-        """Which part of a text of source is tests; see `languages.rust.test_regions`."""
+        """Separates tests from the source in the same file; see `languages.rust.test_regions`."""
 
         def has_tests(self, data: bytes) -> bool: ...
         def oracle_part(self, data: bytes) -> bytes: ...
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         def with_tests_of(self, frozen: bytes, data: bytes) -> bytes | None: ...
         def modules_for_tests(self, data: bytes) -> frozenset[str]: ...
         def is_test_line(self, data: bytes, line: int) -> bool: ...
-        def above(self, path: str) -> tuple[str, ...]: ...
+        def declaring_files(self, path: str) -> tuple[str, ...]: ...
         def module_of(self, path: str) -> str: ...
 
     class Importable(Protocol):
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
         @property
         def roots(self) -> Sequence[str]:
-            """Folders that names are looked up in."""
+            """Folders in which names of modules are looked up."""
 
         @property
         def stems(self) -> Mapping[str, Sequence[str]]:
-            """Groups paths by what stands before the first dot of the name."""
+            """Groups paths by the part of the file's name before its first dot."""
 
 
 @value
@@ -52,13 +52,13 @@ class StubFinding:
 
 @value
 class Imported:
-    """One module that a statement leads to."""
+    """One module that a statement imports."""
 
     line: int
     module: str
-    """Dotted; relative ones begin with their dots."""
+    """The dotted name; that of a relative import begins with its dots."""
     name: str = ""
-    """What is taken from it."""
+    """The name that is imported from the module; empty for the module itself."""
 
 
 @value
@@ -68,11 +68,11 @@ class Concern:
     line: int
     what: str
     blocks: bool
-    """No honest change has it: the verdict cannot be `accepted`."""
+    """True if no honest change has it, so that the verdict cannot be `accepted`."""
     literal: str = ""
     constant: bool = False
     option: bool = False
-    """Of expected literals both: see `Hit`."""
+    """`constant` and `option` describe expected literals; see `Hit`."""
 
 
 @value
@@ -88,7 +88,7 @@ class Weakening:
 
 @value
 class MeasuredFault:
-    """Code that could give the number by which it is measured itself."""
+    """Code that could print or set the number by which it is measured."""
 
     line: int
     what: str
@@ -99,18 +99,18 @@ class Mutant:
     path: str
     line: int
     what: str
-    """What it says of the tests if all of them pass with it."""
+    """What a person is told if all tests pass with this mutant."""
     data: bytes
-    """The file with the change in it."""
+    """The content of the file with the change."""
     weak: bool = False
-    """It may well be no change of behaviour: a person is told, and the refactor is not refused."""
+    """True if it may not change the behaviour: a person is told of it, but the refactor is not refused."""
     fails: bool = False
-    """It fails wherever it is run: no test notices it that does not run the place at all."""
+    """True if the code fails wherever it runs: tests that pass with it do not run this place."""
 
 
 @value
 class Mutated:
-    """`untried`: what would have to be changed and cannot be."""
+    """The mutants of a change. `untried`: places that should be mutated and cannot be."""
 
     mutants: tuple[Mutant, ...] = ()
     untried: tuple[str, ...] = ()
@@ -122,9 +122,9 @@ class IdMark:
 
     slug: str
     line: int
-    """Of the comment."""
+    """The line of the comment."""
     test: object
-    """As its language calls it: a name, or a declaration of the language's own."""
+    """The test, in the form that its language chose: a name, or a declaration."""
 
 
 @value
@@ -135,37 +135,37 @@ class TestComment:
 
     line: int
     text: str
-    """With its signs, e.g. `// @tdd-id: slug`."""
+    """The text with the signs of the comment, e.g. `// @tdd-id: slug`."""
     test: object | None
-    """As in `IdMark`; None where it stands above none, is too far from it, or stands behind code."""
+    """As in `IdMark`; None if no test is near enough below, or if code stands on the same line."""
 
 
 @value
 class TestFacts:
-    """What the text of a test tells of it."""
+    """What can be read from the text of a test."""
 
     __test__ = False
 
     assertions: int
-    """Those of the functions that it calls included."""
+    """The number of assertions, with those of the functions that the test calls."""
     cases: int = 0
-    """Rows of its table; none where it has no table."""
+    """The number of rows in its table; 0 if it has no table."""
     skip: str = ""
-    """What skips it, on the test itself, its class or its file."""
+    """The mark that skips it, on the test, its class or its file; empty if there is none."""
 
 
 @value
 class WrittenTest:
     name: str
-    """As a test id has it, without its file."""
+    """The test id without its file."""
     first: int
     last: int
-    """Lines, with decorators."""
+    """`first` and `last` are line numbers; decorators belong to the test."""
 
 
 @value
 class Parcel:
-    """Held-out files that are in the tree at the same time."""
+    """Held-out files that are put into the tree together."""
 
     asked: tuple[str, ...]
     """The files that the runner runs."""
@@ -176,16 +176,16 @@ class Parcel:
 
 @value
 class SourceChange:
-    """Source before and after, with what a judgement of it needs to know."""
+    """Source before and after a change, with the files that are needed to judge it."""
 
     before: Mapping[str, bytes | None]
     after: Mapping[str, bytes | None]
     tests: Mapping[str, bytes]
     """All test files of the language."""
     manifests: Mapping[str, str] = field(default_factory=dict)
-    """By name, at the root, before the change."""
+    """Texts of manifests at the root, by file name, as they were before the change."""
     data: Mapping[str, str] = field(default_factory=dict)
-    """Files that are no code and changed with it."""
+    """Texts of changed files that are not code, by path."""
 
 
 @value
@@ -201,44 +201,44 @@ class TestFault:
 
 @value
 class TestText:
-    """One test in the text of its file."""
+    """Names one test in the text of its file."""
 
     __test__ = False
 
     path: str
     name: str
-    """As its file writes it, without cases."""
+    """The name as it is written in the file, without cases."""
     texts: Mapping[str, str]
-    """All test files of its language, since a test may call what stands in others."""
+    """All test files of the language by path, since a test may call functions of other files."""
 
 
 @value
 class StubAnswer:
-    """A constant that a stub may return in place of its own."""
+    """A constant that a stub may return instead of its own."""
 
     text: str
-    """As its language writes it."""
+    """The constant as the language writes it."""
     kind: str
     empty: bool = False
-    """It is the nothing of its kind, which an assertion of truth refuses."""
+    """True for the empty value of its kind, such as 0 or "": an assertion that it is truthy fails."""
     literal: str = ""
-    """The expected literal of a test that it is, or that it differs from."""
+    """The literal, expected by a test, that the constant equals or was altered from; else empty."""
     altered: bool = False
-    """It differs from that literal."""
+    """True if the constant was altered from that literal."""
 
 
 @value
 class StubBody:
-    """The body of a new stub, and what can be put in its place."""
+    """The body of a new stub, and the constants that it could return instead."""
 
     path: str
     name: str
     line: int
     start: int
-    """In bytes."""
+    """`start` and `end` are offsets in bytes."""
     end: int
     form: str
-    """The new body, with `%s` where the answer stands."""
+    """The new body, with `%s` in the place of the constant."""
     answers: tuple[StubAnswer, ...] = ()
 
     def edit(self, answer: StubAnswer) -> ByteEdit:

@@ -1,6 +1,6 @@
 """Walks the folders of a project, to any depth."""
 
-# Plain calls, and names stay `str`:
+# Plain `os` calls, so that names stay `str`:
 # ruff: noqa: PTH102, PTH120
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def walk_tree(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walks as `os.walk` does, top down; a caller who takes names out of the folders skips them."""
+    """Walks like `os.walk`, top down. A caller skips folders by removing them from the yielded list."""
     waiting = [top]
     while waiting:
         here = waiting.pop()
@@ -38,7 +38,7 @@ def walk_tree(top: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def make_folders(path: str) -> None:
-    """Makes folders as `os.makedirs` does where the folder may exist already."""
+    """Makes a folder and those above it; they may exist already."""
     missing: list[str] = []
     while path and not os.path.isdir(path):  # noqa: PTH112
         missing.append(path)
@@ -57,13 +57,13 @@ _ASIDE = (
     "tests?|__tests__|spec|testdata|test_data|fixtures|__fixtures__|examples?|samples?|templates?|docs?|"
     "target|dist|build|out|vendor|third_party|coverage|benchmarks?"
 )
-"""A project inside one of these is data, an example, or what a build made."""
+"""A project inside one of these folders is test data, an example, or the output of a build."""
 
 
 @value
 class Folder:
     path: str
-    """Relative to the root, `.` for itself."""
+    """The path relative to the root; `.` for the root itself."""
     files: frozenset[str]
 
 
@@ -71,11 +71,11 @@ class Folder:
 class FoundStacks:
     stacks: tuple[Stack, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was seen, and what it would take to make a stack of it."""
+    """What was found that is not a stack yet, and what a person can do to make it one."""
 
 
 def folders(root: Path) -> tuple[Folder, ...]:
-    """A folder before those in it."""
+    """Lists the folders of a project, each before the folders that it contains."""
     found = []
     for at, inner, files in walk(root, DEPTH):
         inner[:] = [name for name in inner if not re.fullmatch(_ASIDE, name)]
@@ -84,7 +84,7 @@ def folders(root: Path) -> tuple[Folder, ...]:
 
 
 def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Walks as `os.walk` does, without hidden folders and installed packages."""
+    """Walks like `os.walk`, but skips hidden folders and installed packages."""
     for folder, inner, files in walk_tree(os.fspath(root)):
         here = os.path.relpath(folder, root)
         level = 0 if here == "." else here.count("/") + 1
@@ -95,7 +95,7 @@ def walk(root: Path, depth: int | None = None) -> Iterator[tuple[str, list[str],
 
 
 def outermost_of(places: Iterable[str]) -> list[str]:
-    """The folders that lie in none of the others."""
+    """The folders that no other of them contains."""
     found: list[str] = []
     for place in sorted(places, key=lambda place: (place != ".", place)):
         if not any(is_below(place, outer) for outer in found):
@@ -108,7 +108,7 @@ def is_below(place: str, outer: str) -> bool:
 
 
 def folders_with(known: Iterable[Folder], names: Collection[str]) -> list[str]:
-    """The folders that hold a file of one of these names."""
+    """The folders that contain a file with one of these names."""
     return [folder.path for folder in known if folder.files & frozenset(names)]
 
 
@@ -119,7 +119,7 @@ def holds_suffix(known: Iterable[Folder], place: str, suffixes: tuple[str, ...])
 
 
 def text_in(root: Path, *names: str) -> str:
-    """The text of the named files together; a missing or binary one counts as empty."""
+    """The joined text of the named files; a missing or binary file counts as empty."""
     texts = []
     for name in names:
         try:
@@ -130,11 +130,11 @@ def text_in(root: Path, *names: str) -> str:
 
 
 PACKAGES_DEPTH = 3
-"""Folders deep: where the packages of a workspace lie."""
+"""How many folders deep the packages of a workspace are looked for."""
 
 
 def literal_glob(name: str) -> str:
-    """A glob that matches just this name."""
+    """A glob that matches this name and nothing else."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
 
@@ -150,7 +150,7 @@ _SIGNS = ("pyvenv.cfg", "conda-meta")
 
 
 def is_environment(folder: str) -> bool:
-    """Whether an interpreter's environment is there, with all that makes one."""
+    """Whether the folder is a complete virtual environment."""
     if not any(os.path.lexists(f"{folder}/{sign}") for sign in _SIGNS):
         return False
     if not os.path.lexists(f"{folder}/bin/python"):
@@ -163,7 +163,7 @@ def is_environment(folder: str) -> bool:
 
 
 def first_known(candidates: Iterable[str], files: Collection[str]) -> Iterator[str]:
-    """The first that is one of the files, if any is."""
+    """Yields the first candidate that is one of the files, if there is one."""
     found = next((name for name in candidates if name in files), None)
     if found is not None:
         yield found

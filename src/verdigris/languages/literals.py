@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Chance(Protocol):
-    """A `random.Random`, of the system in a verdict and seeded in a test."""
+    """The part of `random.Random` that is used here: the system's in a verdict, a seeded one in tests."""
 
     def choice(self, seq: Sequence[T], /) -> T: ...
 
@@ -37,50 +37,50 @@ class Chance(Protocol):
 class Literal:
     value: str
     place: str
-    """What stands right around it, without names and other literals."""
+    """The code right around it, without names and other literals."""
 
 
 @value
 class Surplus:
     found: dict[int, bool]
-    """Literals after the change, by index, that no literal from before stands for; true for a mere copy."""
+    """Indexes of literals that are new; True if the literal only copies a value that was there before."""
     left: tuple[int, ...]
-    """Literals before the change, by index, that stand nowhere now."""
+    """Indexes of old literals that are gone."""
 
 
 _LONGEST_LINE = 160
 
 
 def one_line(text: str) -> str:
-    """Printable words on one line, not too long to stand in code."""
+    """Makes a text one printable line that is short enough to be put into code."""
     words = "".join(sign if sign.isprintable() else " " for sign in text).split()
     line = " ".join(words)
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 3] + "..."
 
 
 def quote_line(text: str) -> str:
-    """One line as a string in double quotes, as Python, JavaScript, Go and Rust alike read it."""
+    """Writes one line as a string literal that Python, JavaScript, Go and Rust all accept."""
     escaped = one_line(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def compare_literals(old: Sequence[Literal], new: Sequence[Literal]) -> Surplus:
-    """One to one: first those in the same place, then those that moved.
+    """Pairs literals one to one, first those in the same place, then those that moved; returns the rest.
 
-    A copy of a value that the code knew is weak, unless another value went from just such a place: that is a
-    constant that was changed.
+    A new literal that copies a known value counts as a mere copy, unless an old literal in such a place is
+    gone: then a constant was changed.
     """
-    after = _without(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
-    before = _without(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
+    after = _unmatched(list(range(len(new))), [(one.value, one.place) for one in new], old, by_place=True)
+    before = _unmatched(list(range(len(old))), [(one.value, one.place) for one in old], new, by_place=True)
     olds, news = [old[at] for at in before], [new[at] for at in after]
-    found = _without(after, [(one.value, "") for one in news], olds, by_place=False)
-    left = _without(before, [(one.value, "") for one in olds], news, by_place=False)
+    found = _unmatched(after, [(one.value, "") for one in news], olds, by_place=False)
+    left = _unmatched(before, [(one.value, "") for one in olds], news, by_place=False)
     values, emptied = {one.value for one in old}, {old[at].place for at in left}
     weak = {at: new[at].value in values and new[at].place not in emptied for at in found}
     return Surplus(weak, tuple(left))
 
 
-def _without(
+def _unmatched(
     indexes: list[int], keys: list[tuple[str, str]], others: Sequence[Literal], *, by_place: bool
 ) -> list[int]:
     had = Counter((one.value, one.place if by_place else "") for one in others)
@@ -97,7 +97,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 @value
 class Replaced:
-    """A literal and what stands in its place; offsets in bytes."""
+    """A literal and its replacement; `start` and `end` are offsets in bytes."""
 
     line: int
     start: int
@@ -108,7 +108,7 @@ class Replaced:
 
 @value
 class EndOfTest:
-    """How a test ended, as far as two trees can be compared by it."""
+    """How a test ended, reduced to what can be compared between two trees."""
 
     status: Status
     what: str = ""
@@ -121,7 +121,7 @@ def apply(data: bytes, changes: tuple[Replaced, ...]) -> bytes:
 
 
 def other_value(found: object, lot: Chance) -> object:
-    """Another value of the same kind, near the given one."""
+    """Draws another value of the same type that is near the given one."""
     match found:
         case int() | float():
             return lot.choice([one for one in (found + 1, found - 1, 0) if one != found])
@@ -142,14 +142,14 @@ def _other_texts(text: str, lot: Chance) -> Iterator[str]:
 
 
 def answers(report: TestReport) -> dict[str, EndOfTest]:
-    return {result.native_id: _answer(result) for result in report.results}
+    return {result.native_id: _end_of_test(result) for result in report.results}
 
 
-def _answer(result: TestResult) -> EndOfTest:
+def _end_of_test(result: TestResult) -> EndOfTest:
     failure = result.failure
     if failure is None or result.status is not Status.FAIL:
         return EndOfTest(result.status)
-    # For input that makes no sense another error may well be raised.
+    # Input that makes no sense may raise another error after an honest change, so all errors count as one.
     told = _ADDRESS.sub("…", first_line(failure.message)) if failure.assertion else "an error"
     return EndOfTest(result.status, told)
 
@@ -168,7 +168,7 @@ _COMMON = frozenset(
 
 
 def is_telling(found: object) -> TypeGuard[str | int | float | bytes]:
-    """Whether a literal is rare enough that source has it from a test, and not by chance."""
+    """Whether a literal is so rare that source which holds it has copied it from a test."""
     match found:
         case bool() | None:
             return False

@@ -1,4 +1,4 @@
-"""Assertions that can be changed so that honest code fails them, and which are changed in which text."""
+"""Probes: assertions, with changes that honest code fails; and which of them are changed in which text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @value
 class ByteEdit:
     start: int
-    """In bytes."""
+    """`start` and `end` are offsets in bytes."""
     end: int
     text: str
 
@@ -23,23 +23,23 @@ class ByteEdit:
 class ProbeChange:
     edits: tuple[ByteEdit, ...]
     plausible: bool = True
-    """Not where values are compared, and it is only the opposite that is asserted."""
+    """False if the assertion compares values and this change only asserts the opposite."""
 
 
 @value
 class Probe:
-    """One assertion, with ways to change it."""
+    """One assertion, with the changes that can be made to it."""
 
     path: str
     line: int
     what: str
     changes: tuple[ProbeChange, ...]
     names: frozenset[str]
-    """Tests, by their names without the file, that surely come to it and must fail."""
+    """Names, without the file, of the tests that certainly reach the assertion and so must fail."""
     maybe: frozenset[str] = frozenset()
-    """Those that a condition or a callback may keep from it."""
+    """Names of the tests that may not reach it, because of a condition or a callback."""
     opposite: ProbeChange | None = None
-    """What surely builds where another value may not."""
+    """The opposite assertion: it compiles even if another value does not."""
 
     @property
     def at(self) -> str:
@@ -48,16 +48,16 @@ class Probe:
 
 @value
 class Try:
-    """One assertion as one text has it."""
+    """One assertion with the change that one text makes to it."""
 
     probe: Probe
     change: ProbeChange
 
 
 def draw_members(found: Sequence[Probe], dice: Random, most: int, least: int) -> list[tuple[Try, ...]]:
-    """Which assertions are others in each changed text: one of every test, and no change comes twice.
+    """Draws the changes of each text: one assertion of every test, and no change twice.
 
-    Of a test none of whose assertions surely runs, all are others at once: one of them must be seen to fail.
+    If no assertion of a test is certain to run, all of them are changed at once: one of them must fail.
     """
     sure = {(probe.path, name) for probe in found for name in probe.names}
     times = [0] * len(found)
@@ -83,7 +83,7 @@ def draw_members(found: Sequence[Probe], dice: Random, most: int, least: int) ->
 
 
 def changed_texts(texts: Mapping[str, bytes], member: Sequence[Try]) -> dict[str, bytes]:
-    """All of them, those without a change too."""
+    """Returns all texts, with the changes where there are any."""
     return {
         path: apply_edits(
             data, (edit for one in member if one.probe.path == path for edit in one.change.edits)
@@ -93,7 +93,7 @@ def changed_texts(texts: Mapping[str, bytes], member: Sequence[Try]) -> dict[str
 
 
 def opposites(member: Sequence[Try]) -> tuple[Try, ...]:
-    """The same assertions, each as its opposite where it has one."""
+    """The opposites of the same assertions; an assertion without an opposite is left out."""
     return tuple(Try(one.probe, one.probe.opposite) for one in member if one.probe.opposite is not None)
 
 

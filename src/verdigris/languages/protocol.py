@@ -4,7 +4,7 @@ Every method has a default, which holds for a language that nothing here reads. 
 when it is called (`lazy_modules`), so that a command loads only the languages and the parts that it needs.
 """
 
-# A default has the arguments of what takes its place:
+# A default takes the arguments of the methods that override it:
 # ruff: noqa: ARG002
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LazyModule:
 
 
 def lazy_modules(package: str, names: str) -> tuple[Any, ...]:
-    """`names`: separated by blanks."""
+    """Makes a lazy module for each of the `names`, which are separated by blanks."""
     return tuple(LazyModule(f"{package}.{name}") for name in names.split())
 
 
@@ -88,7 +88,7 @@ class Examples:
     interpreter: str | None = None
     """Its path in an environment; None if no interpreter is configured."""
     selection: str = "ids or paths"
-    """What may be named in `suite`."""
+    """What a user may write in `suite`."""
 
 
 ROLE_WORDS = """\
@@ -110,13 +110,13 @@ class Language:
     traced_suffixes: tuple[str, ...] = ()
     """Endings of the files whose runs our reporter follows from inside the interpreter; see `tracing`."""
     tells_answer_tables: bool = False
-    """Its concerns tell a table of the tests' answers from a constant, and from a word that chooses."""
+    """Its concerns can distinguish a table of the tests' answers from a constant and from an option."""
     has_interpreter: bool = False
     """A stack may name the interpreter that runs it."""
     packages_folder: str = ""
-    """Where a package manager installs inside the project, and tools keep caches."""
+    """The folder of the project into which a package manager installs, and in which tools keep caches."""
     tried_texts: tuple[int, int] = (3, 2)
-    """How many changed texts of a test are tried, at most and at least; compiled languages try fewer."""
+    """The most and the fewest changed texts of a test that are tried; compiled languages try fewer."""
     examples: Examples = Examples()
     role_words: str = ROLE_WORDS
     """What a model is told about tests and stubs in this language."""
@@ -145,7 +145,7 @@ class Language:
         return Detected(flat=True)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks | None:
-        """The stacks in these folders; `alone`: no other language was found."""
+        """Finds the stacks in these folders; `alone`: no other language was found."""
         return None
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks | None:
@@ -166,11 +166,11 @@ class Language:
         return None
 
     def holds_test(self, data: bytes) -> bool:
-        """Whether a test that runs stands in a text."""
+        """Whether a text contains a test that runs."""
         return False
 
     def may_hold_tests(self, path: str) -> bool:
-        """Whether a file of class `test` may hold some; one that only configures does not."""
+        """Whether a file of class `test` may contain tests; a configuration file does not."""
         return True
 
     def without_tests(self, data: bytes) -> bytes:
@@ -188,7 +188,10 @@ class Language:
     def subject_of(
         self, failure: Failure, text: str, function: str, known: Mapping[str, str]
     ) -> tuple[str, int] | None:
-        """The source that returned the value, and the line of the test; `known`: from `defined_functions`."""
+        """The source file that returned the unusable value, and the line where the test gave up.
+
+        `known`: the result of `defined_functions`.
+        """
         return None
 
     # -- ids of tests ----------------------------------------------------------------------------------------
@@ -338,20 +341,20 @@ class Language:
     def weakenings(
         self, before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
     ) -> tuple[Weakening, ...]:
-        """What the tests lost between two states of their files, by path; here each change is one of data.
+        """Lists what the tests lost between two states of their files; here a changed file is changed data.
 
         `revised`: test ids, slugs, paths and folders that were given up with a reason.
         """
         return weakening.data_weakenings(before, after, revised)
 
     def test_bases(self, texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
-        """Those of these files from which the texts may inherit tests."""
+        """The files from which the texts may inherit tests."""
         return []
 
     def probes(
         self, texts: Mapping[str, bytes], names: Mapping[str, Sequence[str]], dice: Random, count: int
     ) -> tuple[Probe, ...]:
-        """Assertions, each with ways to change it so that honest code fails it; `names`: tests by file."""
+        """Finds assertions, each with changes that honest code fails; `names`: tests by file."""
         return ()
 
     def run_target(self, path: str) -> str:
@@ -359,7 +362,7 @@ class Language:
         return path
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        """Small changes of the lines that a refactor changed."""
+        """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()
 
     def other_inputs(
@@ -378,11 +381,11 @@ class Language:
     def reaching(
         self, tests: Iterable[str], changed: Iterable[str], files: Iterable[str], read: ReadMany
     ) -> frozenset[str]:
-        """Those of these test files that may reach the changed files; `files`: all of the tree."""
+        """The test files that may import a changed file, directly or not; `files`: all files of the tree."""
         return frozenset(tests)
 
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
-        """The project's files that a text imports, in its order."""
+        """The files of the project that a text imports, in the order of the text."""
         return iter(())
 
     # -- what a validator of tests asks ----------------------------------------------------------------------
@@ -404,7 +407,7 @@ class Language:
         return ()
 
     def expected_literals(self, test: TestText) -> tuple[str, ...]:
-        """The literals that its assertions compare with, as they are written."""
+        """The literals that the assertions of a test compare with, as they are written."""
         return ()
 
     def stub_bodies(

@@ -1,4 +1,4 @@
-"""The languages by name and by file, also those of third parties; and the oracle's part of a mixed file."""
+"""Finds a language by name or by file, third parties' included; and the oracle's part of a mixed file."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 GROUP = "verdigris.languages"
-"""Of entry points; each leads to a `Language`."""
+"""The group of entry points; each entry names a `Language`."""
 UNREAD = Language(Facts("", ()))
-"""Of a file whose ending no language claims."""
+"""The language of files whose ending is not known."""
 _THIRD: dict[str, Language] = {}
 
 
@@ -57,7 +57,10 @@ def _language(name: str) -> Language:
 
 
 def load_third_parties() -> None:
-    """Registers languages of other packages. A broken one raises here, and stops no project without it."""
+    """Registers languages of other packages. A broken one raises an error.
+
+    It is called when a project names an unknown language, so a broken one stops no project without it.
+    """
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=GROUP):
@@ -67,7 +70,7 @@ def load_third_parties() -> None:
             register(language.facts)
 
 
-def know(settings: Settings) -> None:
+def register_languages_of(settings: Settings) -> None:
     """Registers the languages that the stacks name, so that the endings of their files are known."""
     for stack in settings.stacks:
         language_named(stack.language)
@@ -80,12 +83,12 @@ def language_for(path: str) -> Language | None:
 
 
 def reader_of(path: str) -> Language:
-    """Answers as `language_for`; a file without a known ending, such as a script, has the default one."""
+    """Like `language_for`, but with the default language for a file without a known ending, e.g. a script."""
     return language_for(path) or _language(DEFAULT_LANGUAGE)
 
 
 def readers() -> tuple[Language, ...]:
-    """All that have a reader, those of third parties after our own."""
+    """All languages that have a reader; our own come first."""
     return tuple(_language(name) for name in (*READ_LANGUAGES, *_THIRD))
 
 
@@ -94,7 +97,7 @@ def all_languages() -> tuple[Language, ...]:
 
 
 def by_language(paths: Iterable[str]) -> dict[Language, list[str]]:
-    """Files of no known language are left out."""
+    """Groups files by language; files of no known language are left out."""
     found: dict[Language, list[str]] = {}
     for path in paths:
         if (language := language_for(path)) is not None:
@@ -123,7 +126,7 @@ def has_grammar(path: str) -> bool:
 
 
 def beyond_stubs(path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-    """Where a change of source is more than stubs, and why; tests among the source do not count."""
+    """Where and why a change of source adds more than stubs; tests among the source are ignored."""
     return reader_of(path).beyond_stubs(path, before, after)
 
 
@@ -133,7 +136,7 @@ def is_same_tree(path: str, before: bytes, after: bytes) -> bool:
 
 
 def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
-    """`found`: where the change is more than stubs."""
+    """Adds to a write whether it adds more than stubs, and where. `found`: from `beyond_stubs`."""
     why = "" if found is None else f"line {found.line}: {found.why}"
     language = language_for(file.path or "")
     stub = "" if language is None else language.stub_of_edit(file.before or b"", file.after or b"")
@@ -141,7 +144,7 @@ def with_stub_facts(file: FileWrite, found: StubFinding | None) -> FileWrite:
 
 
 def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
-    """Reads files that have a grammar; of a text that does not parse, as much as possible."""
+    """Reads the tests of files that have a grammar; if a text does not parse, as many as possible."""
     found: dict[str, TestReading] = {}
     for language, paths in by_language(files).items():
         found |= language.read_tests({path: files[path] for path in paths})
@@ -149,9 +152,9 @@ def read_all(files: Mapping[str, bytes]) -> dict[str, TestReading]:
 
 
 def runner_keys(name: str, data: bytes) -> bytes:
-    """Canonical bytes of the runner's part; empty when there is none.
+    """Canonical bytes of the part of a file that the runner reads; empty if there is none.
 
-    What cannot be parsed counts whole, so that breaking the syntax is a difference.
+    A file that cannot be parsed counts as a whole, so that broken syntax counts as a change.
     """
     facts = facts_of_manifest(name)
     if facts is None:
@@ -163,19 +166,19 @@ def runner_keys(name: str, data: bytes) -> bytes:
 
 
 def holds_tests(path: str, cls: PathClass) -> bool:
-    """Whether tests may stand among the source of this file."""
+    """Whether this source file may contain tests."""
     return cls is PathClass.SOURCE and has_tests_in_source(path)
 
 
 def is_mixed(path: str, cls: PathClass) -> bool:
-    """Whether a part of the file may be the oracle's while the rest is not."""
+    """Whether a part of the file may belong to the oracle while the rest does not."""
     folder, _, name = path.rpartition("/")
     is_manifest = facts_of_manifest(name) is not None and "node_modules" not in folder.split("/")
     return is_manifest or holds_tests(path, cls)
 
 
 def oracle_part(path: str, data: bytes) -> bytes:
-    """Canonical bytes of the oracle's part, empty if there is none. An unreadable text counts whole."""
+    """Canonical bytes of the oracle's part, empty if there is none. An unreadable text counts as a whole."""
     name = path.rpartition("/")[2]
     if facts_of_manifest(name) is not None:
         return runner_keys(name, data)

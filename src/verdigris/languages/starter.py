@@ -1,4 +1,4 @@
-"""What a language offers to begin with: a scaffold, and the demo's script."""
+"""What a language offers to new users: the scaffold of a project, and the script of the demo."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 @value
 class ScaffoldForm:
     manifest: str
-    """Of the files the one that is written first: by it a project is known."""
+    """The file that is written first, because it marks a folder as a project."""
     files: Mapping[str, str]
     ignore: tuple[str, ...]
-    """Lines of `.gitignore`; without a slash at the end where the machine's worktree may have a link."""
+    """Lines of `.gitignore`. A folder that may be a link in the machine's worktree has no final slash."""
 
 
 @value
 class StarterTools:
     stack: Stack
     before: tuple[str, ...] = ()
-    """What a person does before the first test run, as commands or sentences."""
+    """What a person has to do before the first test run, as commands or sentences."""
 
 
 @value
 class FoundPython:
-    """The user's interpreter, as a scaffold needs to know it."""
+    """What a scaffold needs to know about the user's interpreter."""
 
     path: Path
     how: str
     packages: tuple[str, ...] | None
-    """Where its packages lie; None where it does not say."""
+    """The folders with its packages; None if it does not report them."""
 
 
 FindPython: TypeAlias = "Callable[[], FoundPython | None]"
@@ -53,20 +53,20 @@ _MOST = 40
 
 
 def says_nothing(text: str) -> bool:
-    """Empty, or nothing but comments, as the placeholder of `tdd init` is."""
+    """Whether a text is empty or holds nothing but comments, like the placeholder of `tdd init`."""
     return not _COMMENT.sub("", text).strip()
 
 
 def title_of(text: str) -> str:
-    """The first heading; nothing where there is none."""
+    """The first heading; empty if there is none."""
     found = _HEADING.search(_COMMENT.sub("", text))
     return (found[1] or found[2]).strip() if found else ""
 
 
 def project_name(*wishes: str, taken: frozenset[str]) -> str:
-    """Makes a name from the first usable wish: small letters, digits, hyphens; good in every language.
+    """Makes a name that every language accepts (small letters, digits, hyphens) from the first usable wish.
 
-    `taken` are names that a language keeps for itself.
+    `taken`: names that the language reserves.
     """
     for wish in wishes:
         plain = unicodedata.normalize("NFKD", wish).encode("ascii", "ignore").decode().lower()
@@ -90,49 +90,49 @@ def _is_kept(name: str, taken: frozenset[str]) -> bool:
 
 @value
 class PlainTool:
-    """The test tool as anybody runs it."""
+    """The test tool, run without Verdigris."""
 
     name: str
     shown: str
-    """As a person types it."""
+    """The command as a person types it."""
     argv: tuple[str, ...]
 
 
 @value
 class Cheat:
-    """A second wish, and code that only pleases the tests."""
+    """A second feature, and code that passes its test without implementing it."""
 
     tests: str
-    """Tests that ask for multiplication."""
+    """The tests with one for multiplication."""
     asked: str
     """The id of that test."""
     hollow: str
-    """Source that passes without multiplying."""
+    """Source that passes this test without multiplying."""
     honest: str
     plain: PlainTool
 
 
 @value
 class RequiredTool:
-    """A tool without which the play cannot be given."""
+    """A tool that the demo needs."""
 
     name: str
     version: str
-    """What makes it say its version."""
+    """The argument that makes it print its version."""
     missing: str
-    """What a person does where it is not there."""
+    """What a person can do if it is not installed."""
     broken: str
-    """What a person does where it does not start."""
+    """What a person can do if it does not start."""
 
 
 @value
 class Script:
-    """Texts are whole files: tests and source may be the same one."""
+    """The texts of the demo. Each is a whole file, since tests and source may share one file."""
 
     files: Mapping[str, str]
     """The repository at the start."""
     source: str
-    """The file that the agent is after."""
+    """The path of the source file that the agent edits."""
     tests: str
     nothing_new: str
     """The id of a test that passes already."""
@@ -145,14 +145,14 @@ class Script:
     real: str
     """Tests that ask for subtraction."""
     stub: str | None
-    """Source that declares it and does nothing; None where a test can fail without."""
+    """Source with a stub of subtraction; None if the test can fail without a stub."""
     weaker: str
-    """Tests that ask for less."""
+    """Tests with a weaker assertion about subtraction."""
     careless: str
-    """Source with subtraction in which addition is broken."""
+    """Source that has subtraction but breaks addition."""
     good: str
     cheat: Cheat | None = None
-    """What follows the acceptance, where the play has a second act."""
+    """The second part of the demo, after the first turn is accepted; None if there is none."""
     needs: RequiredTool | None = None
 
 
@@ -160,7 +160,7 @@ class Scaffolder(Protocol):
     """How a new project of a language begins."""
 
     TAKEN: frozenset[str]
-    """Names that a project must not have."""
+    """Names that a project may not have."""
 
     def form(self, name: str, title: str, /) -> ScaffoldForm: ...
 
@@ -172,4 +172,4 @@ class Starter:
     script: Callable[[], Script]
     """What `tdd demo` plays."""
     scaffolder: Scaffolder | None = None
-    """What `tdd init` scaffolds; None where there is no scaffold."""
+    """What `tdd init` scaffolds; None if there is no scaffold."""

@@ -1,4 +1,4 @@
-"""What a test needs of source that does not exist yet, as values."""
+"""Values for the declarations that a test needs and source does not have yet."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 UNTOLD = "any"
-"""The type of a result that is used in a way that does not tell it."""
+"""The type of a result whose use in the test does not show its type."""
 Kind = Literal["function", "class", "error", "value"]
 
 
 @value
 class Argument:
     name: str
-    """What a parameter for it would be called."""
+    """The name that a parameter for it would have."""
     type: str = ""
-    """As its language writes it; empty if it is unknown."""
+    """The type as the language writes it; empty if it is unknown."""
     keyword: bool = False
 
 
@@ -31,9 +31,9 @@ class Argument:
 class WantedCall:
     arguments: tuple[Argument, ...] = ()
     spread: bool = False
-    """With `*args`, whose number is unknown."""
+    """True if the call passes `*args`, so that the number of its arguments is unknown."""
     options: bool = False
-    """With `**options`."""
+    """True if the call passes `**options`."""
     awaited: bool = False
     result: tuple[str, ...] = ()
     """The types of its results, as far as they are known."""
@@ -57,18 +57,18 @@ class Signature:
 
 @value
 class Wanted:
-    """A name that a test takes from a module; of a class also the members that it uses."""
+    """A name that a test uses from a module; for a class, also the members that the test uses."""
 
     module: str
-    """As the test names it."""
+    """The module as the test names it."""
     name: str
     kind: Kind
     calls: tuple[WantedCall, ...] = ()
     members: tuple[Wanted, ...] = ()
     of_type: bool = False
-    """A member of the class itself, not of what is made of it."""
+    """True for a member that is used on the class itself, not on an object of it."""
     type: str = ""
-    """Of a value, if it is known."""
+    """The type of a value; empty if it is unknown."""
 
     @property
     def signature(self) -> Signature:
@@ -82,15 +82,15 @@ class Stub:
     path: str
     text: str
     whole: str
-    """The file with them."""
+    """The text of the file with these declarations."""
     new: bool = False
-    """There is no such file yet."""
+    """True if the file does not exist yet."""
     notes: tuple[str, ...] = ()
-    """What could not be told from the test."""
+    """What the test does not show, such as types."""
 
 
 def signature(calls: Sequence[WantedCall]) -> Signature:
-    """One that takes every call: what not all of them give is optional."""
+    """The signature that accepts every call; an argument that some calls leave out is optional."""
     if not calls:
         return Signature()
     given = [[one for one in call.arguments if not one.keyword] for call in calls]
@@ -98,11 +98,11 @@ def signature(calls: Sequence[WantedCall]) -> Signature:
     places = [[row[at] for row in given if len(row) > at] for at in range(max(map(len, given)))]
     parameters: list[Parameter] = []
     for at, place in enumerate(places):
-        name = _free(place[0].name, {one.name for one in parameters})
-        parameters.append(Parameter(name, _common(one.type for one in place), at >= least))
+        name = _free_name(place[0].name, {one.name for one in parameters})
+        parameters.append(Parameter(name, _common_type(one.type for one in place), at >= least))
     parameters += _keywords(calls, {one.name for one in parameters})
     parameters.sort(key=lambda one: one.optional)
-    # What one use does not tell another may.
+    # The call whose use shows the most types of its results decides.
     results = sorted((call.result for call in calls if call.result), key=lambda types: types.count(UNTOLD))
     return Signature(
         parameters=tuple(parameters),
@@ -126,12 +126,12 @@ def _keywords(calls: Sequence[WantedCall], taken: set[str]) -> list[Parameter]:
     return list(found.values())
 
 
-def _common(types: Iterable[str]) -> str:
+def _common_type(types: Iterable[str]) -> str:
     found = set(types)
     return found.pop() if len(found) == 1 else ""
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
+def _free_name(name: str, taken: Iterable[str]) -> str:
     number, found = 1, name
     while found in set(taken):
         number += 1
@@ -140,7 +140,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
-    """One a name: its calls and members together."""
+    """Joins all entries of one name: their calls and members together."""
     found: dict[tuple[str, str, bool], Wanted] = {}
     for one in wanted:
         key = (one.module, one.name, one.of_type)
@@ -160,7 +160,7 @@ def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:
 
 
 def untold_notes(one: Wanted, known: Collection[str] = ()) -> Iterator[str]:
-    """What of a function, or of a class's functions, the test did not tell; `known`: what exists already."""
+    """Lists the types of functions and methods that the test does not show. `known`: names that exist."""
     for each in (one, *one.members):
         if each.kind != "function" or each.name in known or f"{one.name}.{each.name}" in known:
             continue
@@ -175,7 +175,7 @@ def data_of(path: str, files: WorktreeFiles) -> bytes:
 
 
 class WorktreeFiles(Protocol):
-    """The files as they lie in the worktree."""
+    """The files of the worktree."""
 
     @property
     def paths(self) -> frozenset[str]: ...
@@ -185,15 +185,15 @@ class WorktreeFiles(Protocol):
 
     @property
     def is_behaviour_red(self) -> bool:
-        """Whether a stub that raises makes a valid red: `red: behaviour`."""
+        """Whether a test that fails because a stub raises is a valid red (`red: behaviour`)."""
 
     def is_source(self, path: str) -> bool:
-        """Whether a path is source, also of a file that does not exist yet."""
+        """Whether a path is source; the file need not exist."""
 
     def text(self, path: str) -> str: ...
 
     def stack_of(self, path: str) -> Stack:
-        """The innermost stack of the file's language around it, or the first of all."""
+        """The innermost stack of the file's language around it; if there is none, the first stack."""
 
     def packages(self, stack: Stack) -> Sequence[Path]:
-        """The folders with the packages that are installed for a stack; none if they are unknown."""
+        """The folders with the packages that a stack has installed; empty if they are unknown."""

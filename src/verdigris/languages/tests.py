@@ -27,9 +27,10 @@ def read_tests(texts: Mapping[str, str]) -> dict[str, TestReading]:
 
 
 def still_written(texts: Mapping[str, str], unseen: Iterable[str], seen: Collection[str]) -> list[str]:
-    """Those of the unreported tests (native ids) whose text still stands in its file.
+    """The tests (native ids) that no run reported although their text is still in the file.
 
-    Where one text makes several, the others speak for it: a row of its table may be another now.
+    If the text makes several tests and a run reported another of them, the test is not listed: its row of
+    the table may have changed.
     """
     readings = read_tests({path: text for path, text in texts.items() if has_grammar(path)})
     found = []
@@ -54,13 +55,13 @@ def _name(native: str) -> str:
 
 
 def find_test_at(path: str, text: str, line: int, known: Collection[str]) -> WrittenTest | None:
-    """`known`: native ids that runs reported; in a file that nothing here reads they are all there is."""
+    """The innermost test at a line. `known`: native ids that runs reported, all there is in unread files."""
     holding = [test for test in written_tests(path, text, known) if test.first <= line <= test.last]
     return max(holding, key=lambda test: test.first, default=None)
 
 
 def text_of_test(path: str, text: str, name: str) -> str | None:
-    """None where it is not written there any more."""
+    """The lines of a test; None if the file no longer contains it."""
     found = next(
         (test for test in written_tests(path, text, (f"{path}::{name}",)) if test.name == name), None
     )
@@ -68,7 +69,7 @@ def text_of_test(path: str, text: str, name: str) -> str | None:
 
 
 def is_written(path: str, text: str, native: str) -> bool:
-    """Whether the text holds the test of that id; True for a text that does not parse."""
+    """Whether the text contains the test of that id; True if the text does not parse."""
     if not (language_for(path) or UNREAD).parses(path, text):
         return True
     return any(is_made_by(path, test.name, native) for test in written_tests(path, text, (native,)))
@@ -90,8 +91,8 @@ def written_tests(path: str, text: str, known: Iterable[str]) -> Iterator[Writte
     return language.written_tests(path, text, names)
 
 
-def given_up(name: str, revised: Collection[str]) -> bool:
-    """`name` is a path or a test id; a folder, file, class, describe or function stands for all in it."""
+def is_revised(name: str, revised: Collection[str]) -> bool:
+    """Whether `revised` names a path or test id, or a folder, file, class, describe or function around it."""
     return any(
         name == one or name.startswith((f"{one.rstrip('/')}/", f"{one}::", f"{one} › ", f"{one}["))
         for one in revised
@@ -100,7 +101,7 @@ def given_up(name: str, revised: Collection[str]) -> bool:
 
 def without(texts: Mapping[str, str], revised: Collection[str]) -> dict[str, str]:
     """The texts without the files, classes and functions that were given up."""
-    left = {path: text for path, text in texts.items() if not given_up(path, revised)}
+    left = {path: text for path, text in texts.items() if not is_revised(path, revised)}
     for one in revised:
         where = split_id(one)
         if where.function and where.path in left:
@@ -116,13 +117,13 @@ class Duplicate:
 
 
 def marks(path: str, text: str) -> tuple[IdMark, ...]:
-    """Lists marks in the order of the text; a language that is not read has none."""
+    """Lists `@tdd-id` marks in the order of the text; none in a language that is not read."""
     language = language_for(path)
     return () if MARK not in text or language is None else language.marks(text)
 
 
 def apply(report: TestReport, texts: Mapping[str, str]) -> TestReport:
-    """The report under the ids that annotations in `texts` (by path) give; a case keeps its own name."""
+    """Renames the results of a report to the ids that marks in `texts` give; a case keeps its own name."""
     known = {path: marks(path, text) for path, text in texts.items()}
     return replace(report, results=tuple(_rename_result(result, known) for result in report.results))
 
@@ -180,21 +181,21 @@ _BELOW = f"put it on a line of its own, at most {REACH} lines above a test"
 
 @value
 class ScenarioMark:
-    """One comment, and the test that it stands above."""
+    """One `@scenario` comment and the test below it."""
 
     path: str
     line: int
-    """Of the comment."""
+    """The line of the comment."""
     scenarios: tuple[str, ...]
     test_id: str
-    """As a run reports it: the slug of its `@tdd-id`, else its native id; without cases.
-    The file where only a run can tell the name."""
+    """The id that a run reports, without cases: the slug of its `@tdd-id`, else the native id.
+    It is the path of the file if only a run shows the name."""
     facts: TestFacts | None
-    """None where the test's body cannot be read."""
+    """None if the test's body cannot be read."""
     test: IdMark
 
     def is_carried_by(self, result: TestResult) -> bool:
-        """Whether a run's result is one of this test, or of one of its cases."""
+        """Whether a result belongs to this test or to one of its cases."""
         language = language_for(self.path)
         return (
             language is not None
@@ -205,23 +206,23 @@ class ScenarioMark:
 
 @value
 class LooseMark:
-    """A comment `@scenario` that gives no test a scenario."""
+    """A comment `@scenario` that belongs to no test."""
 
     path: str
     line: int
     why: str
-    """With what to do."""
+    """The reason, and what to do about it."""
 
 
 @value
 class ScenarioMarks:
     marks: tuple[ScenarioMark, ...] = ()
-    """In the order of the text; a test may have several."""
+    """The marks in the order of the text; a test may have several."""
     loose: tuple[LooseMark, ...] = ()
 
 
 def read_scenario_marks(path: str, data: bytes) -> ScenarioMarks:
-    """Reads the marks of a test file, or of source with tests in it; any bytes can be read."""
+    """Reads the marks of a test file, or of source with tests in it. Accepts any bytes."""
     text = data.decode("utf-8", "surrogateescape")
     if SCENARIO not in text:
         return ScenarioMarks()

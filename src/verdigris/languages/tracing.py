@@ -1,6 +1,6 @@
-"""`Tracing`: what a verdict asks of a language in whose interpreter our reporter runs.
+"""`Tracing`: what a verdict needs from a language whose interpreter runs our reporter.
 
-Such a reporter tells which lines a run executes, and runs tests with other texts in memory.
+The reporter records which lines a run executes, and it can run tests with other texts in memory.
 """
 
 from __future__ import annotations
@@ -73,15 +73,17 @@ class Tracing(Protocol):
     def plan_probes(
         self, texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int, few: int
     ) -> ProbePlan:
-        """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
-        `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
+        """Plans variants of the test files with changed assertions; see `ProbePlan`.
+
+        `texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
+        `most`: the limit of variants; `few`: the limit for variants that change an assertion once more.
         """
         ...
 
     def plan_reaching(
         self, texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
     ) -> ProbePlan:
-        """Plans a failure behind each of these assertions: is it reached, and its failure noticed?"""
+        """Plans a failure after each suspect assertion, to see if it is reached and its failure noticed."""
         ...
 
     # -- source that tests assert with -----------------------------------------------------------------------
@@ -89,19 +91,22 @@ class Tracing(Protocol):
     def find_shared(
         self, tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None
     ) -> tuple[SharedOracle, ...]:
-        """What the claimed tests (native ids), or all, take from source as assertion or expectation."""
+        """Finds source that tests assert with, or from which they take expected values.
+
+        `claimed`: native ids of the tests to read; None for all tests.
+        """
         ...
 
     def judge_shared(
         self, before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[SharedOracle]
     ) -> SharedLosses:
-        """What was lost of assertions and expected values between two states of source, by path."""
+        """Judges which of these assertions and expected values a change of source weakens; texts by path."""
         ...
 
     def idle_assertions(
         self, sources: Mapping[str, str], shared: Iterable[SharedOracle], ran: Mapping[str, frozenset[int]]
     ) -> tuple[str, ...]:
-        """Functions that tests assert with, of which no assertion ran. `ran`: executed lines by path."""
+        """Lists functions that tests assert with and whose assertions did not run. `ran`: lines by path."""
         ...
 
 
@@ -113,45 +118,45 @@ class TracedProbe:
     line: int
     what: str
     functions: tuple[str, ...]
-    """Tests, as `path::TestA::test_x`, that hold or call it: each must fail."""
+    """Tests, as `path::TestA::test_x`, that contain or call the assertion: each must fail."""
     lines: tuple[int, int]
-    """Where it stands in the changed text: a failure elsewhere says nothing about it."""
+    """First and last line in the changed text; a failure on other lines says nothing about this probe."""
     guarded: frozenset[str] = frozenset()
-    """Those that may rightly pass without it, where it is not reached or its failure is caught."""
+    """The tests that may rightly pass: they may not reach the assertion, or they catch its failure."""
     group: int = 0
-    """Probes of one group other than 0 may be passed by chance, and never all of them."""
+    """Honest code may pass some probes of a group other than 0 by chance, but never all of them."""
 
 
 @value
 class Variant:
     texts: Mapping[str, str]
-    """Every file that any variant changes, by path; in each test at most one assertion is another."""
+    """Every file that some variant changes, by path. Each test has at most one changed assertion."""
     probes: tuple[TracedProbe, ...]
 
 
 @value
 class ProbePlan:
     truth: Mapping[str, str] = field(default_factory=dict)
-    """The true texts of the files that any variant changes."""
+    """The true texts of the files that some variant changes."""
     variants: tuple[Variant, ...] = ()
     unreached: tuple[str, ...] = ()
-    """Tests in which there is nothing to change, and why."""
+    """Tests without an assertion that can be changed, each with the reason."""
     totals: Mapping[str, int] = field(default_factory=dict)
-    """How many changes there are by test, those that no variant has room for too."""
+    """The number of changes of each test, with those that no variant has room for."""
 
 
 @value
 class RunSet:
-    """The runs of a plan in the order in which they are made."""
+    """The runs of a plan in the order in which they are carried out."""
 
     members: tuple[Variant, ...]
     truth: int
-    """The place of the run with the true text."""
+    """The position of the run with the true texts."""
     totals: Mapping[str, int] = field(default_factory=dict)
 
 
 def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
-    """All runs are alike and in random order, so that none can tell whether it has the true text."""
+    """Puts all runs in random order, so that the code under test cannot tell which has the true texts."""
     members = [Variant(made.truth, ()), *made.variants]
     order = random.sample(range(len(members)), len(members))
     return RunSet(tuple(members[number] for number in order), order.index(0), made.totals)
@@ -159,15 +164,15 @@ def shuffle_runs(made: ProbePlan, random: Chance) -> RunSet:
 
 @value
 class SharedOracle:
-    """Source that a test asserts with, or takes what it expects from."""
+    """Source that a test asserts with, or from which it takes an expected value."""
 
     path: str
     name: str
-    """Qualified, as `Checked::check`."""
+    """The qualified name, e.g. `Checked::check`."""
     line: int
     kind: Literal["assertion", "expectation"]
     test: str
-    """One of the tests that use it."""
+    """The id of one of the tests that use it."""
 
     def __str__(self) -> str:
         use = "asserts with it" if self.kind == "assertion" else "takes what it expects from it"

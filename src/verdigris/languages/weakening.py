@@ -1,4 +1,4 @@
-"""Lists what a suite loses from one state to the next, in any language: tests, assertions, cases, runs."""
+"""Compares two states of a suite, in any language, and lists lost tests, assertions, cases and new skips."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verdigris.core.languages import file_end
 from verdigris.core.value import value
-from verdigris.languages.assertions import AssertionChange
+from verdigris.languages.assertions import AssertionChange, is_in_scope
 from verdigris.languages.findings import Weakening
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 
 class AssertedFact(Protocol):
-    """One thing that a test asserts, in whatever language."""
+    """One thing that a test asserts, in any language."""
 
     @property
     def path(self) -> str: ...
@@ -36,12 +36,12 @@ class AssertedFact(Protocol):
     @property
     def guards(self) -> tuple[str, ...]: ...
 
-    def against(self, other: Any) -> AssertionChange:
-        """What became of it, if the other stands in its place."""
+    def compare_with(self, other: Any) -> AssertionChange:
+        """How the assertion changed, if the other one replaces it."""
         ...
 
     def calls(self) -> set[str]:
-        """The functions that it speaks of."""
+        """The functions that the assertion calls."""
         ...
 
 
@@ -58,19 +58,19 @@ class SuiteFacts(Protocol):
     def body(self, key: Key) -> str: ...
 
     def find_hidden(self, body: str) -> str:
-        """Where the body of a test stands that is no longer collected."""
+        """The place of a function with this body that is not collected as a test; empty if there is none."""
         ...
 
-    def stands(self, scope: str, what: str) -> bool:
-        """Whether a test still has these words."""
+    def still_asserts(self, scope: str, what: str) -> bool:
+        """Whether the test still contains an assertion with this text."""
         ...
 
     def marks(self) -> Iterable[tuple[str, Mark]]:
-        """What takes tests out of a run, by path."""
+        """The marks that take tests out of a run, each with its path."""
         ...
 
-    def within(self, name: str, scope: str) -> bool:
-        """Whether a test is the scope, or stands in it; all stand in the empty one."""
+    def is_within(self, name: str, scope: str) -> bool:
+        """Whether a test is the scope or is inside it; every test is inside the empty scope."""
         ...
 
 
@@ -85,7 +85,7 @@ class Loss:
 
 
 def losses_between(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> Iterator[Loss]:
-    """`pairs`: by index, the new fact that an old one is found in."""
+    """Lists the losses. `pairs`: maps the index of an old fact to that of the new fact that matches it."""
     yield from _lost_facts(old, new, pairs)
     yield from _new_marks(old, new, pairs)
 
@@ -108,8 +108,10 @@ def _lost_facts(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> I
 
 
 def _heirs(old: SuiteFacts, new: SuiteFacts, pairs: Mapping[int, int]) -> dict[Key, str]:
-    """The new name of each test that is gone by name, told by most of what it asserted; or, where that
-    changed too, by its own name in the class that most of its class went to.
+    """Maps each old test whose name is gone to its new name.
+
+    That is the test which now has most of its assertions; or, if these changed too, the test of the same
+    name in the class to which most tests of its class moved.
     """
     names = new.names()
     votes: defaultdict[Key, Counter[str]] = defaultdict(Counter)
@@ -158,7 +160,7 @@ def _gone_tests(
 
 @dataclass(slots=True)
 class _NewAssertions:
-    """What the new suite has for the assertions that were not found in it."""
+    """Searches the new suite for assertions that replace those without a match."""
 
     new: SuiteFacts
     used: set[int]
@@ -173,7 +175,13 @@ class _NewAssertions:
         if any(_covers(fact, other) for _, other in spare):
             return
         spare.sort(key=lambda pair: (pair[1].case != fact.case, pair[1].what != fact.what))
-        for wanted in (_kind_if_guarded, _kind_if_restated, _weaker, _row, _kind_if_changed):
+        for wanted in (
+            _kind_if_guarded,
+            _kind_if_restated,
+            _kind_if_weaker,
+            _kind_if_row_changed,
+            _kind_if_changed,
+        ):
             for at, other in spare:
                 kind = wanted(fact, other)
                 if kind:
@@ -184,8 +192,8 @@ class _NewAssertions:
         yield _loss("cases" if self._lacks_the_row(fact, scope) else "dropped", fact, None)
 
     def _lacks_the_row(self, fact: AssertedFact, scope: str) -> bool:
-        """The assertion still stands there, but no table brings it this row."""
-        return bool(fact.case) and self.new.stands(scope, fact.what)
+        """Whether the assertion is still there, but no table has this row."""
+        return bool(fact.case) and self.new.still_asserts(scope, fact.what)
 
 
 def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
@@ -199,21 +207,23 @@ def _loss(kind: str, fact: AssertedFact, other: AssertedFact | None) -> Loss:
 
 
 def _covers(fact: AssertedFact, other: AssertedFact) -> bool:
-    """The other asks for as much, or for more, wherever this one did."""
+    """Whether the other assertion demands at least as much, under no further conditions."""
     if not set(other.guards) <= set(fact.guards):
         return False
-    return fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
+    return fact.compare_with(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
 
 
 def _kind_if_guarded(fact: AssertedFact, other: AssertedFact) -> str:
     more = set(other.guards) - set(fact.guards)
     return (
-        "guarded" if more and fact.against(other) in {AssertionChange.SAME, AssertionChange.STRONGER} else ""
+        "guarded"
+        if more and fact.compare_with(other) in {AssertionChange.SAME, AssertionChange.STRONGER}
+        else ""
     )
 
 
 def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
-    """The same words over a subject that is made in another way: a factory in place of a constructor."""
+    """The text is the same, but its subject is made differently, e.g. by a factory, not a constructor."""
     if fact.what != other.what or fact.case != other.case or fact.guards != other.guards:
         return ""
     was, is_ = fact.calls(), other.calls()
@@ -222,11 +232,11 @@ def _kind_if_restated(fact: AssertedFact, other: AssertedFact) -> str:
     return "changed" if was == is_ else "kept"
 
 
-def _weaker(fact: AssertedFact, other: AssertedFact) -> str:
-    return "weaker" if fact.against(other) is AssertionChange.WEAKER else ""
+def _kind_if_weaker(fact: AssertedFact, other: AssertedFact) -> str:
+    return "weaker" if fact.compare_with(other) is AssertionChange.WEAKER else ""
 
 
-def _row(fact: AssertedFact, other: AssertedFact) -> str:
+def _kind_if_row_changed(fact: AssertedFact, other: AssertedFact) -> str:
     return "row" if fact.case and other.case and fact.case != other.case and fact.what == other.what else ""
 
 
@@ -235,26 +245,30 @@ def _kind_if_changed(fact: AssertedFact, other: AssertedFact) -> str:
 
 
 def _new_marks(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> Iterator[Loss]:
-    """New marks on what was there before; a new test may be skipped as its author likes."""
+    """Lists new marks on tests that existed before; the author of a new test may skip it."""
     known = Counter((mark.kind, mark.what) for _, mark in old.marks())
-    fresh = _fresh(old, new, found_in)
+    fresh = _find_new_tests(old, new, found_in)
     origins = _TestOrigins(old, new, found_in)
     for path, mark in new.marks():
         known[mark.kind, mark.what] -= 1
-        is_known = known[mark.kind, mark.what] >= 0 and not origins.takes_out(path, mark)
-        if is_known or _only_fresh(mark.scope, path, fresh, new):
+        is_known = known[mark.kind, mark.what] >= 0 and not origins.is_new_skip(path, mark)
+        if is_known or _has_only_new_tests(mark.scope, path, fresh, new):
             continue
-        yield Loss(mark.kind, path, mark.line, _mark_before(old, path, mark), _head(mark.what), mark.scope)
+        yield Loss(
+            mark.kind, path, mark.line, _mark_before(old, path, mark), _first_line(mark.what), mark.scope
+        )
 
 
 def _mark_before(old: SuiteFacts, path: str, mark: Mark) -> str:
-    """The mark of the same kind that stood on the same test or class; empty where there was none."""
+    """The earlier mark of the same kind on the same test or class; empty if there was none."""
     place = (path, mark.kind, mark.scope)
-    return next((_head(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), "")
+    return next(
+        (_first_line(was.what) for file, was in old.marks() if (file, was.kind, was.scope) == place), ""
+    )
 
 
 class _TestOrigins:
-    """Which earlier test each test was, so that the skip of one is not taken for that of another."""
+    """Maps tests to the earlier tests that they were, so that a skip which moves to another is noticed."""
 
     def __init__(self, old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> None:
         self.old, self.new = old, new
@@ -263,12 +277,12 @@ class _TestOrigins:
             fact, other = old.facts[at], new.facts[to]
             self.heirs[other.path, other.scope].add((fact.path, fact.scope))
 
-    def takes_out(self, path: str, mark: Mark) -> bool:
-        """Whether a skip stands on a test that ran without it before, wherever such a skip stood then."""
+    def is_new_skip(self, path: str, mark: Mark) -> bool:
+        """Whether a mark skips a test that had no such mark before, even if another test had it."""
         if mark.kind != "skipped" or not mark.scope:
             return False
-        tests = [key for key in self.new.tests if key[0] == path and self.new.within(key[1], mark.scope)]
-        return any((then := self._earlier_tests(key)) and not self._had(then, mark) for key in tests)
+        tests = [key for key in self.new.tests if key[0] == path and self.new.is_within(key[1], mark.scope)]
+        return any((then := self._earlier_tests(key)) and not self._had_mark(then, mark) for key in tests)
 
     def _earlier_tests(self, key: Key) -> set[Key]:
         if key in self.old.tests:
@@ -276,36 +290,36 @@ class _TestOrigins:
         same = {other for other in self.old.tests if other[1] == key[1]}
         return same or {other for other in self.heirs[key] if other in self.old.tests}
 
-    def _had(self, then: set[Key], mark: Mark) -> bool:
+    def _had_mark(self, then: set[Key], mark: Mark) -> bool:
         return any(
             path == was and (was_mark.kind, was_mark.what) == (mark.kind, mark.what)
             for was, was_mark in self.old.marks()
             for path, name in then
-            if self.old.within(name, was_mark.scope)
+            if self.old.is_within(name, was_mark.scope)
         )
 
 
-def _head(what: str) -> str:
+def _first_line(what: str) -> str:
     lines = what.splitlines()
     return next((line for line in lines if line.startswith(("def ", "async def "))), lines[0])
 
 
-def _fresh(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
-    """Tests that stand for no earlier one."""
+def _find_new_tests(old: SuiteFacts, new: SuiteFacts, found_in: Mapping[int, int]) -> set[tuple[str, str]]:
+    """The tests that replace no earlier test."""
     heirs = {(new.facts[at].path, new.facts[at].scope) for at in found_in.values()}
     names = old.names()
     return {key for key in new.tests if key not in heirs and not names[key[1]]}
 
 
-def _only_fresh(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
-    under = [key for key in new.tests if key[0] == path and new.within(key[1], scope)]
+def _has_only_new_tests(scope: str, path: str, fresh: set[tuple[str, str]], new: SuiteFacts) -> bool:
+    under = [key for key in new.tests if key[0] == path and new.is_within(key[1], scope)]
     return bool(under) and all(key in fresh for key in under)
 
 
 def data_weakenings(
     before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str]
 ) -> tuple[Weakening, ...]:
-    """Contents of files that are found nowhere any more."""
+    """Lists files whose earlier content is in no file any more."""
     contents = Counter(after.values())
     found: list[Weakening] = []
     for path, text in before.items():
@@ -315,26 +329,18 @@ def data_weakenings(
     return tuple(found)
 
 
-SEPARATORS = (" › ", "::", "/")
-"""Between the names of a test and of what it stands in."""
-
-
-def stands_in(name: str, scope: str) -> bool:
-    return not scope or name == scope or name.startswith(tuple(scope + mark for mark in SEPARATORS))
-
-
-def _entry(revised: str) -> tuple[str, str]:
+def _split_entry(revised: str) -> tuple[str, str]:
     end = file_end(revised)
     return (revised, "") if end < 0 else (revised[:end], revised[end + 2 :])
 
 
 def is_given_up(path: str, scope: str, revised: Iterable[str]) -> bool:
-    """`revised`: test ids, paths and folders."""
-    return any(_names_scope(*_entry(one), path, scope) for one in revised)
+    """Whether `revised` (test ids, paths and folders) names this scope of this file."""
+    return any(_names_scope(*_split_entry(one), path, scope) for one in revised)
 
 
 def _names_scope(named: str, name: str, path: str, scope: str) -> bool:
     if not name:
         return path == named or path.startswith(f"{named.rstrip('/')}/")
     # A Rust test's full name begins with the modules that lead to its file.
-    return path == named and (stands_in(scope, name) or f"::{name}".endswith(f"::{scope}"))
+    return path == named and (is_in_scope(scope, name) or f"::{name}".endswith(f"::{scope}"))

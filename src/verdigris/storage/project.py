@@ -126,9 +126,9 @@ def open_project(start: Path, actor: Actor) -> Project:
         configuration = _read_configuration(repo, log, actor, state.configuration)
     settings = from_json(Settings, configuration.settings)
     if any(facts_named(stack.language) is None for stack in settings.stacks):
-        from verdigris.languages.registry import know
+        from verdigris.languages.registry import register_languages_of
 
-        know(settings)
+        register_languages_of(settings)
     if here.open_cycle is not None:
         settings = replace(settings, red="assertion")
     return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))

@@ -29,7 +29,7 @@ from verdigris.execution.test_run import (
     touched_paths,
 )
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.languages.tests import given_up, still_written
+from verdigris.languages.tests import is_revised, still_written
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.intents import finishes
 from verdigris.storage.project import CONFIG, texts_at
@@ -154,7 +154,7 @@ def _find_uncollected(
         return ()
     texts = texts_at(project, tree, {split_id(i).path for i in unseen})
     written = still_written(texts, unseen, seen)
-    return tuple(i for i in written if not given_up(i, state.revised))
+    return tuple(i for i in written if not is_revised(i, state.revised))
 
 
 def _pass_this_time(

@@ -44,7 +44,7 @@ from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.registry import is_traced
-from verdigris.languages.tests import given_up, without
+from verdigris.languages.tests import is_revised, without
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
@@ -228,7 +228,7 @@ def _gather_facts(
     )
     added = added_lines(texts_at(project, refactor.tree, traced), texts_at(project, tree, traced))
     return Restructured(
-        before={i: s for i, s in _statuses(project, refactor.record).items() if not given_up(i, revised)},
+        before={i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)},
         after=report,
         frozen=frozen,
         findings=find_losses(then, now, revised),

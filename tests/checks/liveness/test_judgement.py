@@ -62,7 +62,7 @@ def test_the_order_of_the_runs_is_random_and_none_is_marked() -> None:
     ("text", "name", "why"),
     [
         ("def test_it(: pass", "test_it", "its file cannot be read as Python"),
-        ("def test_it(): pass", "test_no", "its function is not to be found"),
+        ("def test_it(): pass", "test_no", "its function was not found"),
         ("def test_it(): pass", "test_it", "no assertion that can be changed was found in it"),
         (
             "def test_it():\n    if 1 > 2: pytest.fail('x')",

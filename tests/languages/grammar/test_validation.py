@@ -22,7 +22,7 @@ RUST = "use cart::*;\n\n#[test]\nfn it() {\n%s\n}\n"
     [
         ("got := Add(1, 2)\nif got != got {\n\tt.Error(got)\n}", "itself"),
         ("if 1 != 1 {\n\tt.Error(1)\n}", "itself"),
-        ("if false {\n\tt.Error(Add(1, 2))\n}", "settled"),
+        ("if false {\n\tt.Error(Add(1, 2))\n}", "outcome is fixed"),
         ("return\nif Add(1, 2) != 3 {\n\tt.Error(1)\n}", "never reached"),
     ],
 )
@@ -46,7 +46,7 @@ def test_honest_go_assertions_are_not_found(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "word"),
     [
-        ("    assert!(true);", "settled"),
+        ("    assert!(true);", "outcome is fixed"),
         ("    let got = add(1, 2);\n    assert_eq!(got, got);", "itself"),
         ("    assert_eq!(add(1, 2), add(1, 2));", "itself"),
         ("    return;\n    assert_eq!(add(1, 2), 3);", "never reached"),

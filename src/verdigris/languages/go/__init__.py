@@ -1,4 +1,4 @@
-"""Go, as `go test` runs it."""
+"""Go, tested by `go test`."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ Add no dependency."""
         return tests_reaching([*tests], frozenset(changed), [*files], read)
 
     def parcels(self, code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:  # noqa: ARG002
-        """A folder is a package, and the runner runs it as one."""
+        """Makes one parcel of each folder: it is a package, and the runner runs it as one."""
         folders = dict.fromkeys(path.rpartition("/")[0] for path in code)
         asked = [tuple(path for path in code if path.rpartition("/")[0] == one) for one in folders]
         return [findings.Parcel(paths, (*code, *data), tuple(code)) for paths in asked]
@@ -136,7 +136,7 @@ Add no dependency."""
         return mutation.FailingForms('if true { panic("not run by any test") };')
 
     def code_in_comments(self, root: Node) -> list[str]:
-        """Cgo compiles any of them."""
+        """Cgo compiles comments, so all of them count in a file that imports "C"."""
         is_cgo = any(trees.text_of_node(node) == '"C"' for node in trees.walk(root))
         return trees.comments_of(root) if is_cgo else super().code_in_comments(root)
 
@@ -169,7 +169,7 @@ _GO_HEAD = re.compile(rb"^(?:func|type|var|const)\b", re.MULTILINE)
 def tests_reaching(
     tests: Sequence[str], goals: frozenset[str], files: Sequence[str], read: ReadMany
 ) -> frozenset[str]:
-    """Follows folders, which are packages: an import names the end of a folder's path."""
+    """Follows imports from folder to folder: a folder is a package, and an import ends in its path."""
     sources = [path for path in files if path.endswith(".go")][:MOST_FILES]
     folders = {posixpath.dirname(path) for path in sources}
     leads: dict[str, set[str]] = {folder: set() for folder in folders}
@@ -179,11 +179,13 @@ def tests_reaching(
             text = f"/{name.decode('utf-8', 'replace')}"
             leads[posixpath.dirname(path)] |= {one for one in folders if not one or text.endswith(f"/{one}")}
     changed = {posixpath.dirname(path) for path in goals}
-    return frozenset(test for test in tests if closure(posixpath.dirname(test), leads) & changed)
+    return frozenset(
+        test for test in tests if not changed.isdisjoint(closure(posixpath.dirname(test), leads))
+    )
 
 
 def import_targets(one: Imported, files: Importable) -> Iterator[str]:
-    """Go names a folder, behind the name of its module."""
+    """An import consists of the name of a module and the path of a folder in it."""
     for at in files.paths:
         folder = posixpath.dirname(at)
         if (

@@ -1,4 +1,4 @@
-"""How Go is written: what assertions expect, what a stub can return, what honest source lacks."""
+"""Go's tables: what assertions expect, what a stub can return, and which code honest source lacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from verdigris.languages.go.tests import SKIPS
 from verdigris.languages.grammar.concerns import ASKS, ENDS, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import line_end
-from verdigris.languages.grammar.probes import negate, other_word
+from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
@@ -29,7 +29,7 @@ _SAME = frozenset({"Equal", "DeepEqual", "EqualValues", "Exactly"})
 
 _SMALL = re.compile(r"0?\.[0-4]\d*|\d(?:\.\d+)?e-\d+")
 _DELTA = 3
-"""Where `InDelta` has its tolerance."""
+"""The position of the tolerance among the arguments of `InDelta`."""
 
 
 class GoExpectations(Expectations):
@@ -40,7 +40,7 @@ class GoExpectations(Expectations):
     }
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
-        """A condition under which the test fails, or testify."""
+        """Reads the condition under which a test fails, or a call of testify."""
         if node.type == "binary_expression" and text_of_node(part(node, "operator")) == "!=":
             yield from ([side] for name in ("right", "left") if (side := part(node, name)) is not None)
             return
@@ -69,7 +69,7 @@ class GoExpectations(Expectations):
         is_list = last.type == "composite_literal" and text_of_node(part(last, "type")).startswith("[]")
         return parts(part(last, "body")) if is_list else []
 
-    def nearby(self, node: Node) -> Node | None:
+    def approximate_number(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
         word = text_of_node(part(function, "field")).removesuffix("f")
         if word != "InDelta" or text_of_node(part(function, "operand")) not in _TESTIFY:
@@ -84,7 +84,7 @@ class GoExpectations(Expectations):
         function = part(node, "function")
         if text_of_node(part(function, "operand")) not in _TESTIFY:
             return None
-        return other_word(self.opposite_words, part(function, "field"))
+        return swap_word(self.opposite_words, part(function, "field"))
 
 
 def _go_cell(row: Node, field: str, table: Node) -> Node | None:
@@ -182,7 +182,7 @@ RULES = (
 
 
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """`t.Skip` as the first statement, by the name that the test has for its `t`."""
+    """Adds `t.Skip` as the first statement, with the test's own name for `t`."""
     function = place.node if place.node.type == "function_declaration" else place.body
     block = part(function, "body")
     parameter = first(parts(part(function, "parameters")), "parameter_declaration")

@@ -63,7 +63,7 @@ _COMPARES = frozenset({"==", "!=", "<", ">", "<=", ">="})
 
 
 def imports(path: str, data: bytes) -> dict[str, str]:
-    """Local name → import path."""
+    """Maps local names to import paths."""
     root, _ = tree_of(path, data)
     specs = [node for node in walk(root) if node.type == "import_spec"]
     paths = [
@@ -78,7 +78,7 @@ def package_of(path: str, data: bytes) -> str:
 
 
 def read_declarations(path: str, data: bytes) -> dict[str, str]:
-    """What a file declares, with the types of its functions' results; methods as `Type.Name`."""
+    """Maps the names that a file declares to the types of functions' results; methods are `Type.Name`."""
     root, _ = tree_of(path, data)
     found: dict[str, str] = {}
     for node in walk(root):
@@ -100,7 +100,10 @@ def read_declarations(path: str, data: bytes) -> dict[str, str]:
 
 
 def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
-    """`known`: what the package declares; `package`: its name in the test, empty for a test inside it."""
+    """The names that a test needs and the package does not declare.
+
+    `known`: what the package declares. `package`: its name in the test; empty for a test inside the package.
+    """
     root, _ = tree_of(path, data)
     found: list[Wanted] = []
     for function in parts(root):
@@ -110,7 +113,7 @@ def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str =
 
 
 class _GoTestUses:
-    """One function of a test."""
+    """The names that one function of a test uses."""
 
     def __init__(self, function: Node, known: Mapping[str, str], package: str) -> None:
         self._nodes = list(walk(function))
@@ -119,9 +122,9 @@ class _GoTestUses:
         self._types: dict[str, str] = {}
         self._fields: dict[str, str] = {}
         for node in self._nodes:
-            self._bind(node)
+            self._record_types(node)
 
-    def _bind(self, node: Node) -> None:
+    def _record_types(self, node: Node) -> None:
         match node.type:
             case "parameter_declaration" | "var_spec":
                 for name in node.children_by_field_name("name"):
@@ -143,7 +146,7 @@ class _GoTestUses:
             match node.type:
                 case "identifier" | "type_identifier" if not self._package:
                     if self._is_missing(text_of_node(node)) and not _is_label(node):
-                        yield from self._name(node, text_of_node(node))
+                        yield from self._find_name(node, text_of_node(node))
                 case "selector_expression" | "qualified_type":
                     yield from self._find_selected(node)
 
@@ -152,7 +155,7 @@ class _GoTestUses:
         name = text_of_node(part(node, "field") or part(node, "name"))
         if self._package and text_of_node(owner) == self._package:
             if name not in self._known:
-                yield from self._name(node, name)
+                yield from self._find_name(node, name)
             return
         made = self._type(owner).lstrip("*&").removeprefix(f"{self._package}." if self._package else "")
         if made.isidentifier() and made not in _BUILT_IN and f"{made}.{name}" not in self._known:
@@ -164,7 +167,7 @@ class _GoTestUses:
     def _is_missing(self, name: str) -> bool:
         return name not in self._known and name not in _BUILT_IN and name not in self._types and name != "_"
 
-    def _name(self, node: Node, name: str) -> Iterator[Wanted]:
+    def _find_name(self, node: Node, name: str) -> Iterator[Wanted]:
         if calls := self._calls(node):
             yield Wanted("", name, "function", calls)
             if (made := _type_of_constructor(name)) and made not in self._known:
@@ -193,11 +196,11 @@ class _GoTestUses:
         if call is None or call.type != "call_expression" or part(call, "function") != node:
             return ()
         given = parts(part(call, "arguments"))
-        arguments = tuple(Argument(_parameter(one, self._type(one)), self._type(one)) for one in given)
+        arguments = tuple(Argument(_parameter_name(one, self._type(one)), self._type(one)) for one in given)
         return (WantedCall(arguments, result=self._results(call, text_of_node(node))),)
 
     def _results(self, call: Node, name: str) -> tuple[str, ...]:
-        """The types of a call's results; `any` for a result that is used and whose type is unknown."""
+        """The types of a call's results; `any` if a result is used and its type is unknown."""
         parent = call.parent
         above = parent.parent if parent is not None and parent.type == "expression_list" else parent
         if above is None or above.type == "expression_statement":
@@ -205,19 +208,19 @@ class _GoTestUses:
         made = _type_of_constructor(name.rpartition(".")[2])
         if above.type in {"short_var_declaration", "assignment_statement"}:
             names = [text_of_node(one) for one in parts(part(above, "left"))]
-            return tuple(self._variable(one, made if at == 0 else "") for at, one in enumerate(names))
+            return tuple(self._type_of_variable(one, made if at == 0 else "") for at, one in enumerate(names))
         if made:
-            return (self._pointer(made),)
+            return (self._pointer_to(made),)
         if above.type in {"if_statement", "unary_expression"}:
             return ("bool",)
         return (self._expected_type(call) or "any",)
 
-    def _pointer(self, made: str) -> str:
+    def _pointer_to(self, made: str) -> str:
         return f"*{made}"
 
-    def _variable(self, name: str, made: str) -> str:
+    def _type_of_variable(self, name: str, made: str) -> str:
         if made:
-            return self._pointer(made)
+            return self._pointer_to(made)
         if name == "_":
             return "any"
         if name.lower().startswith("err"):
@@ -243,14 +246,14 @@ class _GoTestUses:
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
 
     def _type(self, node: Node | None) -> str:
-        """Returns the type; empty if the text does not show it."""
+        """The type of an expression; empty if the text does not show it."""
         if node is None:
             return ""
         match node.type:
             case kind if kind in _LITERALS:
                 return _LITERALS[kind]
             case "composite_literal":
-                return re.sub(r"^\[\.\.\.\]", "[]", self._bare(text_of_node(part(node, "type"))))
+                return re.sub(r"^\[\.\.\.\]", "[]", self._without_package(text_of_node(part(node, "type"))))
             case "unary_expression":
                 inner = self._type(part(node, "operand"))
                 return f"*{inner}" if text_of_node(node).startswith("&") and inner else inner
@@ -267,25 +270,25 @@ class _GoTestUses:
             case "selector_expression":
                 return self._fields.get(text_of_node(part(node, "field")), "")
             case "call_expression":
-                return self._of_call(text_of_node(part(node, "function")))
+                return self._type_of_call(text_of_node(part(node, "function")))
             case _:
                 return ""
 
-    def _of_call(self, name: str) -> str:
-        bare = self._bare(name)
+    def _type_of_call(self, name: str) -> str:
+        bare = self._without_package(name)
         if bare in _BUILT_IN and bare not in {"append", "make", "new", "len", "cap"}:
             return bare
         if bare in {"len", "cap"}:
             return "int"
         made = _type_of_constructor(bare)
-        return self._known.get(bare) or (self._pointer(made) if made else "")
+        return self._known.get(bare) or (self._pointer_to(made) if made else "")
 
-    def _bare(self, name: str) -> str:
+    def _without_package(self, name: str) -> str:
         return name.replace(f"{self._package}.", "") if self._package else name
 
 
 def _is_label(node: Node) -> bool:
-    """A name of something else: a field, a key, an import, a declared function."""
+    """Whether the identifier names a field, a key, an import or a declared function, and uses nothing."""
     parent = node.parent
     if parent is None or (part(parent, "name") == node and parent.type.endswith("_declaration")):
         return True
@@ -295,12 +298,12 @@ def _is_label(node: Node) -> bool:
 
 
 def _type_of_constructor(name: str) -> str:
-    """The type that `NewMoney` makes, by convention."""
+    """The type that a constructor makes by convention: `Money` for `NewMoney`."""
     found = re.fullmatch(r"New([A-Z]\w*)", name)
     return found[1] if found else ""
 
 
-def _parameter(node: Node, kind: str) -> str:
+def _parameter_name(node: Node, kind: str) -> str:
     name = text_of_node(node).rpartition(".")[2]
     if node.type in {"identifier", "selector_expression"} and name.isidentifier() and name[:1].islower():
         return name

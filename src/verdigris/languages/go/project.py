@@ -1,4 +1,4 @@
-"""What a Go project looks like: stacks, usual places, test directives; and the demo's repository."""
+"""Finds the stacks, usual places and test directives of a Go project; and holds the demo's repository."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ PLACES = Usual(
     transient=anywhere(r"\.gocache"),
     not_source=any_of(r"\.", "_", SIDE, "(?:.*/)?(?:vendor|third_party)/", "(?:bin|build|dist|hack)/"),
 )
-"""`TestMain` stands in a `_test.go`; vendored, a library that tests assert with is as much theirs."""
+"""A vendored assertion library belongs to the tests, so it counts as the runner's. `TestMain` needs no entry:
+it is in a `_test.go` file."""
 
 
 _COMMENT = re.compile(r"//.*")
 _MODULE = frozenset({"replace", "exclude", "godebug"})
 _WORKSPACE = _MODULE | {"use"}
-"""`go`, `toolchain` and `require` stay free: `go get` writes them."""
+"""`go`, `toolchain` and `require` may change, since `go get` writes them."""
 
 
 def module(text: str) -> bytes:
@@ -62,7 +63,7 @@ def _directives(text: str, kept: frozenset[str]) -> bytes:
 
 
 def find_stacks(known: Sequence[Folder]) -> FoundStacks:
-    """Each module is its own: `./...` ends where another module begins, in a workspace (`go.work`) too."""
+    """Each module is a stack: `./...` does not enter another module, not even in a workspace (`go.work`)."""
     modules = folders_with(known, ["go.mod"])
     outer = outermost_of(modules)
     places = [m for m in modules if m in outer or holds_suffix(known, m, ("_test.go",))]

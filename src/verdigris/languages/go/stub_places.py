@@ -46,26 +46,26 @@ def _stub(
     if not files.is_source(at) or not (wanted or (new and not there)):
         return None
     before = files.text(at).rstrip("\n") or f"package {package}"
-    texts = [text for one in wanted for text in _texts(one)]
+    texts = [text for one in wanted for text in _write_stub(one)]
     text = "\n".join(texts)
     notes = tuple(note for one in wanted for note in untold_notes(one))
     shown = f"package {package}\n\n{text}" if new else text
     return Stub(at, shown, f"{before}\n\n{text}" if text else f"{before}\n", new=new, notes=notes)
 
 
-def _texts(one: Wanted) -> Iterator[str]:
+def _write_stub(one: Wanted) -> Iterator[str]:
     match one.kind:
         case "function":
-            yield _function(one.name, one.signature, "")
+            yield _write_function(one.name, one.signature, "")
         case "error":
             yield f"var {one.name} error // {MARK}\n"
         case "class":
-            yield from _class(one)
+            yield from _write_type(one)
         case _:
             yield f"var {one.name} {one.type or 'any'} // {MARK}\n"
 
 
-def _class(one: Wanted) -> Iterator[str]:
+def _write_type(one: Wanted) -> Iterator[str]:
     called = {member.name for member in one.members if member.kind == "function"}
     fields = [member for member in one.members if member.kind == "value" and member.name not in called]
     body = "".join(f"\t{field.name} {field.type or 'any'}\n" for field in fields)
@@ -73,10 +73,10 @@ def _class(one: Wanted) -> Iterator[str]:
     receiver = f"({one.name[0].lower()} {one.name}) "
     for member in one.members:
         if member.kind == "function":
-            yield _function(member.name, member.signature, receiver)
+            yield _write_function(member.name, member.signature, receiver)
 
 
-def _function(name: str, found: Signature, receiver: str) -> str:
+def _write_function(name: str, found: Signature, receiver: str) -> str:
     words = ", ".join(f"{one.name} {one.type or 'any'}" for one in found.parameters)
     results = [each or "any" for each in found.result]
     after = f" {results[0]}" if len(results) == 1 else f" ({', '.join(results)})" if results else ""
@@ -96,7 +96,7 @@ def _package(folder: str, files: WorktreeFiles, *, tests: bool) -> list[str]:
 
 
 def _folder(imported: str, test: str, files: WorktreeFiles) -> str | None:
-    """Where a package of the test's own module is or belongs; None for what is not of this module."""
+    """The folder of an imported package, which need not exist; None if it is not of the test's module."""
     home = posixpath.dirname(test)
     while True:
         at = posixpath.join(home, "go.mod")

@@ -1,4 +1,4 @@
-"""Tells stubs from work in Go."""
+"""Decides what is a stub in Go, and replaces the work of Go declarations."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
     StubContext,
-    faulty,
+    compare_members,
     find_unmarked,
     head_form,
-    inside,
+    member_context,
     names_in_use,
-    within,
+    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     COMMENTS,
@@ -64,7 +64,7 @@ class GoForms(Forms):
     is_compiled = True
 
     def items(self, scope: Node) -> list[DeclarationItem]:
-        return [item for node in scope.children for item in _items(node)]
+        return [item for node in scope.children for item in _find_items(node)]
 
     def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
         items = self.items(root)
@@ -77,19 +77,21 @@ class GoForms(Forms):
     def raises(self, node: Node) -> bool:
         return node.type == "call_expression" and text_of_node(part(node, "function")) == "panic"
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         bodies = _body(old.node), _body(new.node)
         if None in bodies or old.node.type != new.node.type or _head(old.node) != _head(new.node):
             return False
-        # Constants count from the top of their group.
+        # `iota` counts from the top of a group, so its first constant must not change.
         firsts = [self.items(body)[:1] for body in bodies if body]
         same = [item.form for item in firsts[0]] == [item.form for item in firsts[1]]
         return same or old.node.type != "const_declaration"
 
-    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-        yield from within(self, new, _body(old.node), _body(new.node), inside(seen, new))
+    def judge_growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]:
+        yield from compare_members(self, new, _body(old.node), _body(new.node), member_context(seen, new))
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = item.node
         match node.type:
             case "import_spec":
@@ -104,7 +106,7 @@ class GoForms(Forms):
                 yield from find_unmarked(item, seen)
                 if text_of_node(part(node, "name")) == "init" and node.type == "function_declaration":
                     yield StubFinding(item.line, "`init` runs although nobody calls it")
-                yield from faulty(item, _body_fault(part(node, "body")))
+                yield from report_fault(item, _body_fault(part(node, "body")))
             case "type_spec" | "type_alias" | "method_elem" | "type_elem":
                 yield from find_unmarked(item, seen)
             case "field_declaration":
@@ -114,14 +116,16 @@ class GoForms(Forms):
             case "var_spec" | "const_spec":
                 yield from find_unmarked(item, seen)
                 values = parts(part(node, "value"))
-                yield from faulty(item, None if all(map(constant, values)) else "the value is not a constant")
+                yield from report_fault(
+                    item, None if all(map(is_constant, values)) else "the value is not a constant"
+                )
             case "const_declaration":
-                yield from within(self, item, None, node, inside(seen, item))
+                yield from compare_members(self, item, None, node, member_context(seen, item))
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
     def members(self, item: DeclarationItem) -> Node | None:
-        """A group of constants holds them one by one, unless each counts from the one before."""
+        """The members of a group of constants; None if it uses `iota`: then each depends on the others."""
         node = item.node
         counted = any(one.type == "iota" for one in walk(node)) if node.type == "const_declaration" else True
         return None if counted else node
@@ -132,7 +136,7 @@ class GoForms(Forms):
             return " ".join(name for one in self.items(node) for name in one.names)
         return f"{node.type} {head_form(node, 'body', 'value')}"
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
         node = item.node
         if (body := part(node, "body")) is not None:
             runs_alone = node.type == "function_declaration" and text_of_node(part(node, "name")) == "init"
@@ -150,8 +154,8 @@ class GoForms(Forms):
         text = text_of_node(item.node)
         return "" if item.node.type == "import_spec" else f"{_KEYWORDS.get(item.node.type, '')}{text}"
 
-    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
-        """An import that nothing uses any more keeps a package from being compiled, as a missing one does."""
+    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+        """Fixes the imports: Go does not compile a package with an unused or a missing import."""
         now, was = _imports(text, path), _imports(earlier, path)
         needed = {name: spec for name, spec in was.items() if name not in now and _uses(text, name)}
         idle = [spec for name, spec in now.items() if _uses(later, name) and not _uses(text, name)]
@@ -164,13 +168,13 @@ class GoForms(Forms):
         return apply_edits(text, edits)
 
 
-def _items(node: Node) -> Iterator[DeclarationItem]:
+def _find_items(node: Node) -> Iterator[DeclarationItem]:
     if node.type in COMMENTS:
         if text_of_node(node).startswith(_DIRECTIVES):
             yield DeclarationItem(node, form=text_of_node(node).strip())
     elif node.type in _GROUPS or node.type in {"import_spec_list", "var_spec_list", "statement_list"}:
         for child in node.children:
-            yield from _items(child)
+            yield from _find_items(child)
     elif node.is_named and node.type != "empty_statement":
         body = _body(node)
         yield DeclarationItem(node, (), _names(node), line_of(body) if body else 0, shape(node))
@@ -192,7 +196,7 @@ def _names(node: Node) -> tuple[str, ...]:
 
 
 def _body(node: Node) -> Node | None:
-    """What holds the members of a type, or the entries of a group of constants."""
+    """The node with the members of a type, or with the constants of a group."""
     match node.type:
         case "type_spec":
             kind = part(node, "type")
@@ -230,7 +234,7 @@ def _is_empty(node: Node, zeros: set[str]) -> bool:
             return _calls_one_of(call, {"panic"})
         case "return_statement":
             values = [value for listed in parts(node) for value in parts(listed)]
-            return all(constant(value) or text_of_node(value) in zeros for value in values)
+            return all(is_constant(value) or text_of_node(value) in zeros for value in values)
         case "assignment_statement":
             kinds = {n.type for n in walk(part(node, "right") or node)}
             blank = all(text_of_node(n) == "_" for n in parts(part(node, "left")))
@@ -241,21 +245,21 @@ def _is_empty(node: Node, zeros: set[str]) -> bool:
             return False
 
 
-def constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     match node.type:
         case kind if kind in _LITERALS:
             return True
         case "unary_expression" | "parenthesized_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "composite_literal":
-            return all(map(constant, parts(part(node, "body"))))
+            return all(map(is_constant, parts(part(node, "body"))))
         case "literal_element" | "literal_value" | "expression_list":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "keyed_element":
             value = part(node, "value")
-            return value is not None and constant(value)
+            return value is not None and is_constant(value)
         case "binary_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "call_expression":
             return _calls_one_of(node, _ERRORS)
         case _:
@@ -263,9 +267,9 @@ def constant(node: Node) -> bool:
 
 
 def _calls_one_of(node: Node, names: Collection[str]) -> bool:
-    """One of these functions, with constants."""
+    """Whether the node calls one of these functions with constants only."""
     return text_of_node(part(node, "function")) in names and all(
-        map(constant, parts(part(node, "arguments")))
+        map(is_constant, parts(part(node, "arguments")))
     )
 
 

@@ -1,4 +1,4 @@
-"""Reads tests in Go: subtests, tables, and what they assert: plain `if` with `t.Error`, testify, gomega."""
+"""Reads tests in Go: subtests, tables, and assertions by `if` with `t.Error`, by testify and by gomega."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EQUAL = {
     "<=": (">", 3.0),
     ">=": ("<", 3.0),
 }
-"""What is asserted where a test fails under a comparison."""
+"""By the comparison under which a test fails: what the test asserts, and its rank."""
 _CALLS = {
     **dict.fromkeys(("DeepEqual", "Equal", "EqualFold", "Is", "As", "Compare"), 5.0),
     **dict.fromkeys(("Contains", "HasPrefix", "HasSuffix", "MatchString", "Match"), 3.0),
@@ -49,11 +49,11 @@ TESTIFY: dict[str, tuple[str, float]] = {
 _NO_ACTUAL = frozenset(
     {"Equal", "EqualValues", "Exactly", "Same", "JSONEq", "YAMLEq", "IsType", "Implements"}
 )
-"""Where the expected value stands first."""
+"""Methods whose first argument is the expected value."""
 
 
 def negate_condition(condition: Node, at: At) -> Iterator[Check]:
-    """What holds if the condition does not."""
+    """The checks that a test makes by failing under this condition: each is an opposite of a part of it."""
     operator = text_of_node(part(condition, "operator"))
     if condition.type == "parenthesized_expression":
         yield from negate_condition(parts(condition)[0], at)
@@ -158,51 +158,51 @@ class GoSuite(GrammarSuite):
         return at
 
     def may_leave(self, statement: Node) -> bool:
-        """Where the test has failed already, leaving takes nothing away."""
+        """A statement that fails the test may leave it: no later assertion is lost by that."""
         return not any(map(_is_failing, walk(statement))) and GrammarSuite.may_leave(self, statement)
 
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "function_declaration":
-                self._function(node, at)
+                self._visit_function(node, at)
             case "comment" | "import_declaration":
                 return
             case "block":
-                self.block(first(parts(node), "statement_list") or node, at)
+                self.visit_block(first(parts(node), "statement_list") or node, at)
             case "if_statement":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case "for_statement":
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "expression_case" | "type_case" | "default_case":
-                self.within(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
+                self.visit_children(node, at.under(f"case {on_one_line(part(node, 'value'))}"))
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         name, body = text_of_node(part(node, "name")), part(node, "body")
         if name == "TestMain":
             if body is not None and "m.Run()" not in text_of_node(body).replace(" ", ""):
-                self.mark("hook", node, on_one_line(node), "")
+                self.add_mark("hook", node, on_one_line(node), "")
             return
         if not _is_test(name) or body is None:
             return
-        self.test(name, node, body)
+        self.add_test(name, node, body)
         inner = replace(at, scope=name, test=True)
         if name.startswith("Example"):
-            self._output(body, inner)
+            self._read_output(body, inner)
         self.visit(body, inner)
 
-    def _output(self, body: Node, at: At) -> None:
+    def _read_output(self, body: Node, at: At) -> None:
         comments = [n for n in walk(body) if n.type in COMMENTS]
         texts = [text_of_node(n).removeprefix("//").strip() for n in comments]
         start = next((i for i, text in enumerate(texts) if text.lower().startswith(_OUTPUT)), None)
         if start is not None:
             words = tuple(Word(text) for text in texts[start:])
-            self.fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
+            self.add_fact(comments[start], Check("output", 5, (Word("output", name=True),), words), at)
 
-    def branch(self, node: Node, at: At) -> None:
+    def visit_branch(self, node: Node, at: At) -> None:
         initial, condition = part(node, "initializer"), part(node, "condition")
         if initial is not None:
             self.visit(initial, at)
@@ -210,13 +210,13 @@ class GoSuite(GrammarSuite):
         then, other = part(node, "consequence"), part(node, "alternative")
         if condition is None or then is None:
             return
-        if _fails(then):
+        if _fails_test(then):
             for check in negate_condition(condition, at):
-                self.fact(condition, check, at)
+                self.add_fact(condition, check, at)
         else:
             self.visit(then, at.under(f"if {on_one_line(condition)}"))
-        if other is not None and _fails(other):
-            self.fact(condition, Check("if", 3, spell(condition, at.names)), at)
+        if other is not None and _fails_test(other):
+            self.add_fact(condition, Check("if", 3, spell(condition, at.names)), at)
         elif other is not None:
             self.visit(other, at.under(f"else {on_one_line(condition)}"))
 
@@ -227,36 +227,36 @@ class GoSuite(GrammarSuite):
             if len(names) == len(values) == 1:
                 yield text_of_node(names[0]), values[0]
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         clause, body = first(parts(node), "range_clause", "for_clause"), part(node, "body")
         over = part(clause, "right")
         words = spell(over, at.names)
         table = self.find_declared(over) if over is not None and over.type == "identifier" else over
         if table is not None and table.type == "composite_literal":
-            self.rows(parts(part(table, "body")), at)
+            self.add_rows(parts(part(table, "body")), at)
         elif clause is not None:
             at = at.under(f"for {' '.join(word.text for word in words) or on_one_line(clause)}")
         for name in parts(part(clause, "left")):
             at = at.with_binding(text_of_node(name), None)
         self.visit_part(body, at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         owner, method = text_of_node(part(function, "operand")), text_of_node(part(function, "field"))
         if owner in _OWNERS and method in SKIPS:
-            self.mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
+            self.add_mark("skipped", node, " ".join((*at.guards, on_one_line(node))), at.scope)
         elif _is_failing(node):
-            self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+            self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif owner in _OWNERS and method == "Run" and arguments:
-            self._subtest(arguments, at)
+            self._visit_subtest(arguments, at)
         elif owner in {"assert", "require", "is", "s", "suite"} and (method.removesuffix("f") in TESTIFY):
-            self.fact(
+            self.add_fact(
                 node,
                 testify(method.removesuffix("f"), arguments, at, with_t=owner in {"assert", "require"}),
                 at,
             )
         elif method in {"To", "Should", "NotTo", "ToNot", "ShouldNot"}:
-            self.fact(node, gomega(function, method, arguments, at), at)
+            self.add_fact(node, gomega(function, method, arguments, at), at)
         elif (
             function is not None
             and function.type == "identifier"
@@ -264,23 +264,23 @@ class GoSuite(GrammarSuite):
         ):
             return
         else:
-            self.within(node, at)
+            self.visit_children(node, at)
 
-    def _subtest(self, arguments: list[Node], at: At) -> None:
+    def _visit_subtest(self, arguments: list[Node], at: At) -> None:
         name = text_of_node(arguments[0]).strip('"`').replace(" ", "_")
         literal = arguments[0].type.endswith("string_literal")
         inner = replace(at, scope=f"{at.scope}/{name}") if literal else at
         body = first(arguments[1:], "func_literal")
         if literal:
-            self.test(inner.scope, arguments[0], body)
+            self.add_test(inner.scope, arguments[0], body)
         if body is not None:
-            self.within(body, inner)
+            self.visit_children(body, inner)
         elif len(arguments) > 1:
             self.call_helper(text_of_node(arguments[1]), (), inner)
 
 
 def _is_test(name: str) -> bool:
-    """Decides as `go test` does: what follows the word is no small letter."""
+    """Whether `go test` takes the name for a test: the word `Test` must not be followed by a small letter."""
     for word in _TESTS:
         rest = name.removeprefix(word)
         if name.startswith(word) and name != "TestMain" and not rest[:1].islower():
@@ -295,6 +295,6 @@ def _is_failing(node: Node) -> bool:
     )
 
 
-def _fails(block: Node) -> bool:
+def _fails_test(block: Node) -> bool:
     statements = parts(first(parts(block), "statement_list"))
     return any(_is_failing(call) for s in statements if s.type == "expression_statement" for call in parts(s))

@@ -1,3 +1,3 @@
-"""What all languages share that are read with tree-sitter."""
+"""The code that all languages share whose files tree-sitter parses."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds what a change adds that honest code rarely or never has, the values of its tests among it."""
+"""Finds code in a change that honest source rarely or never has, such as values copied from its tests."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _THROUGH = frozenset(
         *("call_expression", "field_expression", "arguments", "or_pattern"),
     }
 )
-"""Between a literal and what is done with it; of calls only those that convert it."""
+"""Nodes that may stand between a literal and its use; a call among them must only convert the literal."""
 _CONVERTING = (".to_string", ".to_owned", ".into", "String::from", "string", "int", "int64", "float64")
 _EQUAL = frozenset({"==", "===", "!=", "!=="})
 _SILENT = frozenset(
@@ -64,7 +64,10 @@ def copied_answers(
     after: Mapping[str, bytes | None],
     tests: Iterable[tuple[str, bytes]],
 ) -> Iterator[Concern]:
-    """Source by path, and the files of tests; `strip`: takes out the tests that stand among the source."""
+    """Finds literals of the tests that new source returns, looks up or compares with.
+
+    `before`, `after`: source by path. `strip`: removes the tests that stand among the source.
+    """
     texts = {path: data for path, data in after.items() if data is not None}
     asked = {literal for path, data in tests for _, literal in _values(path, data)}
     asked |= {
@@ -87,15 +90,15 @@ def _written_values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
-    for node in _nodes(root):
+    for node in _code_nodes(root):
         if node.type in _ROWS and (text := _spell_row(node)):
             yield node, text
-        if (literal := _value(node)) is not None and _answers(node):
+        if (literal := _value(node)) is not None and _is_answer(node):
             yield node, literal
 
 
 def _values_in_tests(path: str, data: bytes, bare: bytes) -> Iterator[tuple[Node, Value]]:
-    """`bare`: the same text with blanks where its tests are."""
+    """The values in the tests of a source file. `bare`: the same text with its tests blanked out."""
     for node, literal in _values(path, data) if bare != data else ():
         if bare[node.start_byte : node.end_byte] != data[node.start_byte : node.end_byte]:
             yield node, literal
@@ -105,12 +108,12 @@ def _values(path: str, data: bytes) -> Iterator[tuple[Node, Value]]:
     root = parse_tree(path, data)
     if isinstance(root, Unparsed):
         return
-    for node in _nodes(root):
+    for node in _code_nodes(root):
         if (literal := _value(node)) is not None:
             yield node, literal
 
 
-def _nodes(root: Node) -> Iterator[Node]:
+def _code_nodes(root: Node) -> Iterator[Node]:
     stack = [root]
     while stack:
         node = stack.pop()
@@ -134,7 +137,7 @@ def _value(node: Node) -> Value | None:
     return found if is_telling(found) and not isinstance(found, bytes) else None
 
 
-def _answers(node: Node) -> bool:
+def _is_answer(node: Node) -> bool:
     above = node.parent
     while above is not None and above.type in _THROUGH:
         if above.type == "call_expression" and not text_of_node(part(above, "function")).endswith(
@@ -152,7 +155,7 @@ def _answers(node: Node) -> bool:
 
 
 def _spell_row(row: Node) -> str:
-    """A text that is written as the numbers of its letters."""
+    """The text whose character codes a row of numbers spells; empty if it spells none."""
     cells = [text_of_node(node) for node in row.named_children if node.type not in COMMENTS]
     if not all(cell.isdigit() and int(cell) in _PRINTABLE for cell in cells):
         return ""
@@ -165,11 +168,10 @@ _TELLING = re.compile(
     r"vitest|jest|mocha|chai|expect|assert|asymmetricMatch|nextest|prototype|rust_test|node_test|(?<![a-z])test",
     re.IGNORECASE,
 )
-_STRINGS = frozenset({"string", "interpreted_string_literal", "raw_string_literal", "string_literal"})
 
 
-def pieced_words(node: Node) -> bool:
-    """Whether a telling word goes across the seams of what is put together here."""
+def joins_telling_word(node: Node) -> bool:
+    """Whether an expression joins pieces of text to a word of the test tools."""
     pieces = _pieces(node)
     if len(pieces) < 2:  # noqa: PLR2004 - one piece has no seam
         return False
@@ -180,7 +182,7 @@ def pieced_words(node: Node) -> bool:
 
 def _pieces(node: Node) -> list[str]:
     match node.type:
-        case kind if kind in _STRINGS:
+        case kind if kind in _TEXTS:
             return [text_of_node(node)[1:-1]]
         case "binary_expression" if text_of_node(part(node, "operator")) == "+":
             sides = [_pieces(side) for name in ("left", "right") if (side := part(node, name)) is not None]
@@ -188,23 +190,25 @@ def _pieces(node: Node) -> list[str]:
         case "call_expression":
             return _joined_parts(node)
         case "macro_invocation" if text_of_node(part(node, "macro")) == "concat":
-            return _all_of(parts(first(parts(node), "token_tree")))
+            return _pieces_of_all(parts(first(parts(node), "token_tree")))
     return []
 
 
 def _joined_parts(node: Node) -> list[str]:
-    """`["a", "b"].join("")`, and `strings.Join([]string{"a", "b"}, "")`."""
+    """The pieces of `["a", "b"].join("")` and of `strings.Join([]string{"a", "b"}, "")`."""
     function, given = part(node, "function"), parts(part(node, "arguments"))
     if not given or text_of_node(given[-1])[1:-1]:
         return []
     if text_of_node(part(function, "property")) == "join":
-        return _all_of(parts(part(function, "object")))
+        return _pieces_of_all(parts(part(function, "object")))
     if text_of_node(function) == "strings.Join":
-        return _all_of([parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))])
+        return _pieces_of_all(
+            [parts(one)[-1] if parts(one) else one for one in parts(part(given[0], "body"))]
+        )
     return []
 
 
-def _all_of(nodes: list[Node]) -> list[str]:
+def _pieces_of_all(nodes: list[Node]) -> list[str]:
     found = [_pieces(node) for node in nodes]
     return [piece for one in found for piece in one] if all(found) else []
 
@@ -213,9 +217,9 @@ def _all_of(nodes: list[Node]) -> list[str]:
 class Rule:
     kind: str
     nodes: frozenset[str]
-    """Types of the nodes whose text tells."""
+    """Types of the nodes whose text is searched."""
     words: re.Pattern[str]
-    """Of that text from its beginning."""
+    """Matches that text from its beginning."""
     what: str
     blocks: bool = False
 
@@ -229,22 +233,25 @@ TRIES = "configures how properties are tried"
 FOR_ALL, RAW = "changes it for the whole process", "writes to a descriptor, past the captured output"
 _IN_PIECES = rule("obscured", "", "", "builds a word of the test tools from pieces", blocks=True)
 _PROGRAMS = re.compile(r"(?:.*/)?(?:main\.(?:rs|go)|(?:bin|cli|cmd|scripts?)/.*|cli\.[cm]?[jt]s)\Z")
-"""Files that are programs: to end is theirs."""
+"""Files that are programs, and so may end the process."""
 
 
 def grammar_concerns(
     rules: Sequence[Rule], before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
 ) -> tuple[Concern, ...]:
-    """Source by path, without the tests among it; None where there is no file."""
+    """Lists the hits of the rules that a change adds.
+
+    `before`, `after`: source by path, without the tests among it; None if there is no file.
+    """
     return tuple(
         concern
         for path, data in after.items()
         if data is not None and data != before.get(path) and grammar_of(path) is not None
-        for concern in _new(rules, path, before.get(path) or b"", data)
+        for concern in _new_concerns(rules, path, before.get(path) or b"", data)
     )
 
 
-def _new(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
+def _new_concerns(rules: Sequence[Rule], path: str, before: bytes, after: bytes) -> Iterator[Concern]:
     old, new = parse_tree(path, before), parse_tree(path, after)
     if isinstance(new, Unparsed):
         yield Concern(
@@ -268,7 +275,7 @@ def _hits(rules: Sequence[Rule], path: str, root: Node) -> Iterator[tuple[Rule, 
     rules = [rule for rule in rules if rule.kind != "exits" or not _PROGRAMS.match(path)]
     kinds = frozenset[str]().union(*(rule.nodes for rule in rules))
     for node in walk(root):
-        if node.type in NODES and pieced_words(node):
+        if node.type in NODES and joins_telling_word(node):
             yield _IN_PIECES, node, on_one_line(node)
             continue
         if node.type not in kinds:

@@ -32,11 +32,11 @@ class ConditionForm:
     shape: str
     names: tuple[Name, ...]
     flipped: bool = False
-    """It is the opposite's form."""
+    """True if this is the form of the opposite condition."""
 
 
 def condition_form(node: Node) -> ConditionForm:
-    """The form with fewer negations, of the condition and its opposite."""
+    """The form of the condition or of its opposite, whichever has fewer negations."""
     forms = []
     for flipped in (False, True):
         names: list[Name] = []
@@ -46,7 +46,7 @@ def condition_form(node: Node) -> ConditionForm:
 
 
 def shape_of(node: Node, names: list[Name]) -> str:
-    """Structure, operators and literals; the names go on the list."""
+    """Structure, operators and literals as text; names are appended to the list."""
     if node.type in COMMENTS:
         return ""
     if node.type in IDENTIFIERS or node.type in GLOBAL:
@@ -58,16 +58,16 @@ def shape_of(node: Node, names: list[Name]) -> str:
 
 
 def ways_of(node: Node) -> tuple[str, str]:
-    """What follows if the condition of an `if` holds, and if not."""
+    """The first statement that runs if the condition of an `if` holds, and the first if it does not."""
     yes, no = part(node, "consequence"), part(node, "alternative")
     if no is None:
         no = node.next_named_sibling
         if no is None and node.parent is not None and node.parent.type == "expression_statement":
             no = node.parent.next_named_sibling
-    return _first(yes), _first(no)
+    return _first_statement(yes), _first_statement(no)
 
 
-def _first(node: Node | None) -> str:
+def _first_statement(node: Node | None) -> str:
     while node is not None and node.type in {
         "statement_block",
         "block",
@@ -90,7 +90,7 @@ def _push_negation(node: Node, names: list[Name], *, negated: bool) -> str:
         return _push_negation(parts(node)[-1], names, negated=not negated)
     left, right = part(node, "left"), part(node, "right")
     if node.type != "binary_expression" or left is None or right is None:
-        return _alone(node, names, negated=negated)
+        return _shape_of_single(node, names, negated=negated)
     if operator in {"&&", "||"}:
         word = "and" if (operator == "&&") != negated else "or"
         sides = [_push_negation(side, names, negated=negated) for side in (left, right)]
@@ -99,11 +99,11 @@ def _push_negation(node: Node, names: list[Name], *, negated: bool) -> str:
         ]
         return f"({word} {' '.join(flat)})"
     if operator not in _OPPOSITE:
-        return _alone(node, names, negated=negated)
+        return _shape_of_single(node, names, negated=negated)
     return _compare_shape(left, _OPPOSITE[operator] if negated else operator, right, names)
 
 
-def _alone(node: Node, names: list[Name], *, negated: bool) -> str:
+def _shape_of_single(node: Node, names: list[Name], *, negated: bool) -> str:
     text = text_of_node(node)
     if text.endswith(".is_empty()"):
         shape, negated = _measure_shape(node, names), not negated
@@ -127,7 +127,7 @@ def _compare_shape(left: Node, operator: str, right: Node, names: list[Name]) ->
 
 
 def _measure_shape(node: Node, names: list[Name]) -> str:
-    """The shape of something that is not empty; the name of the measure is left out."""
+    """One shape for every way to say "is not empty" (`len(x)`, `x.length`, `x.is_empty()`)."""
     text = text_of_node(node).removesuffix(".is_empty()")
     found = _LENGTH.fullmatch(text)
     inner = next((one for one in found.groups() if one is not None), text) if found else text

@@ -1,6 +1,6 @@
-"""`Expectations`: how a language writes assertions; and the value that one names, as in a row of a table."""
+"""`Expectations`: how a language writes assertions. Also finds the literals behind a name, as in a table."""
 
-# A default has the arguments of what takes its place:
+# A default takes the arguments of the methods that override it:
 # ruff: noqa: ARG002
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 
 
 class Expectations:
-    """The defaults hold where a language has no such thing."""
+    """How a language writes what assertions expect. A default is for a language without such a form."""
 
     opposite_words: ClassVar[Mapping[str, str]] = {}
-    """Where another word says the opposite of the same arguments."""
+    """Pairs of words that assert opposite things about the same arguments."""
     member: re.Pattern[str] | None = None
-    """How a member of an enumeration is written."""
+    """Matches a member of an enumeration; None if the language has none."""
     has_inner_calls: bool = False
-    """An assertion is one node that holds all that is compared; else only its sides are."""
+    """True if the node of an assertion contains all that it compares; else only its sides do."""
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
-        """What an assertion compares, the likeliest to be the expected value first."""
+        """The sides that an assertion compares, the most likely expected value first."""
         return iter(())
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
-        """The literals that a name goes through if it is this scope that binds it to a table; else None."""
+        """The literals that a name takes in turn, if this scope binds it to a table's column; else None."""
         return None
 
     def is_callback(self, holder: Node | None) -> bool:
-        """Whether a function that stands there is called by what it is given to."""
+        """Whether a function inside this node is a callback, which other code calls."""
         return False
 
     def items(self, side: Sequence[Node]) -> list[Node]:
-        """The items of a list that may be shorter."""
+        """The items of a list literal from which one may be dropped."""
         return []
 
-    def nearby(self, node: Node) -> Node | None:
-        """The expected number of an assertion with a tolerance that is known to be small."""
+    def approximate_number(self, node: Node) -> Node | None:
+        """The expected number of an assertion whose tolerance is known to be small; None if there is none."""
         return None
 
     def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
-        """The opposite assertion."""
+        """The edits that make the opposite assertion; None if there are none."""
         return None
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
-        """Where types do not matter: any value as another one of its kind, made when the test comes to it."""
+    def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
+        """The edits that turn any value, at run time, into another of its kind; for untyped languages."""
         return None
 
 
@@ -65,8 +65,10 @@ _OWNERS = frozenset({"t", "tb", "b", "f", "tt"})
 
 
 def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequence[Node]) -> list[Node]:
-    """The literals behind a name, to be changed together: none where some row has none, or where the name is
-    used for more than this assertion, since honest code may then agree with whatever stands there.
+    """The literals behind a name, one of each row, which have to be changed together.
+
+    Empty if some row has no literal. Also empty if the name is used for more than this assertion, since
+    honest code may then pass with any value.
     """
     text, owner = (
         " ".join(map(text_of_node, compared)),
@@ -84,7 +86,7 @@ def rows_of(forms: Expectations, named: Node, assertion: Node, compared: Sequenc
 
 
 def literals_within(node: Node) -> list[Node]:
-    """The literals that a value is made of."""
+    """The literals that make up a value."""
     if node.type in _CALLS:
         built = node.type == "new_expression"
         given = parts(part(node, "arguments")) if built else []
@@ -101,11 +103,14 @@ def literals_within(node: Node) -> list[Node]:
 
 
 def _rows(forms: Expectations, scope: Node, named: Node) -> list[Node] | None:
-    """What the name means if it is this scope that binds it; None if it does not."""
-    if scope.type in FUNCTIONS and (found := _arguments(forms, scope, text_of_node(named))) is not None:
+    """The literals of a name, if this scope binds it; else None."""
+    if (
+        scope.type in FUNCTIONS
+        and (found := _arguments_of_calls(forms, scope, text_of_node(named))) is not None
+    ):
         return found
     found = forms.column(scope, named)
-    return found if found is not None else _constant(scope, named)
+    return found if found is not None else _literals_of_constant(scope, named)
 
 
 def last_of_each(cells: Sequence[Node | None]) -> list[Node]:
@@ -124,14 +129,14 @@ def _nodes_around(node: Node) -> Iterator[Node]:
 
 
 def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
-    """Messages of a failing test and what binds the name do not count."""
+    """Whether a name is used outside of the assertion; failure messages and its binding do not count."""
     owner = text_of_node(part(named, "operand") or part(named, "object"))
     body = part(scope, "body") or scope
     for node in walk(body):
         text = text_of_node(node)
         if text != text_of_node(named) and (text != owner or not owner):
             continue
-        if node.type not in {"identifier", named.type} or _holds(assertion, node) or _is_bound(node, body):
+        if node.type not in {"identifier", named.type} or _contains(assertion, node) or _is_bound(node, body):
             continue
         above = node.parent
         if text == owner and above is not None and above.type == named.type:
@@ -141,7 +146,7 @@ def _is_used_elsewhere(scope: Node, named: Node, assertion: Node) -> bool:
     return False
 
 
-def _holds(outer: Node, inner: Node) -> bool:
+def _contains(outer: Node, inner: Node) -> bool:
     return bool(outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte)
 
 
@@ -150,7 +155,7 @@ def _is_bound(node: Node, body: Node) -> bool:
         if above.id == body.id:
             return False
         left = part(above, "left") or part(above, "pattern") or part(above, "name")
-        if left is not None and _holds(left, node):
+        if left is not None and _contains(left, node):
             return True
         if above.type == "short_var_declaration" and text_of_node(part(above, "left")) == text_of_node(
             part(above, "right")
@@ -160,7 +165,7 @@ def _is_bound(node: Node, body: Node) -> bool:
 
 
 def _is_message(node: Node, assertion: Node) -> bool:
-    """Told by a `t.Errorf` of this assertion."""
+    """Whether the node is part of the message, such as that of `t.Errorf`, of this assertion."""
     for above in _nodes_around(node):
         function = part(above, "function") if above.type == "call_expression" else None
         if text_of_node(part(function, "operand")) in _OWNERS:
@@ -173,7 +178,7 @@ def _is_message(node: Node, assertion: Node) -> bool:
 # -- constants and helpers -----------------------------------------------------------------------------------
 
 
-def _constant(scope: Node, named: Node) -> list[Node] | None:
+def _literals_of_constant(scope: Node, named: Node) -> list[Node] | None:
     if named.type != "identifier":
         return None
     value = _find_declaration(scope, text_of_node(named))
@@ -181,7 +186,7 @@ def _constant(scope: Node, named: Node) -> list[Node] | None:
 
 
 def _find_declaration(scope: Node, name: str) -> Node | None:
-    """What a statement of this block binds the name to."""
+    """The value to which a statement of this block binds the name."""
     for statement in parts(scope):
         inner = statement
         if statement.type in {"var_declaration", "const_declaration", "lexical_declaration"}:
@@ -194,10 +199,10 @@ def _find_declaration(scope: Node, name: str) -> Node | None:
     return None
 
 
-def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | None:
-    """What all calls of a helper give for one of its parameters."""
+def _arguments_of_calls(forms: Expectations, function: Node, name: str) -> list[Node] | None:
+    """The arguments that all calls of a helper pass for one of its parameters."""
     listed = parts(part(function, "parameters"))
-    names = [text_of_node(name) for parameter in listed for name in _parameter(parameter)]
+    names = [text_of_node(name) for parameter in listed for name in _parameter_nodes(parameter)]
     if name not in names:
         return None
     holder = function if function.type in {"function_item", "function_declaration"} else function.parent
@@ -207,15 +212,15 @@ def _arguments(forms: Expectations, function: Node, name: str) -> list[Node] | N
     root = [function, *_nodes_around(function)][-1]
     uses = [n for n in walk(root) if n.type == "identifier" and text_of_node(n) == called]
     calls = [n.parent for n in uses if n.parent is not None and n.parent.type == "call_expression"]
-    if not calls or len(calls) + 1 != len(uses):  # the one is the declaration
+    if not calls or len(calls) + 1 != len(uses):  # the declaration is a use, too
         return []
     given = [parts(part(call, "arguments")) for call in calls]
     at = names.index(name)
     return last_of_each([words[at] if at < len(words) else None for words in given])
 
 
-def _parameter(node: Node) -> list[Node]:
-    """Its names: in Go one type may follow several."""
+def _parameter_nodes(node: Node) -> list[Node]:
+    """The names of a parameter declaration; in Go, several names may share one type."""
     pattern = part(node, "pattern")
     return [pattern] if pattern is not None else node.children_by_field_name("name") or [node]
 
@@ -224,7 +229,7 @@ def _parameter(node: Node) -> list[Node]:
 
 
 def table_of(scope: Node, over: Node | None) -> Node | None:
-    """The literal that is gone through: in place, or declared around it."""
+    """The table that a loop goes through: a literal in place, or the value of a name declared around it."""
     while over is not None and over.type in {
         "reference_expression",
         "as_expression",

@@ -1,4 +1,4 @@
-"""`GrammarLanguage`: what is alike in all languages that tree-sitter reads; each brings its own tables."""
+"""`GrammarLanguage`: the base of all languages that tree-sitter parses; each supplies its own tables."""
 
 from __future__ import annotations
 
@@ -59,40 +59,40 @@ if not TYPE_CHECKING:
 
 
 class GrammarLanguage(Language):
-    # -- what each brings ------------------------------------------------------------------------------------
+    # -- what each language supplies -------------------------------------------------------------------------
 
     def suite(self, path: str) -> GrammarSuite:
-        """What reads the tests of a file."""
+        """The reader for the tests of a file."""
         raise NotImplementedError
 
     def stub_forms(self) -> Forms:
-        """What declarations look like."""
+        """How the language writes declarations and stubs."""
         raise NotImplementedError
 
     def expectations(self) -> Expectations:
-        """What assertions look like."""
+        """How the language writes assertions."""
         raise NotImplementedError
 
     def answer_forms(self) -> AnswerForms | None:
-        """How constants are returned; None where no stub can be changed."""
+        """How the language returns constants; None if stubs cannot be changed."""
         return None
 
     def concern_rules(self) -> Sequence[Rule]:
         return ()
 
     def failing_forms(self) -> FailingForms:
-        """How code is made to fail at a place."""
+        """Code that fails when it runs."""
         raise NotImplementedError
 
     def skip_edits(self, place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:  # noqa: ARG002 - a default
-        """What marks a test as skipped; nothing where it is marked, None where its form cannot be."""
+        """The edits that mark a test as skipped; empty if it is marked, None if its form cannot be marked."""
         return None
 
     def code_in_comments(self, root: Node) -> list[str]:
-        """What a tool carries out of the comments in a text with this root."""
+        """The comments below a root that a tool executes, such as directives."""
         return directives(root)
 
-    # -- what is made of it ----------------------------------------------------------------------------------
+    # -- what follows from these -----------------------------------------------------------------------------
 
     def has_grammar(self, path: str) -> bool:
         return "." + path.rpartition("/")[2].rpartition(".")[2] in self.facts.grammars
@@ -189,7 +189,7 @@ class GrammarLanguage(Language):
         return validation.stub_bodies(forms, path, old, new, literals, dice)
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
-        return mutation.grammar_mutated(self.failing_forms(), self.without_tests, before, after)
+        return mutation.mutate_by_grammar(self.failing_forms(), self.without_tests, before, after)
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()
@@ -212,7 +212,7 @@ class GrammarLanguage(Language):
             for texts in (change.before, change.after)
         )
         bare = ({path: strip(data) for path, data in texts.items()} for texts in (before, after))
-        # All that a grammar reads: what is written in one language may be tested in another.
+        # Tests of every grammar count: source of one language may be tested in another.
         tests = ((path, data) for path, data in change.tests.items() if grammar_of(path) is not None)
         copied = concerns.copied_answers(strip, before, after, tests)
         return (*concerns.grammar_concerns(self.concern_rules(), *bare), *copied)
@@ -226,7 +226,7 @@ def _read(suite: GrammarSuite, root: Node, fault: Unparsed | None) -> TestReadin
 
 
 class SkipForms(Protocol):
-    """What of a `GrammarLanguage` is asked here."""
+    """The part of a `GrammarLanguage` that marks a test as skipped."""
 
     def suite(self, path: str, /) -> GrammarSuite: ...
     def makes(self, written: str, reported: str, /) -> bool: ...
@@ -234,7 +234,7 @@ class SkipForms(Protocol):
 
 
 def mark_skipped(language: SkipForms, path: str, data: bytes, name: str, why: str) -> bytes | None:
-    """Marks as `Language.with_skip` does; None also where the text does not parse, before or after."""
+    """See `Language.with_skip`. Also None if the text does not parse, before or after the edit."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return None
@@ -257,7 +257,7 @@ def _read_places(language: SkipForms, path: str, root: Node) -> Sequence[TestPla
 
 
 def _find_place(language: SkipForms, places: Sequence[TestPlace], name: str) -> TestPlace | None:
-    """The test of that name, or the innermost that makes it; None where two tests could be meant."""
+    """The test of that name, or the innermost test that a run reports under it; None if two tests fit."""
     made = [place for place in places if language.makes(place.name, name)]
     longest = max((len(place.name) for place in made), default=0)
     inmost = [place for place in made if place.name == name] or [p for p in made if len(p.name) == longest]
@@ -266,11 +266,11 @@ def _find_place(language: SkipForms, places: Sequence[TestPlace], name: str) -> 
 
 
 def indent_at(data: bytes, at: int) -> str | None:
-    """What stands before this place on its line, where that is blank; None where it is not."""
+    """The white space before this offset on its line; None if other text stands there."""
     before = data[data.rfind(b"\n", 0, at) + 1 : at]
     return None if before.strip() else before.decode()
 
 
 def line_end(data: bytes) -> str:
-    """Returns the line end that the first line has."""
+    """Returns the line end of the first line."""
     return "\r\n" if data.partition(b"\n")[0].endswith(b"\r") else "\n"

@@ -1,7 +1,7 @@
-"""Finds plausible other literals, and tests with other inputs.
+"""Draws plausible other literals for an assertion, and gives tests other inputs.
 
-Code that equals whatever looks like an answer, or that reads its answers out of the tests, follows them;
-honest code does not.
+Code that equals anything that looks like an answer, or that reads its answers from the tests, passes with the
+other literal as well; honest code does not.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _SPARE = ("0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxy
 
 @value
 class Pool:
-    """Expected values of a suite, as its files write them."""
+    """The expected values of a suite, as its files write them."""
 
     literals: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
-    """Of enumerations, with what they are members of."""
+    """Members of enumerations, with the name of the enumeration."""
 
-    def kin(self, member: str) -> list[str]:
+    def other_members(self, member: str) -> list[str]:
         """Other members of the same enumeration."""
         owner = re.split(r"\w+\Z", member)[0]
         return sorted(one for one in self.members if one != member and re.split(r"\w+\Z", one)[0] == owner)
 
 
 def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
-    """Draws an order at random: each kind of change comes once before any comes again."""
+    """Other literals in random order; each kind of change comes once before any kind comes again."""
     if text in _TRUTHS:
         return [_TRUTHS[text]]
     if text[:1].isdigit():
@@ -72,16 +72,16 @@ def other_literals(text: str, pool: Pool, dice: Random) -> list[str]:
 
 
 def far_numbers(text: str, dice: Random) -> list[str]:
-    """Numbers at least one unit away: honest code fails them even with a tolerance below one half."""
+    """Numbers one unit away, which honest code fails even if the tolerance is just below one half."""
     found = _NUMBER.match(text)
     if found is None or found["lead"] or "e" in found["rest"].lower():
         return []
-    steps = [f"{one}{found['rest']}{found['kind']}" for one in _steps(found["whole"], 10)]
+    steps = [f"{one}{found['rest']}{found['kind']}" for one in _neighbours(found["whole"], 10)]
     return _shuffle({one for one in steps if one != text}, dice)
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is a literal that others can be drawn for."""
+    """Whether the text is a literal for which others can be drawn."""
     return text in _TRUTHS or text[:1].isdigit() or _QUOTED.match(text) is not None
 
 
@@ -94,22 +94,22 @@ def _numbers(text: str, pool: Pool) -> list[list[str]]:
         return []
     lead, whole, rest, kind = found.groups()
     base = {"0x": 16, "0b": 2, "0o": 8}.get(lead.lower(), 10)
-    near = [f"{lead}{one}{rest}{kind}" for one in _steps(whole, base)]
-    if rest:  # the last digits of a fraction may be rounded away, the first one is not
+    near = [f"{lead}{one}{rest}{kind}" for one in _neighbours(whole, base)]
+    if rest:  # the last digits of a fraction may be rounded away; the first one is not
         nearby = [f"{lead}{whole}{one}{kind}" for one in _fractions(rest)]
         return [near, nearby]
-    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits(one, whole, base)]
+    swapped = [f"{lead}{one}{kind}" for one in _swap_digits(whole) if _fits_type(one, whole, base)]
     same = [
         one
         for one in pool.literals
         if (like := _NUMBER.match(one)) and like["lead"] == lead and like["kind"] == kind
-        if not like["rest"] and _fits(like["whole"], whole, base)
+        if not like["rest"] and _fits_type(like["whole"], whole, base)
     ]
     return [near, swapped, same]
 
 
-def _steps(whole: str, base: int) -> list[str]:
-    """One more and one less, where that takes as many digits; grouping marks stay where they are."""
+def _neighbours(whole: str, base: int) -> list[str]:
+    """The next and the previous number, if they have as many digits; `_` between digits stays in place."""
     digits = whole.replace("_", "")
     was = int(digits, base)
     made = []
@@ -145,8 +145,8 @@ def _swap_digits(digits: str) -> list[str]:
     ]
 
 
-def _fits(other: str, whole: str, base: int) -> bool:
-    """Into the smallest type that holds what was there: a larger number might not compile."""
+def _fits_type(other: str, whole: str, base: int) -> bool:
+    """Whether the other number fits the smallest type that holds the old one; if not, it may not compile."""
     was, now = (int(text.replace("_", ""), base) for text in (whole, other))
     return now <= next((bound for bound in _LARGEST if was <= bound), was)
 
@@ -161,7 +161,7 @@ def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[
     raw = before.rstrip("#\"'`").endswith("r") or (before == "`" and "\\" not in inside)
     units = list(inside) if raw else _UNIT.findall(inside)
     plain = [at for at, unit in enumerate(units) if _is_plain(unit)]
-    same = _insides(pool)
+    same = _quoted_texts(pool)
     kinds = [
         [one for one in same if before != "'" or len(one) == 1 or len(units) > 1],
         _exchange_letters(units, plain, dice),
@@ -170,8 +170,8 @@ def _change_quoted(found: re.Match[str], pool: Pool, dice: Random) -> list[list[
     return [[f"{before}{one}{after}" for one in kind if "${" not in one] for kind in kinds]
 
 
-def _insides(pool: Pool) -> list[str]:
-    """Texts of the suite that can stand between any quotes."""
+def _quoted_texts(pool: Pool) -> list[str]:
+    """The suite's texts that can stand between quotes of any kind."""
     insides = (found["inside"] for one in pool.literals if (found := _QUOTED.match(one)))
     return sorted({text for text in insides if text and not set("\\\"'`\n\r") & set(text)})
 
@@ -181,7 +181,7 @@ def _is_plain(unit: str) -> bool:
 
 
 def _exchange_letters(units: Sequence[str], plain: Sequence[int], dice: Random) -> list[str]:
-    """Two letters in each other's place, rather than marks."""
+    """Swaps two different letters or digits; other characters only if there are too few of these."""
     letters = [at for at in plain if units[at].isalnum()]
     if len({units[at] for at in letters}) < 2:  # noqa: PLR2004
         letters = list(plain)
@@ -196,19 +196,21 @@ def _exchange_letters(units: Sequence[str], plain: Sequence[int], dice: Random) 
 
 
 def _replace_letter(units: Sequence[str], plain: Sequence[int], suite: str) -> list[str]:
-    """A letter by another of the literal's own alphabet, else of the suite's, else of its class."""
+    """Replaces a letter with one of its class: from the literal itself, else the suite, else the alphabet."""
     letters = [at for at in plain if units[at].isalnum()] or list(plain)
     made = []
     for at in letters:
         for alphabet in ("".join(units[i] for i in plain), suite, *_SPARE):
-            fit = {one for one in alphabet if one != units[at] and _class(one) == _class(units[at])}
+            fit = {
+                one for one in alphabet if one != units[at] and _letter_class(one) == _letter_class(units[at])
+            }
             if fit:
                 made += ["".join([*units[:at], one, *units[at + 1 :]]) for one in fit]
                 break
     return made
 
 
-def _class(letter: str) -> int:
+def _letter_class(letter: str) -> int:
     return next((number for number, is_of in enumerate(_CLASSES) if is_of(letter)), -1 - letter.isalnum())
 
 
@@ -228,14 +230,14 @@ _GIVING = frozenset({"arguments", "argument_list", "literal_value"})
 _TELLING = re.compile(
     r"\w+\.(Error|Errorf|Fatal|Fatalf|Log|Logf|Skip|Skipf|Run)|(describe|it|test|suite|context)(\.\w+)*"
 )
-"""Calls whose own literals are names and messages; `go vet` refuses to build a message of another form."""
+"""Calls whose literals are names and messages. Changed messages may also fail `go vet`, and so the build."""
 _BODIES = frozenset({"statement_block", "block"})
 
 
 def replace_by_grammar(
     path: str, data: bytes, tests: Iterable[TestSeen], lot: Chance, tried: Collection[int]
 ) -> tuple[Replaced, ...]:
-    """One literal of every test, drawn by lot."""
+    """Replaces one literal of every test, chosen at random."""
     root, fault = tree_of(path, data)
     if fault is not None:
         return ()
@@ -244,13 +246,13 @@ def replace_by_grammar(
     for test in tests:
         mine = [node for node in inputs if test.line <= line_of(node) <= test.last]
         fresh = [node for node in mine if node.start_byte not in tried] or mine
-        if fresh and (one := _other(lot.choice(fresh), lot)) is not None:
+        if fresh and (one := _replace_literal(lot.choice(fresh), lot)) is not None:
             found[one.start] = one
     return tuple(found.values())
 
 
 def _inputs(root: Node) -> Iterator[Node]:
-    """Inside a body, what is given to a call: in a macro of Rust, what stands in a bracket within its own."""
+    """Literals in a body that are passed to a call; in a Rust macro, those in an inner pair of brackets."""
     stack: list[tuple[Node, int, bool]] = [(root, 0, False)]
     while stack:
         node, depth, given = stack.pop()
@@ -270,12 +272,12 @@ def _inputs(root: Node) -> Iterator[Node]:
         stack += ((child, depth, given) for child in reversed(node.children))
 
 
-def _other(node: Node, lot: Chance) -> Replaced | None:
+def _replace_literal(node: Node, lot: Chance) -> Replaced | None:
     text = text_of_node(node)
     if node.type in _NUMBERS:
         if not text.isdigit() or (len(text) > 1 and text[0] == "0"):
             return None
-        # Where a type has no sign, less than nothing does not compile.
+        # A negative number does not compile for an unsigned type.
         now = str(other_value(int(text), lot)) if int(text) > 0 else "1"
     else:
         inner = text[1:-1]

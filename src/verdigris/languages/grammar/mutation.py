@@ -1,7 +1,6 @@
-"""Mutates what a refactor changed.
+"""Mutates the code that a refactor changed.
 
-No line is measured there, so a function or an arm that is new is made to fail instead: a test that runs it
-notices.
+Runs of these languages are not traced, so a new function or arm is made to fail: a test that runs it fails.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _LOOPS = frozenset({"while_statement", "do_statement", "for_statement", "for_cla
 _CONDITIONAL = _LOOPS | {"if_statement", "ternary_expression", "if_expression", "match_pattern"}
 _ASKING = frozenset({"condition", "loop"})
 _FAILING = frozenset({"function", "arm"})
-"""Kinds of sites that are made to fail as a whole."""
+"""Kinds of places that are made to fail as a whole."""
 _NUMBERS = frozenset({"number", "int_literal", "float_literal", "integer_literal"})
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
@@ -72,25 +71,25 @@ class _NodeSite:
     about: Assertion
     flipped: bool = False
     ways: tuple[str, str] = ("", "")
-    """What follows if a condition holds, and if not, in the form that is compared."""
+    """The first statement that runs if the compared condition holds, and the first if it does not."""
 
 
 @value
 class FailingForms:
-    """How a language is made to fail at a place."""
+    """Code that fails when it runs."""
 
     statement: str
     expression: str = ""
-    """For the body of a function that is an expression; empty where there is none."""
+    """Replaces a body that is an expression; empty if the language has no such functions."""
 
 
-def grammar_mutated(
+def mutate_by_grammar(
     fails: FailingForms,
     strip: Callable[[bytes], bytes],
     before: Mapping[str, bytes | None],
     after: Mapping[str, bytes | None],
 ) -> Mutated:
-    """Mutates files that a grammar reads; `strip` takes out the tests that stand among the source."""
+    """Mutates files that have a grammar; `strip` removes the tests that stand among the source."""
     olds = {path: _root(path, strip(data)) for path, data in before.items() if data is not None}
     texts = {path: data for path, data in after.items() if data is not None}
     roots = {path: _root(path, strip(data)) for path, data in texts.items()}
@@ -99,42 +98,42 @@ def grammar_mutated(
     pairs = {
         old: new
         for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if then[old].flipped == now[new].flipped or _leads_alike(then[old], now[new])
+        if then[old].flipped == now[new].flipped or _leads_to_same_code(then[old], now[new])
     }
-    gone = {_loose(site) for at, site in enumerate(then) if at not in pairs}
+    gone = {_loose_shape(site) for at, site in enumerate(then) if at not in pairs}
     known = set(pairs.values())
     mutants: list[Mutant] = []
     for at, site in enumerate(now):
         if at not in known:
-            made = partial(_mutant, site.path, texts[site.path], site.node)
+            made = partial(_make_mutant, site.path, texts[site.path], site.node)
             never_run = site.kind in _FAILING
             mutants += (replace(made(*change), fails=never_run) for change in _changes(fails, site))
             if site.kind in _ASKING:
-                # `<` that became `<=` is other behaviour; a boundary that is only written anew is not.
-                weak = _loose(site) not in gone
+                # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
+                weak = _loose_shape(site) not in gone
                 mutants += (replace(made(*change), weak=weak) for change in _boundaries(site.node))
     was = [*_literals_of(olds, [then[at] for at in pairs])]
     held = [*_literals_of(roots, [now[at] for at in known])]
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
     for at, weak in surplus.found.items():
         path, node, _ = held[at]
-        if (other := _other(node)) is not None:
+        if (other := _change_literal(node)) is not None:
             what = f"`{short(text_of_node(node))}` → `{short(other.text)}`: no test notices"
-            mutants.append(replace(_mutant(path, texts[path], node, (other,), what), weak=weak))
+            mutants.append(replace(_make_mutant(path, texts[path], node, (other,), what), weak=weak))
     return Mutated(tuple(mutants))
 
 
-def _leads_alike(old: _NodeSite, new: _NodeSite) -> bool:
-    """A condition that became its opposite has to have its ways changed with it."""
+def _leads_to_same_code(old: _NodeSite, new: _NodeSite) -> bool:
+    """Whether a branch of both begins alike. A condition that became its opposite must swap its branches."""
     return any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
 
-def _loose(site: _NodeSite) -> str:
+def _loose_shape(site: _NodeSite) -> str:
     return site.about.shape.replace("<=", "<")
 
 
 def _literals_of(roots: Mapping[str, Node], same: Iterable[_NodeSite]) -> Iterator[tuple[str, Node, Literal]]:
-    """Those of conditions that are the same are the same too, however they are written."""
+    """The literals outside of unchanged conditions, whose literals did not change either."""
     spans = {(s.path, s.node.start_byte, s.node.end_byte) for s in same if s.kind in _ASKING}
     for path, root in roots.items():
         mine = [(start, end) for where, start, end in spans if where == path]
@@ -152,7 +151,7 @@ def _place(node: Node) -> str:
     return f"{at} {above.type} {function} {' '.join(child.type for child in above.children)}"
 
 
-def _mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
+def _make_mutant(path: str, data: bytes, node: Node, edits: tuple[ByteEdit, ...], what: str) -> Mutant:
     return Mutant(path, line_of(node), what, apply_edits(data, edits))
 
 
@@ -166,7 +165,7 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
         node, scope = stack.pop()
         if node.type in COMMENTS or node.type in {"token_tree", "ERROR"}:
             continue
-        kind, found = _kind(node)
+        kind, found = _classify_node(node)
         if found is not None:
             names: list[Name] = []
             shape = f"{kind} {shape_of(found, names)}"
@@ -182,15 +181,15 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
         stack += ((child, scope) for child in reversed(node.children))
 
 
-def _kind(node: Node) -> tuple[str, Node | None]:
-    """What is looked at here besides a condition."""
+def _classify_node(node: Node) -> tuple[str, Node | None]:
+    """The kind of a place that is not a condition, and the node that is compared."""
     if node.type in _FUNCTIONS:
         return ("function", node) if part(node, "body") is not None else ("", None)
     if node.type in _VALUES and node.parent is not None and node.parent.type in _HOLDERS:
         return "function", node
     if node.type in _ARMS:
         return "arm", node
-    if _operator(node) in {"&&", "||", "??"} and not _is_decided(node):
+    if _operator(node) in {"&&", "||", "??"} and not _is_inside_condition(node):
         return "value", node
     return "", None
 
@@ -199,8 +198,8 @@ def _operator(node: Node) -> str:
     return text_of_node(part(node, "operator")) if node.type == "binary_expression" else ""
 
 
-def _is_decided(node: Node) -> bool:
-    """Whether it is part of a condition, or of a longer chain, that is looked at as a whole."""
+def _is_inside_condition(node: Node) -> bool:
+    """Whether the node belongs to a larger condition or chain, which is mutated as a whole."""
     above = node.parent
     while above is not None and above.type in {"parenthesized_expression", "binary_expression"}:
         if _operator(above) in {"&&", "||", "??"}:
@@ -288,7 +287,7 @@ def _failing_arm(fails: FailingForms, node: Node) -> tuple[ByteEdit, ...] | None
 
 
 def _literals(root: Node) -> Iterator[Node]:
-    """Numbers and texts that code works with: no messages, imports or types."""
+    """The numbers and texts that code works with; not those of messages, imports and types."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -306,7 +305,7 @@ def _literals(root: Node) -> Iterator[Node]:
             stack += reversed(node.children)
 
 
-def _other(node: Node) -> ByteEdit | None:
+def _change_literal(node: Node) -> ByteEdit | None:
     text = text_of_node(node)
     if node.type in _TEXTS:
         return ByteEdit(node.start_byte, node.end_byte, f"{text[:-1]}~{text[-1:]}")

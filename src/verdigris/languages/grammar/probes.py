@@ -1,4 +1,4 @@
-"""Changes what assertions expect so that honest code fails them, and plans which text changes which."""
+"""Finds the assertions of a suite, each with changes of the expected value that honest code fails."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 
 _BUILT = re.compile(r"(?:\w+::)*[A-Z]\w*\Z|String::from\Z")
-"""Calls that only hold their arguments: constructors, recognised by their names."""
+"""Matches calls that only hold their arguments: constructors, recognised by their names."""
 _CONVERTED = frozenset({"to_string", "to_owned", "into", "to_vec"})
 _COMPUTING = frozenset({"*", "/", "%", "^", "|", "<<", ">>", "as"})
-"""After these, another operand may well make the same value."""
+"""Operators that may give the same value for another operand."""
 
 
 @value
 class Expected:
-    """One side of an assertion, where it says what it expects."""
+    """One side of an assertion that may hold the expected value."""
 
     side: Sequence[Node]
     literals: Sequence[Node] = ()
-    """Each may be another one by itself."""
+    """Literals that can be changed one by one."""
     rows: Sequence[Node] = ()
-    """One of each row or call that the assertion speaks of: they are other ones together."""
+    """One literal of each table row or helper call; they have to be changed together."""
 
 
 def find_expected(forms: Expectations, node: Node) -> Iterator[Expected]:
-    """The likeliest side first."""
+    """Yields the sides of an assertion; the most likely one comes first."""
     found = [*forms.sides(node)]
     for side in found:
         yield Expected(side, _literals(side))
@@ -60,12 +60,12 @@ def find_expected(forms: Expectations, node: Node) -> Iterator[Expected]:
 
 
 def _literals(side: Sequence[Node]) -> list[Node]:
-    """The literals that the value is made of; what a call does with its own is not known."""
+    """The literals that make up a value; empty if a call computes it, since its result is not known."""
     found: list[Node] = []
     if any(text_of_node(node) in _COMPUTING for node in side[1:]):
         return []
     for index, node in enumerate(side):
-        if node.type == "token_tree" and not _holds(side[:index]):
+        if node.type == "token_tree" and not _only_holds_literals(side[:index]):
             return []
         if node.type == "identifier" and text_of_node(node) not in _CONVERTED and _is_called(side, index):
             return []
@@ -79,13 +79,13 @@ def _literals(side: Sequence[Node]) -> list[Node]:
 
 
 def _is_called(side: Sequence[Node], index: int) -> bool:
-    """A name in small letters before parentheses."""
+    """Whether a lower-case name is followed by parentheses."""
     after = side[index + 1] if index + 1 < len(side) else None
     lower = text_of_node(side[index])[:1].islower()
     return lower and after is not None and after.type == "token_tree" and text_of_node(after).startswith("(")
 
 
-def _holds(before: Sequence[Node]) -> bool:
+def _only_holds_literals(before: Sequence[Node]) -> bool:
     if not before:
         return True
     last = text_of_node(before[-1])
@@ -100,7 +100,7 @@ _OUTPUT = re.compile(r"//\s*(?:unordered )?output:", re.IGNORECASE)
 
 
 def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
-    """What the assertions of a suite expect."""
+    """The values that the assertions of a suite expect."""
     literals: set[str] = set()
     members: set[str] = set()
     for node in assertions:
@@ -118,18 +118,18 @@ def pool_of(forms: Expectations, assertions: Iterable[Node]) -> Pool:
 def draw_changes(
     forms: Expectations, node: Node, pool: Pool, dice: Random, count: int
 ) -> tuple[ProbeChange, ...]:
-    """Up to `count` different ones; `node`: as the reading of a suite names an assertion.
+    """Draws up to `count` different changes of an assertion; none if honest code could pass each of them.
 
-    None where nothing can be written that honest code fails.
+    `node`: an assertion from `GrammarSuite.asserted`.
     """
     if node.type in COMMENTS:
-        return tuple(ProbeChange((edit,)) for edit in _outputs(node, pool, dice)[:count])
-    if near := forms.nearby(node):
+        return tuple(ProbeChange((edit,)) for edit in _output_changes(node, pool, dice)[:count])
+    if near := forms.approximate_number(node):
         edits = [_replace_node(near, text) for text in far_numbers(text_of_node(near), dice)]
         return tuple(ProbeChange((edit,)) for edit in edits[:count])
     for one in find_expected(forms, node):
         if one.rows:
-            found = [*_rows_changed(one.rows, pool, dice, count)]
+            found = [*_row_changes(one.rows, pool, dice, count)]
         else:
             found = [
                 *_literal_changes(one.literals, pool, dice),
@@ -139,14 +139,14 @@ def draw_changes(
         if found:
             return tuple(ProbeChange(edits) for edits in found[:count])
     for side in forms.sides(node):
-        if (spoilt := forms.spoilt(side[0], dice)) is not None:
+        if (spoilt := forms.spoil_value(side[0], dice)) is not None:
             return (ProbeChange(spoilt),)
     negated = opposite_of(forms, node)
     return () if negated is None else (negated,)
 
 
 def opposite_of(forms: Expectations, node: Node) -> ProbeChange | None:
-    """What compares no values has no other value: there the opposite is all that can be asked."""
+    """The opposite assertion; it is a plausible change only if the assertion compares no values."""
     negated = None if node.type in COMMENTS else forms.opposite_edits(node)
     compares = any(True for _ in forms.sides(node))
     return ProbeChange(negated, plausible=not compares) if negated else None
@@ -160,13 +160,13 @@ def _replace_node(node: Node, text: str) -> ByteEdit:
 
 
 def _literal_changes(literals: Sequence[Node], pool: Pool, dice: Random) -> Iterator[tuple[ByteEdit, ...]]:
-    """The first few other literals that were drawn for each literal."""
+    """Yields a few changes for each literal."""
     for literal in literals:
         for text in other_literals(text_of_node(literal), pool, dice)[:3]:
             yield (_replace_node(literal, text),)
 
 
-def _rows_changed(
+def _row_changes(
     rows: Sequence[Node], pool: Pool, dice: Random, count: int
 ) -> Iterator[tuple[ByteEdit, ...]]:
     drawn = [other_literals(text_of_node(row), pool, dice) for row in rows]
@@ -180,8 +180,8 @@ def _rows_changed(
 def _side_changes(
     forms: Expectations, side: Sequence[Node], pool: Pool, dice: Random
 ) -> Iterator[tuple[ByteEdit, ...]]:
-    """Another member of an enumeration, or one item less."""
-    if (member := _member(forms, side)) and (kin := pool.kin(member)):
+    """Changes the side to another member of its enumeration, or drops an item of a list."""
+    if (member := _member(forms, side)) and (kin := pool.other_members(member)):
         yield (ByteEdit(side[0].start_byte, side[-1].end_byte, dice.choice(kin)),)
     items = forms.items(side)
     if len(items) > 1 and all(is_plain(text_of_node(item).lstrip("-")) for item in items):
@@ -196,8 +196,8 @@ def _member(forms: Expectations, side: Sequence[Node]) -> str:
     return text if forms.member is not None and forms.member.match(text) else ""
 
 
-def _outputs(node: Node, pool: Pool, dice: Random) -> list[ByteEdit]:
-    """What an example is to print: the rest of the line, or the next one."""
+def _output_changes(node: Node, pool: Pool, dice: Random) -> list[ByteEdit]:
+    """Changes of the output that a Go example expects: the rest of the comment, or the next one."""
     found = _OUTPUT.match(text_of_node(node))
     text = text_of_node(node)[found.end() :] if found else ""
     start = node.end_byte - len(text.encode("utf-8", "surrogateescape"))
@@ -217,8 +217,8 @@ def negate(node: Node) -> tuple[ByteEdit, ...]:
     return (ByteEdit(node.start_byte, node.start_byte, "!("), ByteEdit(node.end_byte, node.end_byte, ")"))
 
 
-def other_word(words: Mapping[str, str], word: Node | None) -> tuple[ByteEdit, ...] | None:
-    """The word that says the opposite, in whichever direction it is listed."""
+def swap_word(words: Mapping[str, str], word: Node | None) -> tuple[ByteEdit, ...] | None:
+    """The edit that puts the opposite word; `words` lists each pair in one direction only."""
     opposite = {**words, **{two: one for one, two in words.items()}}.get(text_of_node(word))
     if word is None or opposite is None:
         return None
@@ -263,13 +263,13 @@ class ProbeDraw:
     forms: Expectations
     dice: Random
     count: int
-    """How many of an assertion."""
+    """The number of changes for each assertion."""
 
 
 def probes(
     read: Sequence[ProbeReading], names: Mapping[str, Sequence[str]], draw: ProbeDraw
 ) -> tuple[Probe, ...]:
-    """`names`: the tests to try, by their file."""
+    """Probes of the named tests; `names`: tests by file."""
     pool = Pool()
     for one in read:
         mine = pool_of(draw.forms, [node for node, _ in one.suite.asserted])
@@ -282,10 +282,10 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
     failing = {mark.scope for mark in suite.marks if mark.kind == "skipped"}
     found: dict[int, tuple[Node, set[str], set[str]]] = {}
     for node, at in suite.asserted:
-        mine = {name for name in names if _is_of(draw.language, at.scope, name)}
+        mine = {name for name in names if _fails_with_scope(draw.language, at.scope, name)}
         if mine and at.scope not in failing:
             _, sure, maybe = found.setdefault(node.start_byte, (node, set(), set()))
-            (maybe if at.guards or not surely_runs(suite, node) else sure).update(mine)
+            (maybe if at.guards or not is_sure_to_run(suite, node) else sure).update(mine)
     for node, sure, maybe in found.values():
         if changes := draw_changes(draw.forms, node, pool, draw.dice, draw.count):
             what = short(on_one_line(node))
@@ -295,14 +295,14 @@ def _probes(read: ProbeReading, names: Sequence[str], pool: Pool, draw: ProbeDra
             )
 
 
-def _is_of(language: Language, scope: str, name: str) -> bool:
-    """The test that holds another fails with it."""
+def _fails_with_scope(language: Language, scope: str, name: str) -> bool:
+    """Whether a failure in this scope fails the named test, which may contain the scope."""
     return language.makes(scope, name) or language.encloses(scope, name)
 
 
-def surely_runs(suite: GrammarSuite, node: Node) -> bool:
+def is_sure_to_run(suite: GrammarSuite, node: Node) -> bool:
     helpers = {function.id for function in suite.functions.values()}
-    return all(one.id in helpers or _is_run(one) for one in _functions_around(node))
+    return all(one.id in helpers or _is_called_at_once(one) for one in _functions_around(node))
 
 
 def _functions_around(node: Node) -> Iterator[Node]:
@@ -313,8 +313,8 @@ def _functions_around(node: Node) -> Iterator[Node]:
         above = above.parent
 
 
-def _is_run(function: Node) -> bool:
-    """An argument of what declares a test or goes through a table."""
+def _is_called_at_once(function: Node) -> bool:
+    """Whether the function is passed to a call that runs it: of a test, or of a loop over a table."""
     call = function.parent.parent if function.parent is not None else None
     called = part(call, "function")
     while called is not None and called.type == "call_expression":

@@ -1,9 +1,9 @@
-"""Tells stubs from work, and makes of two versions of a file what the later declares with the earlier's work.
+"""Decides whether a change adds only stubs; and combines later declarations with the code of before.
 
-Stubs: every old declaration is unchanged, and all that is new is a stub.
+A change adds only stubs if every old declaration is unchanged and every new one is a stub.
 """
 
-# A default has the arguments of what takes its place:
+# A default takes the arguments of the methods that override it:
 # ruff: noqa: ARG002
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _COUNTED = frozenset({"enum_variant_list", "enum_body"})
 
 @value
 class DeclarationItem:
-    """A declaration with what belongs to it."""
+    """A declaration with its attributes and decorators."""
 
     node: Node
     before: tuple[Node, ...] = ()
-    """Attributes and decorators that stand before it."""
+    """Attributes and decorators before the declaration."""
     names: tuple[str, ...] = ()
-    """What it binds in its own scope."""
+    """The names that it binds in its scope."""
     head: int = 0
-    """The last line before its members; 0 where it has none."""
+    """The last line before its members; 0 if it has none."""
     form: str = ""
-    """The same text for the same declaration."""
+    """A text that is equal for equal declarations, whatever their layout."""
 
     @property
     def line(self) -> int:
@@ -61,16 +61,16 @@ class DeclarationItem:
 
 @value
 class StubContext:
-    """What an addition is judged by."""
+    """What is known when a new declaration is judged."""
 
     marks: StubMarks
     taken: frozenset[str] = frozenset()
-    """Names that existing code binds, or relies on as the language's own."""
+    """Names that existing code binds, and names of the language that it uses."""
     types: frozenset[str] = frozenset()
-    """Names of types that existed."""
+    """Names of existing types."""
     existing: bool = True
     covered: bool = False
-    """It stands in something new whose mark speaks for it."""
+    """True inside a new declaration that is marked: its mark covers the members."""
     added: set[str] = field(default_factory=set)
 
     def is_marked(self, item: DeclarationItem) -> bool:
@@ -78,65 +78,65 @@ class StubContext:
 
 
 def names_in_use(root: Node, items: Iterable[DeclarationItem], declared: Collection[str]) -> frozenset[str]:
-    """What the items bind, and what is used without being `declared` anywhere: the language's own names."""
+    """The names that the items bind, and the names that are used but not `declared`: the language's own."""
     bound = {name for item in items for name in item.names}
     used = {text_of_node(node) for node in walk(root) if node.type in _NAMES}
     return frozenset(bound | used.difference(declared))
 
 
 class Forms(Protocol):
-    """How one language declares things, and parts a declaration from its work."""
+    """How one language writes declarations, and which part of a declaration is its work."""
 
     is_compiled: bool = False
-    """What was there may be refused beside what is new."""
+    """True if a compiler may reject the old code together with new declarations."""
 
     def items(self, scope: Node) -> list[DeclarationItem]: ...
 
     def known_names(self, root: Node) -> tuple[frozenset[str], frozenset[str]]:
-        """Names that are taken, and names of types."""
+        """The names that are taken, and the names of types."""
         ...
 
     def raises(self, node: Node) -> bool:
         """Whether a statement only raises."""
         ...
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
-        """Whether the new one is the old one's successor, to be compared in detail."""
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+        """Whether the new declaration is the old one in a changed form, to be compared in detail."""
         ...
 
-    def growth(
+    def judge_growth(
         self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
     ) -> Iterator[StubFinding]: ...
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]: ...
 
     def members(self, item: DeclarationItem) -> Node | None:
-        """What holds declarations of its own, such as the body of a class."""
+        """The node with the members of a declaration, such as the body of a class; None if there is none."""
         ...
 
     def head(self, item: DeclarationItem) -> str:
-        """The same text for declarations that differ in their work alone."""
+        """A text that is equal for declarations that differ only in their work."""
         ...
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
-        """Bodies and values, each with what stands for it in a stub."""
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+        """The bodies and values of a declaration, each with the text that replaces it in a stub."""
         ...
 
     def runs_at_once(self, item: DeclarationItem) -> bool:
-        """Whether it declares nothing, and does something when the file is loaded."""
+        """Whether a statement declares nothing and runs when the file is loaded."""
         return False
 
     def item_text(self, item: DeclarationItem) -> str:
-        """Its text as it stands alone."""
+        """The text of a declaration that is written by itself."""
         return "\n".join(map(text_of_node, (*item.before, item.node)))
 
-    def tidy(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
-        """The text with the imports that it needs, and no others where the language forbids them."""
+    def fix_imports(self, text: bytes, earlier: bytes, later: bytes, path: str) -> bytes:
+        """Adds the imports that the text needs, and removes unused ones if the language forbids them."""
         return text
 
 
 def only_stubs(forms: Forms, path: str, before: bytes | None, after: bytes) -> StubFinding | None:
-    """`path` must have a grammar."""
+    """The first place where a change adds more than stubs, else None; `path` must have a grammar."""
     try:
         return _compare_texts(forms, path, before, after)
     except RecursionError:
@@ -170,7 +170,7 @@ def compare_items(
         if at > 0:
             yield StubFinding(item.line, f"{rest[0].label} was changed, removed or moved")
         if rest[at].form != item.form:
-            yield from forms.growth(rest[at], item, seen)
+            yield from forms.judge_growth(rest[at], item, seen)
         rest = rest[at + 1 :]
     if rest:
         line = last_line(new[-1].node) if new else 1
@@ -181,21 +181,21 @@ def _counterpart(forms: Forms, rest: Sequence[DeclarationItem], item: Declaratio
     exact = next((at for at, old in enumerate(rest) if old.form == item.form), None)
     if exact is not None:
         return exact
-    return next((at for at, old in enumerate(rest) if forms.continues(old, item)), None)
+    return next((at for at, old in enumerate(rest) if forms.is_successor(old, item)), None)
 
 
 def _check_added(forms: Forms, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
     if item.node.has_error:
         yield StubFinding(item.line, f"{item.label} cannot be read")
-    yield from forms.addition(item, seen)
+    yield from forms.judge_addition(item, seen)
     for name in item.names:
         if name in seen.taken or name in seen.added:
             yield StubFinding(item.line, f"`{name}` exists already, and would be replaced")
     seen.added.update(item.names)
 
 
-def inside(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
-    """Gives the members of an item a scope of their own."""
+def member_context(seen: StubContext, item: DeclarationItem, **changes: object) -> StubContext:
+    """The context for the members of a declaration, which have a scope of their own."""
     made = replace(seen, taken=frozenset(), added=set(), covered=seen.covered or seen.is_marked(item))
     return replace(made, **changes)  # type: ignore[arg-type]
 
@@ -203,7 +203,7 @@ def inside(seen: StubContext, item: DeclarationItem, **changes: object) -> StubC
 def gather_items(
     scope: Node, leading: str, made: Callable[[Node, tuple[Node, ...]], DeclarationItem]
 ) -> list[DeclarationItem]:
-    """The declarations of a scope, each with the nodes of the type `leading` right before it."""
+    """The declarations of a scope, each with the nodes of type `leading` right before it."""
     found: list[DeclarationItem] = []
     before: list[Node] = []
     for node in scope.children:
@@ -215,10 +215,10 @@ def gather_items(
     return found
 
 
-def within(
+def compare_members(
     forms: Forms, item: DeclarationItem, old: Node | None, new: Node | None, seen: StubContext
 ) -> Iterator[StubFinding]:
-    """The same for the members of two bodies."""
+    """Compares the members of two bodies, as `compare_items` does at the top level."""
     before, after = (forms.items(body) if body is not None else [] for body in (old, new))
     counted = new is not None and new.type in _COUNTED
     if counted and [i.form for i in before] != [i.form for i in after[: len(before)]]:
@@ -234,29 +234,29 @@ def find_unmarked(item: DeclarationItem, seen: StubContext) -> Iterator[StubFind
         yield StubFinding(item.line, f"{item.label} is not marked STUB:TDD")
 
 
-def faulty(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
+def report_fault(item: DeclarationItem, fault: str | None) -> Iterator[StubFinding]:
     if fault is not None:
         yield StubFinding(item.line, f"{item.label}: {fault}")
 
 
 def head_form(node: Node, *without: str) -> str:
-    """The form of a declaration without the parts of these field names."""
+    """The form of a declaration without the parts in these fields."""
     left = [node.child_by_field_name(name) for name in without]
     return " ".join(shape(child) for child in node.children if child not in left)
 
 
-_OWN_WORDS = ("todo", "unimplemented")
-"""Rust's own words for what is not there yet."""
+_MISSING_MACROS = ("todo", "unimplemented")
+"""Macros by which Rust marks missing code; they count as a mark."""
 
 
 @value
 class StubMarks:
     marked: frozenset[int]
-    """Lines of comments and raising statements that bear the marker."""
+    """Lines of the comments and raising statements that contain the marker."""
     alone: frozenset[int]
-    """Lines that hold nothing but a comment."""
+    """Lines with a comment and nothing else."""
     whole: bool = False
-    """One marker at the top of a new file covers it."""
+    """True if a marker at the top of a new file covers all of it."""
 
     @classmethod
     def of(cls, root: Node, raises: Callable[[Node], bool], *, new: bool) -> StubMarks:
@@ -269,22 +269,22 @@ class StubMarks:
                 comments.update(lines)
                 marked.update(lines if MARK in text_of_node(node) else ())
             elif not node.children:
-                code.update(() if _is_said(node) else lines)
-            elif raises(node) and (MARK in text_of_node(node) or _own_word(node)):
+                code.update(() if _is_in_comment(node) else lines)
+            elif raises(node) and (MARK in text_of_node(node) or _is_missing_macro(node)):
                 marked.update(lines)
         top = line_of(parts(root)[0]) if parts(root) else last_line(root) + 1
         return cls(frozenset(marked), frozenset(comments - code), new and any(m < top for m in marked))
 
     def on(self, start: int, last: int) -> bool:
-        """Whether a declaration is marked on its own lines, or right above."""
+        """Whether a declaration is marked, on its own lines or in the comments right above."""
         above = start - 1
         while above in self.alone:
             above -= 1
         return self.whole or any(above < line <= last for line in self.marked)
 
 
-def _is_said(node: Node) -> bool:
-    """Part of a comment; a doc comment of Rust's has parts that have parts."""
+def _is_in_comment(node: Node) -> bool:
+    """Whether the node is part of a comment; a Rust doc comment is a tree of several levels."""
     above = node.parent
     while above is not None and above.type not in COMMENTS:
         above = above.parent if above.type.endswith("doc_comment_marker") else None
@@ -292,25 +292,28 @@ def _is_said(node: Node) -> bool:
 
 
 def _end_line(node: Node) -> int:
-    """A doc comment of Rust's ends at the beginning of the next line."""
+    """The last line; a Rust doc comment ends at the beginning of the next line, which does not count."""
     return last_line(node) - (node.end_point[1] == 0 and last_line(node) > line_of(node))
 
 
-def _own_word(node: Node) -> bool:
-    return node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _OWN_WORDS
+def _is_missing_macro(node: Node) -> bool:
+    return (
+        node.type == "macro_invocation" and text_of_node(node.child_by_field_name("macro")) in _MISSING_MACROS
+    )
 
 
 def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
-    """The later text, in which each new declaration is a stub. With `old_work` one that was there does what
-    it did, and what the later has no more is kept; else whatever changed is a stub. None where a grammar
-    does not read them.
+    """Returns the later text, in which each new declaration is a stub; None if either text does not parse.
+
+    With `old_work`, a declaration that existed keeps its old work, and one that the later text dropped is
+    kept; otherwise each changed declaration is a stub.
     """
     (old, fault), (new, lost) = tree_of(path, before), tree_of(path, after)
     if fault is not None or lost is not None:
         return None
     earlier, later = forms.items(old), forms.items(new)
     try:
-        edits = list(_take_work_out(forms, path, earlier, later, old_work=old_work))
+        edits = list(_replace_work(forms, path, earlier, later, old_work=old_work))
     except RecursionError:
         return None
     made = apply_edits(after, edits)
@@ -319,10 +322,10 @@ def declare_later(forms: Forms, path: str, before: bytes, after: bytes, *, old_w
         gone = [item for item in earlier if item.names and not names.intersection(item.names)]
         kept = "".join(f"\n{text}\n" for text in map(forms.item_text, gone) if text)
         made += kept.encode("utf-8", "surrogateescape")
-    return forms.tidy(made, before, after, path)
+    return forms.fix_imports(made, before, after, path)
 
 
-def _take_work_out(
+def _replace_work(
     forms: Forms,
     path: str,
     earlier: Sequence[DeclarationItem],
@@ -338,20 +341,20 @@ def _take_work_out(
         if inner is not None:
             outer = None if twin is None else forms.members(twin)
             known = [] if outer is None else forms.items(outer)
-            yield from _take_work_out(forms, path, known, forms.items(inner), old_work=old_work)
+            yield from _replace_work(forms, path, known, forms.items(inner), old_work=old_work)
         elif forms.runs_at_once(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, "")
         elif twin is not None and old_work and forms.head(twin) == forms.head(item):
             yield ByteEdit(item.node.start_byte, item.node.end_byte, text_of_node(twin.node))
         else:
-            works = forms.works(item, path)
+            works = forms.find_work(item, path)
             yield from (ByteEdit(node.start_byte, node.end_byte, text) for node, text in works)
 
 
 def _find_twin(
     forms: Forms, earlier: Sequence[DeclarationItem], item: DeclarationItem
 ) -> DeclarationItem | None:
-    """The same declaration in the earlier text, as it was there."""
+    """The same declaration in the earlier text."""
     same = next((one for one in earlier if one.form == item.form), None)
     if same is not None:
         return same

@@ -1,4 +1,4 @@
-"""Walks a test file: scopes, guards, helpers and tables."""
+"""`GrammarSuite`: walks a test file and records its tests, assertions, guards, helpers and tables."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 
 
 _CALLS = 3
-"""Helpers within helpers that are followed."""
+"""How deep calls of helpers are followed."""
 
 
 @value
 class At:
-    """Where in a suite something stands."""
+    """A place in a suite: its scope, the guards around it, and the values of the names there."""
 
     scope: str = ""
     guards: tuple[str, ...] = ()
@@ -63,34 +63,34 @@ class TestPlace:
 
     name: str
     node: Node
-    """What declares it: a function, a call, or the name of a subtest."""
+    """The node that declares the test: a function, a call, or the name of a subtest."""
     body: Node | None
 
 
 @dataclass(slots=True)
 class GrammarSuite:
-    """One file; a language says what its nodes mean."""
+    """Reads the tests of one file; a subclass knows what the nodes of its language mean."""
 
     path: str
     tests: list[TestSeen] = field(default_factory=list)
     facts: list[PlainFact] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     functions: dict[str, Node] = field(default_factory=dict)
-    """Those that are no tests, by name."""
+    """Functions that are not tests, by name."""
     shared: Mapping[str, Node] = field(default_factory=dict)
-    """The same of other files."""
+    """Such functions of the other files."""
     entered: set[str] = field(default_factory=set)
-    """Functions that some test was seen to call."""
+    """Names of functions that some test was seen to call."""
     asserted: list[tuple[Node, At]] = field(default_factory=list)
-    """Where each assertion stands."""
+    """The node and the place of each assertion."""
     places: list[TestPlace] = field(default_factory=list)
-    """Where each test stands."""
+    """The place of each test."""
 
-    # -- what a language says --------------------------------------------------------------------
+    # -- what each language supplies -------------------------------------------------------------
 
     @abstractmethod
     def visit(self, node: Node, at: At) -> None:
-        """Take in what the node means, or look into it with `within`."""
+        """Records what the node means, or visits its children with `visit_children`."""
 
     @abstractmethod
     def named_function(self, node: Node) -> tuple[str, Node] | None:
@@ -102,14 +102,14 @@ class GrammarSuite:
 
     @abstractmethod
     def list_declared(self, node: Node) -> Iterable[tuple[str, Node]]:
-        """The names that a statement declares with a value each."""
+        """The names that a statement declares, each with its value."""
 
     leaves: frozenset[str] = frozenset()
-    """Statements after which nothing of a block runs."""
+    """Types of statements after which the rest of a block does not run."""
     functions_of: frozenset[str] = frozenset()
-    """Functions without a name, or within others: what leaves them leaves no block around them."""
+    """Types of inner functions: a `return` in one does not leave the block around it."""
 
-    # -- what is alike ---------------------------------------------------------------------------
+    # -- what follows from these -----------------------------------------------------------------
 
     def collect(self, root: Node) -> None:
         for node in walk(root):
@@ -118,16 +118,16 @@ class GrammarSuite:
                 self.functions.setdefault(*found)
 
     def read(self, root: Node) -> TestReading:
-        """After `collect`."""
-        self.block(root, At())
+        """Reads the file; `collect` must have run before."""
+        self.visit_block(root, At())
         for name, function in self.functions.items():
             if name not in self.entered:
-                self.helper(name, function, (), At(f"{name}{HELPER}"))
-        bodies = {_body(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
+                self.follow_helper(name, function, (), At(f"{name}{HELPER}"))
+        bodies = {_body_text(node): f"{line_of(node)} {name}" for name, node in self.functions.items()}
         return TestReading(tuple(self.tests), tuple(self.facts), tuple(self.marks), bodies)
 
-    def block(self, node: Node, at: At) -> None:
-        """Statement by statement: what follows a way out is guarded by it."""
+    def visit_block(self, node: Node, at: At) -> None:
+        """Visits a block's statements in order; one that may leave the block guards those after it."""
         for statement in parts(node):
             self.visit(statement, at)
             if self.leaves_block(statement):
@@ -153,7 +153,7 @@ class GrammarSuite:
             waiting += [child for child in node.children if child.type not in self.functions_of]
         return False
 
-    def within(self, node: Node | None, at: At) -> None:
+    def visit_children(self, node: Node | None, at: At) -> None:
         for child in parts(node):
             self.visit(child, at)
 
@@ -161,20 +161,20 @@ class GrammarSuite:
         if node is not None:
             self.visit(node, at)
 
-    def branch(self, node: Node, at: At) -> None:
-        """An `if`: each way of it is guarded by the condition."""
+    def visit_branch(self, node: Node, at: At) -> None:
+        """Visits the branches of an `if`, each guarded by the condition."""
         condition = on_one_line(part(node, "condition"))
         self.visit_part(part(node, "consequence"), at.under(f"if {condition}"))
         self.visit_part(part(node, "alternative"), at.under(f"else {condition}"))
 
-    def test(self, name: str, node: Node, body: Node | None) -> None:
+    def add_test(self, name: str, node: Node, body: Node | None) -> None:
         self.places.append(TestPlace(name, node, body))
-        self.tests.append(TestSeen(name, line_of(node), _body(body), last_line(body or node)))
+        self.tests.append(TestSeen(name, line_of(node), _body_text(body), last_line(body or node)))
 
-    def mark(self, kind: str, node: Node, what: str, scope: str) -> None:
+    def add_mark(self, kind: str, node: Node, what: str, scope: str) -> None:
         self.marks.append(Mark(kind, line_of(node), what, scope))
 
-    def fact(self, node: Node, check: Check, at: At) -> None:
+    def add_fact(self, node: Node, check: Check, at: At) -> None:
         self.asserted.append((node, at))
         what = on_one_line(node)
         words = (Word(check.kind), *check.subject, Word("="), *check.expected, Word(f"±{check.slack}"))
@@ -186,7 +186,7 @@ class GrammarSuite:
         )
         self.facts.append(PlainFact(self.path, line, what, at.scope, at.guards, check, match, loose))
 
-    def rows(self, table: Iterable[Node], at: At) -> None:
+    def add_rows(self, table: Iterable[Node], at: At) -> None:
         for row in table:
             words, what, line = spell(row, at.names), on_one_line(row), line_of(row)
             match, loose = (
@@ -198,7 +198,7 @@ class GrammarSuite:
             self.facts.append(fact)
 
     def find_declared(self, name: Node) -> Node | None:
-        """The value of a name that a block around it declares: above it, or else below."""
+        """The value of a name that a block around it declares; declarations above the name come first."""
         scope = name.parent
         while scope is not None:
             above = [one for one in reversed(scope.children) if one.end_byte <= name.start_byte]
@@ -209,8 +209,8 @@ class GrammarSuite:
             scope = scope.parent
         return None
 
-    def helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
-        """What a function asserts, in the words of the test that calls it."""
+    def follow_helper(self, name: str, function: Node, arguments: Sequence[Words], at: At) -> None:
+        """Records what a function asserts, with the arguments of the call in place of its parameters."""
         if at.calls >= _CALLS:
             return
         self.entered.add(name)
@@ -220,7 +220,7 @@ class GrammarSuite:
             inner = inner.with_binding(parameter, arguments[index] if index < len(arguments) else None)
         body = part(function, "body")
         if body is not None:
-            self.block(body, inner)
+            self.visit_block(body, inner)
 
     def parameters(self, function: Node) -> list[str]:
         listed = parts(part(function, "parameters"))
@@ -232,22 +232,24 @@ class GrammarSuite:
         return [text_of_node(name) for name in found]
 
     def call_helper(self, name: str, arguments: Iterable[Node], at: At) -> bool:
-        """Whether a call leads to a function of this file."""
+        """Follows a call to a function of the suite; returns False if there is no such function."""
         function = self.functions.get(name) or self.shared.get(name)
         if function is None:
             return False
-        self.helper(name, function, [_bare(spell(a, at.names)) for a in arguments], at)
+        self.follow_helper(
+            name, function, [_without_passing_signs(spell(a, at.names)) for a in arguments], at
+        )
         return True
 
 
-def _bare(words: Words) -> Words:
-    """Takes off what only says how an argument is handed over."""
+def _without_passing_signs(words: Words) -> Words:
+    """Removes the signs that only say how an argument is passed."""
     while words and words[0].text in {"&", "*", "mut"}:
         words = words[1:]
     return words
 
 
-def _body(node: Node | None) -> str:
+def _body_text(node: Node | None) -> str:
     inner = part(node, "body") or node
     if inner is None:
         return ""
@@ -264,18 +266,18 @@ _MEMBERS = frozenset({"property_identifier", "field_identifier", "private_proper
 _TEXTS = frozenset({"string", "interpreted_string_literal", "string_literal"})
 _DROPPED = frozenset({";", "await", "as", "satisfies"})
 _LONGEST = 400
-"""Words of one value that are put in a name's place."""
+"""A longer value, in words, does not replace its name."""
 
 
 @value
 class GrammarNames:
-    """What the names of a test stand for."""
+    """The values of the names at a place in a test."""
 
     values: Mapping[str, Words]
     local: frozenset[str] = frozenset()
 
     def with_binding(self, name: str, words: Words | None) -> GrammarNames:
-        """None: a name of its own, whose value is not known."""
+        """Binds a name. `words` is None for a local name whose value is not known."""
         values = {key: value for key, value in self.values.items() if key != name}
         if words is not None and len(words) <= _LONGEST:
             return GrammarNames(values | {name: words}, self.local - {name})
@@ -292,7 +294,7 @@ def _spell_words(node: Node, names: GrammarNames) -> list[Word]:
     if node.type in _TEXTS:
         return [Word('"' + text_of_node(node)[1:-1] + '"')]
     if not node.children:
-        return _leaf(node, names)
+        return _spell_leaf(node, names)
     found: list[Word] = []
     for child in node.children:
         if (
@@ -305,7 +307,7 @@ def _spell_words(node: Node, names: GrammarNames) -> list[Word]:
     return found
 
 
-def _leaf(node: Node, names: GrammarNames) -> list[Word]:
+def _spell_leaf(node: Node, names: GrammarNames) -> list[Word]:
     text = text_of_node(node)
     if node.type in _DROPPED or not text.strip():
         return []
@@ -324,6 +326,6 @@ def _leaf(node: Node, names: GrammarNames) -> list[Word]:
 
 
 def _follows_dot(node: Node) -> bool:
-    """Within a macro of Rust's there are but tokens: what follows a dot or colons is no variable."""
+    """Whether a name is a member. In a Rust macro, which is only tokens, the sign before it shows that."""
     before = node.prev_sibling
     return before is not None and before.type in {".", "::"}

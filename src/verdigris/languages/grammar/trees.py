@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _QUOTED = frozenset({"string"})
-"""JavaScript's: a formatter chooses between `'` and `"`."""
+"""JavaScript's strings, whose quotes do not count: a formatter chooses between `'` and `"`."""
 _DIRECTIVE = re.compile(
     r"^//(go:|line |export |\s*\+build)|@(jsx|ts-|jest-|vitest-)|sourceMappingURL|^#!", re.MULTILINE
 )
@@ -34,24 +34,24 @@ class Unparsed:
 
 
 def grammar_of(path: str) -> str | None:
-    """The language, where there is a grammar for the file."""
+    """The language of a file that has a grammar; else None."""
     facts = facts_of(path)
     return facts.name if facts is not None and _ending(path) in facts.grammars else None
 
 
 def parse_tree(path: str, data: bytes) -> Node | Unparsed:
-    """The root of a text without errors; `path` must have a grammar."""
+    """The root, or the first error of a text that does not parse; `path` must have a grammar."""
     root, fault = tree_of(path, data)
     return fault or root
 
 
 def tree_of(path: str, data: bytes) -> tuple[Node, Unparsed | None]:
-    """The root, and where the grammar lost its way: there are languages' corners that it does not know."""
+    """The root and the first error. A grammar does not know every corner of its language."""
     facts = facts_of(path)
     if facts is None:
         raise HarnessError(f"no grammar reads {path}")
     root = _parser(*facts.grammars[_ending(path)]).parse(data).root_node
-    # A separator that a grammar wants and the language does not is an error that shows in no node.
+    # A root may have an error that no node shows: a separator that only the grammar requires.
     return root, _fault(root) if root.has_error else None
 
 
@@ -94,7 +94,7 @@ def last_line(node: Node) -> int:
 
 
 def text_of_node(node: Node | None) -> str:
-    """The text as it is written; empty where there is no node."""
+    """The text of a node; empty if there is no node."""
     return "" if node is None or node.text is None else node.text.decode("utf-8", "surrogateescape")
 
 
@@ -121,7 +121,7 @@ def first(nodes: Sequence[Node], *types: str) -> Node | None:
 
 
 def shape(node: Node | None, children: Callable[[Node], list[Node]] | None = None) -> str:
-    """Structure and words, without comments and layout; `children`: which of them count."""
+    """Structure and words as text, without comments and layout; `children`: selects those that count."""
     if node is None:
         return ""
     if node.type in _QUOTED:
@@ -145,9 +145,9 @@ def same_tree(
 ) -> bool:
     """Whether two texts differ by comments and layout alone; `path` must have a grammar.
 
-    What formatters put in or take out is layout: commas before a closing bracket, semicolons at the end of a
-    statement, the kind of quotes around a string. False where either text does not parse.
-    `code_of`: the comments below a root that a tool carries out.
+    What formatters add or remove is layout: commas before a closing bracket, semicolons at the end of a
+    statement, the kind of quotes around a string. False if either text does not parse.
+    `code_of`: returns the comments below a root that a tool executes.
     """
     (old, fault), (new, found) = tree_of(path, before), tree_of(path, after)
     code_of = code_of or directives
@@ -164,7 +164,7 @@ def comments_of(root: Node) -> list[str]:
 
 
 def directives(root: Node) -> list[str]:
-    """Comments that a tool carries out: build tags, pragmas, settings of a test runner."""
+    """The comments that a tool executes: build tags, pragmas, settings of a test runner."""
     return [comment for comment in comments_of(root) if _DIRECTIVE.search(comment)]
 
 
@@ -174,9 +174,9 @@ _COMMENT = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 @value
 class DeclaredFunction:
     line: int
-    """Of its first attribute, where it has one."""
+    """The line of its first attribute, or of the function itself."""
     name: str
-    """With the modules around it, e.g. `tests::adds`; empty for a Go method, which is no test of its own."""
+    """The name with the modules around it, e.g. `tests::adds`; empty for a Go method, which is no test."""
     last: int
     """The line of its name."""
 
@@ -187,7 +187,7 @@ class Token:
     text: str
     line: int
     is_first: bool
-    """Nothing stands before it on its line."""
+    """True if nothing stands before it on its line."""
 
 
 @value
@@ -195,12 +195,12 @@ class TextReader:
     """Reads the functions of a language's files, and the comments that belong to them."""
 
     spans: Callable[[str], Iterable[tuple[str, int, int]]]
-    """Kind, start and end of each token of a text, but for space."""
+    """Returns kind, start and end of each token of a text, without white space."""
     find: Callable[[list[Token]], Iterable[DeclaredFunction]]
-    """The functions among words and signs."""
+    """Finds the functions in a list of words and signs."""
 
     def functions(self, text: str) -> tuple[DeclaredFunction, ...]:
-        """Lists functions in the order of the text; none where it cannot be read."""
+        """Lists functions in the order of the text; empty if it cannot be read."""
         return tuple(self.find(_words_and_signs(_tokens_of(text, self.spans(text)))))
 
     def comments(self, text: str) -> tuple[TestComment, ...]:
@@ -208,11 +208,11 @@ class TextReader:
         return tuple(_comments_above(self.find(_words_and_signs(tokens)), tokens))
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
-        return _marks_of(self.comments(text))
+        return marks_of(self.comments(text))
 
 
 def _tokens_of(text: str, spans: Iterable[tuple[str, int, int]]) -> list[Token]:
-    """`spans`: kind, start and end of each."""
+    """Makes tokens of `spans`: kind, start and end of each."""
     found: list[Token] = []
     at, line = 0, 1
     for kind, start, end in spans:
@@ -228,14 +228,14 @@ def _words_and_signs(tokens: Iterable[Token]) -> list[Token]:
     return [token for token in tokens if token.kind in {"word", "sign"}]
 
 
-def _marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
-    """`// @tdd-id: slug` on a line of its own."""
+def marks_of(comments: Iterable[TestComment]) -> tuple[IdMark, ...]:
+    """Finds `// @tdd-id: slug` on lines of their own."""
     found = ((one, _COMMENT.match(one.text)) for one in comments if one.test is not None)
     return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
 
 
 def _comments_above(functions: Iterable[DeclaredFunction], tokens: Iterable[Token]) -> Iterator[TestComment]:
-    """A comment belongs to the next function, if that is within reach."""
+    """Yields the lines of comments; each belongs to the next function, if that is near enough."""
     defined = [*functions]
     for token in tokens:
         if not token.text.startswith(("//", "/*")):
@@ -247,14 +247,14 @@ def _comments_above(functions: Iterable[DeclaredFunction], tokens: Iterable[Toke
 
 
 def comment_lines(line: int, text: str) -> Iterator[tuple[int, str]]:
-    """Each line of a comment with its number; one of a block begins as the block does."""
+    """Each line of a comment with its number; lines of a block comment get the block's opening sign."""
     sign = "/* " if text.startswith("/*") else ""
     lines = (one.strip().removeprefix(sign.strip()).strip() for one in text.split("\n"))
     return ((number, sign + one) for number, one in enumerate(lines, line))
 
 
 MOST_FILES = 3_000
-"""That are read at most."""
+"""The most files that are read to follow imports."""
 _LOADS = frozenset({"require", "import", "require.resolve"})
 
 
@@ -277,11 +277,11 @@ def _import_sources(node: Node) -> Iterator[Node]:
                 yield found
 
 
-def closure(start: str, leads: Mapping[str, set[str]]) -> set[str]:
-    """All that one leads to, itself included."""
-    seen, waiting = {start}, [start]
-    while waiting:
-        fresh = leads.get(waiting.pop(), set()) - seen
-        seen |= fresh
-        waiting += fresh
-    return seen
+def closure(start: str, leads: Mapping[str, Iterable[str]]) -> list[str]:
+    """All files that can be reached from the start, which comes first; near ones before far ones."""
+    found, seen = [start], {start}
+    for one in found:  # the list grows during the loop
+        fresh = [to for to in leads.get(one, ()) if to not in seen]
+        found += fresh
+        seen.update(fresh)
+    return found

@@ -1,4 +1,4 @@
-"""Finds what a test seems to assert and does not, and constants that new stubs can return."""
+"""Finds assertions that cannot fail, and the constants that new stubs can return."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import replace, value
-from verdigris.languages.assertions import ROW, holds
+from verdigris.languages.assertions import ROW, is_in_scope
 from verdigris.languages.findings import StubAnswer, StubBody, TestFault, draw_word
 from verdigris.languages.grammar.literals import Pool, is_plain, other_literals
-from verdigris.languages.grammar.probes import surely_runs
+from verdigris.languages.grammar.probes import is_sure_to_run
 from verdigris.languages.grammar.suite import At, GrammarNames
 from verdigris.languages.grammar.trees import (
     grammar_of,
@@ -48,28 +48,31 @@ _BLOCKS = frozenset({"statement_block", "statement_list", "block"})
 
 
 def find_empty_assertions(suite_of: SuiteOf, test: TestText) -> tuple[TestFault, ...] | None:
-    """`suite_of`: a reader for a path. None where the file cannot be read whole."""
+    """Finds assertions that cannot fail; None if the test or its file cannot be read.
+
+    `suite_of`: makes a reader for a path.
+    """
     data = test.texts.get(test.path, "").encode("utf-8", "surrogateescape")
     root, fault = tree_of(test.path, data)
     if fault is not None:
         return None
-    suite, plain = (_read(suite_of, test, root, named=named) for named in (True, False))
+    suite, plain = (_read_suite(suite_of, test, root, named=named) for named in (True, False))
     found: dict[int, TestFault] = {}
     for (fact, node, at), (bare, _, _) in zip(_asserted_facts(suite), _asserted_facts(plain), strict=True):
-        if holds(test.name, at.scope) and (why := _fault_of(fact, bare, node, at, suite)):
+        if is_in_scope(at.scope, test.name) and (why := _fault_of(fact, bare, node, at, suite)):
             found.setdefault(fact.line, TestFault(test.path, fact.line, f"`{short(fact.what)}` {why}"))
     own = next((one for one in suite.tests if one.name == test.name), None)
     if own is None:
         return None
     for node in walk(root):
         if node.type in _BLOCKS and own.line <= line_of(node) <= own.last:
-            for line, why in _dead(suite_of, suite, node):
+            for line, why in _find_unreachable(suite_of, suite, node):
                 found.setdefault(line, TestFault(test.path, line, why))
     return tuple(sorted(found.values(), key=lambda one: one.line))
 
 
-def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
-    """`named`: with what names stand for; else as it is written."""
+def _read_suite(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> GrammarSuite:
+    """Reads the test file. `named`: names are replaced by their values; otherwise they stay as written."""
     suite = suite_of(test.path) if named else _without_names(suite_of(test.path))
     suite.collect(root)
     for path, text in test.texts.items():
@@ -82,7 +85,7 @@ def _read(suite_of: SuiteOf, test: TestText, root: Node, *, named: bool) -> Gram
 
 
 def _without_names(suite: GrammarSuite) -> GrammarSuite:
-    """A reader for which every name stands for itself, or for the one that it is given."""
+    """A reader that replaces a name only by another name, never by its value."""
     kind = type(suite)
 
     def bind_names(self: GrammarSuite, node: Node, at: At) -> At:
@@ -105,12 +108,12 @@ def _fault_of(fact: PlainFact, bare: PlainFact, node: Node, at: At, suite: Gramm
         if guard in _UNHEARD:
             return f"is {_UNHEARD[guard]}"
         if _NEVER.fullmatch(guard):
-            return f"is never reached: it stands under `{guard}`"
+            return f"is never reached: it is under `{guard}`"
     if (caught := _silent_handler(node)) is not None:
-        return f"fails unheard: the handler of line {line_of(caught)} catches it and says nothing"
+        return f"fails unnoticed: the handler of line {line_of(caught)} catches it and reports nothing"
     kind = fact.check.kind.split()[0]
     if kind == "fail":
-        sure = not at.guards and surely_runs(suite, node)
+        sure = not at.guards and is_sure_to_run(suite, node)
         return "fails whatever the code does: assert an answer instead" if sure else ""
     if kind in _SPOKEN or kind == "snapshot":
         return ""
@@ -118,13 +121,15 @@ def _fault_of(fact: PlainFact, bare: PlainFact, node: Node, at: At, suite: Gramm
     if subject and subject == expected and _is_one_thing(subject):
         return "compares a thing with itself: assert what the code under test answers"
     if _is_settled(fact.check.subject, fact.check.expected):
-        return "speaks of nothing that the code under test does: its outcome is settled as written"
+        return "does not depend on the code under test: its outcome is fixed as written"
     return ""
 
 
 def _is_one_thing(words: Words) -> bool:
-    """Two calls may well differ: equal objects have to be made equal, and a call without arguments may be a
-    question for the one object that there is.
+    """Whether a comparison of the expression with itself is certain to hold.
+
+    A call that makes an object does not count, since a class must define when its objects are equal. Nor
+    does a call without arguments, since a test may check that it returns the same object each time.
     """
     texts = [word.text for word in words]
     if "(" not in texts:
@@ -137,13 +142,13 @@ def _is_one_thing(words: Words) -> bool:
 
 
 def _is_settled(subject: Words, expected: Words) -> bool:
-    """Literals alone; a list or an object may have been filled meanwhile."""
+    """Whether only literals are compared. Lists and objects do not count: code may have filled them."""
     words = (*subject, *expected)
     return bool(subject) and not any(word.name or word.text in {"[", "{", "("} for word in words)
 
 
 def _silent_handler(node: Node) -> Node | None:
-    """What catches an assertion's failure in the nearest `try`, and neither throws nor asserts."""
+    """The handler of the nearest `try` that catches a failure and neither throws nor asserts."""
     inner, above = node, node.parent
     while above is not None and above.type not in {"program", "source_file"}:
         handler = part(above, "handler") if above.type == "try_statement" else None
@@ -156,8 +161,8 @@ def _silent_handler(node: Node) -> Node | None:
     return None
 
 
-def _dead(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
-    """Assertions behind a statement that leaves the block."""
+def _find_unreachable(suite_of: SuiteOf, suite: GrammarSuite, block: Node) -> Iterator[tuple[int, str]]:
+    """Finds assertions after a statement that leaves the block."""
     left: Node | None = None
     for statement in parts(block):
         if left is not None:
@@ -177,25 +182,25 @@ _ALTERED = 3
 
 @value
 class Returned:
-    """What a function gives back: of which kind, and how a constant of it is written there."""
+    """The kind of value that a function returns, and how its body returns a constant of that kind."""
 
     kind: str
     form: str
-    """The body, with `%s` where the constant stands."""
+    """The body, with `%s` in the place of the constant."""
 
 
 @value
 class AnswerForms:
-    """One language's way to write functions and constants."""
+    """How one language writes functions and constants."""
 
     functions: Mapping[str, Callable[[Node], Node | None]]
-    """By type of a node, its body."""
+    """By type of node: a function that finds the body."""
     returned: Callable[[Node, Node], Returned | None]
-    """Of a function and its body; None where no constant fits."""
+    """Takes a function and its body; returns None if no constant fits."""
     constants: Mapping[str, tuple[str, ...]]
-    """By kind: the empty one, or nothing where there is none, then others; `W` is a word, `N` a number."""
+    """By kind: the empty constant ("" if there is none), then others; `W` is a word, `N` a number."""
     untold: tuple[str, ...] = ()
-    """The kinds that are tried where nothing tells which it is."""
+    """The kinds to try if the kind is not known."""
 
 
 def stub_bodies(
@@ -207,7 +212,7 @@ def stub_bodies(
         if name in known:
             continue
         returned = forms.returned(function, body)
-        answers = () if returned is None else tuple(_answers(forms, returned.kind, literals, dice))
+        answers = () if returned is None else tuple(_list_answers(forms, returned.kind, literals, dice))
         if returned is not None:
             place = line_of(function), body.start_byte, body.end_byte
             found.append(StubBody(path, name, *place, returned.form, answers))
@@ -223,7 +228,7 @@ def _functions(forms: AnswerForms, root: Node) -> Iterator[tuple[str, Node, Node
 
 
 def _owners(node: Node) -> list[str]:
-    """The classes around a function, or what it is a method of."""
+    """The classes around a function, and its receiver."""
     found: list[str] = [text_of_node(part(node, "receiver"))] if part(node, "receiver") is not None else []
     above = node.parent
     while above is not None:
@@ -233,7 +238,9 @@ def _owners(node: Node) -> list[str]:
     return [name for name in found if name]
 
 
-def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random) -> Iterator[StubAnswer]:
+def _list_answers(
+    forms: AnswerForms, kind: str, literals: Sequence[str], dice: Random
+) -> Iterator[StubAnswer]:
     kinds = forms.untold if kind == UNTOLD else (kind,)
     for one in kinds:
         nothing, *values = forms.constants[one]
@@ -254,7 +261,7 @@ def _answers(forms: AnswerForms, kind: str, literals: Sequence[str], dice: Rando
 
 
 def _write_literal(forms: AnswerForms, kind: str, literal: str) -> str:
-    """A literal as the language returns a value of its kind, e.g. `"a".to_string()`."""
+    """Writes a literal so that a function can return it, e.g. `"a".to_string()`."""
     form = forms.constants[kind][1]
     quoted = re.search(r'"W[^"]*"', form)
     return form.replace(quoted[0], literal) if kind == TEXT and quoted else literal
@@ -266,10 +273,10 @@ def _fill_numbers(text: str, dice: Chance) -> str:
 
 
 def expected_literals(reading: TestReading, name: str) -> tuple[str, ...]:
-    """Numbers and texts that the assertions of a test compare answers with."""
+    """The numbers and texts that the assertions of a test compare with."""
     found: dict[str, None] = {}
     for fact in reading.facts:
-        if holds(name, fact.scope) and fact.check.kind != ROW:
+        if is_in_scope(fact.scope, name) and fact.check.kind != ROW:
             for words in (fact.check.expected, fact.check.subject):
                 text = "".join(word.text for word in words)
                 if is_plain(text.removeprefix("-")) and text not in {"true", "false"}:
@@ -282,6 +289,6 @@ def body_of(node: Node) -> Node | None:
 
 
 def body_of_value(node: Node) -> Node | None:
-    """The body of a function that a variable is given."""
+    """The body of a function that is assigned to a variable."""
     given = part(node, "value")
     return part(given, "body") if given is not None and "function" in given.type else None

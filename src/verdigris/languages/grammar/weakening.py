@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from verdigris.languages.assertion_matching import match_assertions
-from verdigris.languages.assertions import HELPER, ROW
+from verdigris.languages.assertions import HELPER, ROW, is_in_scope
 from verdigris.languages.findings import Weakening
-from verdigris.languages.weakening import describe_losses, is_given_up, losses_between, stands_in
+from verdigris.languages.weakening import describe_losses, is_given_up, losses_between
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def plain_weakenings(
     before: Mapping[str, TestReading], after: Mapping[str, TestReading], *, revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
-    """Compares files; only those that changed need to be given."""
+    """Lists what the tests lost; files that did not change may be left out."""
     unreadable = tuple(
         Weakening("unreadable", path, 1, "", "it does not parse")
         for path, reading in sorted(after.items())
@@ -57,16 +57,16 @@ class PlainState:
         return self._seen[key].body
 
     def find_hidden(self, body: str) -> str:
-        """Where the body of a test stands that is no longer collected."""
+        """The place of a function with this body that is not a test; empty if there is none."""
         found = ((p, reading.functions.get(body)) for p, reading in self.files.items())
         return next((f"{path}:{name}" for path, name in found if name and body), "")
 
-    def stands(self, scope: str, what: str) -> bool:
+    def still_asserts(self, scope: str, what: str) -> bool:
         return what == ROW or any(what in test.body for test in self._seen.values() if test.name == scope)
 
     def marks(self) -> Iterator[tuple[str, Mark]]:
         for path, reading in self.files.items():
             yield from ((path, mark) for mark in reading.marks)
 
-    def within(self, name: str, scope: str) -> bool:
-        return stands_in(name, scope)
+    def is_within(self, name: str, scope: str) -> bool:
+        return is_in_scope(name, scope)

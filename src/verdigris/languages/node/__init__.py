@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript, as vitest, jest and node's own tool test them."""
+"""JavaScript and TypeScript, tested by vitest, jest or node's own test tool."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NodeLanguage(GrammarLanguage):
     packages_folder = "node_modules"
     tried_texts = (6, 3)
     bare_runner = "node-test"
-    """It needs no package."""
+    """It is part of Node and needs no package."""
     examples = Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write")
     role_words = """\
 JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \
@@ -84,7 +84,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return stacks.find_stacks(root, known)
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
-        return stacks.bare(root, known)
+        return stacks.find_bare(root, known)
 
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script, project)
@@ -110,7 +110,7 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
         return test_ids.written_id(path, mark)
 
     def makes(self, written: str, reported: str) -> bool:
-        return written == reported or test_ids.fills(written, reported)
+        return written == reported or test_ids.can_become(written, reported)
 
     def encloses(self, written: str, reported: str) -> bool:
         return written.startswith(f"{reported}{test_ids.SEPARATOR}")

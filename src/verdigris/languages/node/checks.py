@@ -1,4 +1,4 @@
-"""Reads what `expect`, `assert` and chai assert, and tells values that do no work."""
+"""Reads what `expect`, `assert` and chai assert; and decides which values are constants, as in a stub."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _MATCHERS: dict[str, tuple[str, float]] = {
     **dict.fromkeys(("fail", "unreachable"), ("fail", 3)),
 }
 _ARGUED = 2
-"""How much a matcher gains that may have an argument and has one: which error, which value."""
+"""What the rank of `toThrow` and its like gains by an argument that names the error."""
 _LITERALS = frozenset(
     {"string", "number", "true", "false", "null", "undefined", "template_string", "unary_expression"}
 )
@@ -83,10 +83,10 @@ _CLOSE = 0.005
 def expect_check(
     subject: Node | None, chain: Sequence[str], arguments: Sequence[Node], names: GrammarNames
 ) -> Check:
-    """`chain`: what follows `expect(…)`, the matcher last."""
+    """The check of an `expect(…)`. `chain`: the words that follow it, with the matcher at the end."""
     said_of = spell(subject, names)
     kind, rank = _MATCHERS.get(chain[-1], _UNKNOWN) if chain else ("nothing", 0.0)
-    # How near is told apart from what.
+    # The tolerance is kept apart from the expected value.
     others = arguments[:1] if kind == "near" else arguments
     expected = [word for argument in others for word in spell(argument, names)]
     if "deep" in chain and kind == "==":
@@ -95,7 +95,7 @@ def expect_check(
 
 
 def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) -> Check:
-    """Reads node's `assert`, chai's `assert` and `t.…` of smaller tools."""
+    """The check of node's `assert`, of chai's `assert`, and of `t.…` in smaller tools."""
     kind, rank = _MATCHERS.get(method, ("truth", 1.0) if method == "assert" else _UNKNOWN)
     negated = method.startswith(("not", "doesNot", "isNot")) and kind not in {"calm", "falsy"}
     if negated:
@@ -104,7 +104,7 @@ def assert_check(method: str, arguments: Sequence[Node], names: GrammarNames) ->
     others = arguments[1:2] if kind in {"==", "not", "part", "throws", "near", "count", "order"} else ()
     expected = tuple(word for argument in others for word in spell(argument, names))
     if kind == "truth" and arguments:
-        return _truth(arguments[0], subject, names)
+        return _check_truth(arguments[0], subject, names)
     return _make_check(kind, rank, subject, expected, others, negated=False)
 
 
@@ -117,24 +117,24 @@ def _make_check(
         rank += _ARGUED
     if kind == "==" and all(a.type in _LITERALS for a in arguments):
         rank = 5
-    if kind in {"==", "called with"} and (loose := _loose(expected)):
+    if kind in {"==", "called with"} and (loose := _rank_of_wildcard(expected)):
         rank = min(rank, loose)
-    if _is_nothing(kind, subject, expected):
+    if _holds_always(kind, subject, expected):
         rank = 0
     return Check(kind, rank, subject, expected, _slack(kind, arguments))
 
 
-def _truth(node: Node, subject: Words, names: GrammarNames) -> Check:
-    """`assert(a === b)` asserts that two things are equal."""
+def _check_truth(node: Node, subject: Words, names: GrammarNames) -> Check:
+    """The check of a truthy value; `assert(a === b)` counts as an equality."""
     operator = text_of_node(part(node, "operator"))
     if node.type == "binary_expression" and operator in {"===", "=="}:
         left, right = (spell(part(node, side), names) for side in ("left", "right"))
         return Check("==", 0 if left == right else 5, left, right)
-    return Check("truth", 0 if _is_nothing("truth", subject, ()) else 1, subject)
+    return Check("truth", 0 if _holds_always("truth", subject, ()) else 1, subject)
 
 
-def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
-    """It holds whatever the code does: about a literal, or of a thing and itself."""
+def _holds_always(kind: str, subject: Words, expected: Words) -> bool:
+    """Whether the check holds whatever the code does: it tests a literal, or compares a value with itself."""
     if kind == "fail":
         return False
     return (
@@ -142,7 +142,7 @@ def _is_nothing(kind: str, subject: Words, expected: Words) -> bool:
     ) or subject == expected
 
 
-def _loose(expected: Words) -> float:
+def _rank_of_wildcard(expected: Words) -> float:
     texts = [word.text for word in expected]
     matchers = [
         at for at, text in enumerate(texts) if text in _ANYTHING and texts[max(0, at - 2)] == "expect"
@@ -153,7 +153,7 @@ def _loose(expected: Words) -> float:
 
 
 def _slack(kind: str, arguments: Sequence[Node]) -> float:
-    """`toBeCloseTo(x, digits)`; chai's `closeTo(x, delta)` is told by its point."""
+    """The tolerance: of digits in `toBeCloseTo(x, digits)`; a number with a point is chai's own delta."""
     if kind != "near":
         return 0.0
     text = text_of_node(arguments[1]) if len(arguments) > 1 else "2"
@@ -175,7 +175,9 @@ _EMPTY = frozenset({"Map", "Set", "WeakMap", "WeakSet", "Array", "Object", "Date
 def enum_fault(node: Node) -> str | None:
     members = [node] if node.type == "enum_assignment" else parts(part(node, "body"))
     values = [part(member, "value") for member in members if member.type == "enum_assignment"]
-    return None if all(value is None or constant(value) for value in values) else "a value is not a constant"
+    return (
+        None if all(value is None or is_constant(value) for value in values) else "a value is not a constant"
+    )
 
 
 def value_fault(value: Node | None) -> str | None:
@@ -183,17 +185,17 @@ def value_fault(value: Node | None) -> str | None:
         return function_fault(value)
     if value is not None and value.type == "class":
         return "a class that is a value may do anything"
-    return None if value is None or constant(value) else "the value is not a constant"
+    return None if value is None or is_constant(value) else "the value is not a constant"
 
 
 def function_fault(node: Node) -> str | None:
     defaults = [value for p in parts(part(node, "parameters")) if (value := part(p, "value")) is not None]
     defaults += [right for p in walk(part(node, "parameters") or node) if (right := _default(p)) is not None]
-    if not all(map(constant, defaults)):
+    if not all(map(is_constant, defaults)):
         return "a default is not a constant"
     body = part(node, "body")
     if body is not None and body.type != "statement_block":
-        return None if constant(body) else "the body is not a constant"
+        return None if is_constant(body) else "the body is not a constant"
     if all(_is_empty(statement) for statement in parts(body)):
         return None
     return "the body does more than throw or return a constant"
@@ -207,21 +209,23 @@ def _is_empty(node: Node) -> bool:
     match node.type:
         case "throw_statement":
             thrown = parts(node)[0]
-            return thrown.type == "new_expression" and all(map(constant, parts(part(thrown, "arguments"))))
+            return thrown.type == "new_expression" and all(map(is_constant, parts(part(thrown, "arguments"))))
         case "return_statement":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "expression_statement":
             inner = parts(node)[0]
             called = text_of_node(part(inner, "function")) == "super" and inner.type == "call_expression"
             given = parts(part(inner, "arguments"))
-            return constant(inner) or (called and all(n.type == "identifier" or constant(n) for n in given))
+            return is_constant(inner) or (
+                called and all(n.type == "identifier" or is_constant(n) for n in given)
+            )
         case "empty_statement":
             return True
         case _:
             return False
 
 
-def constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     match node.type:
         case kind if kind in _CONSTANTS:
             return True
@@ -231,14 +235,14 @@ def constant(node: Node) -> bool:
             return not any(n.type == "template_substitution" for n in node.children)
         case "unary_expression":
             argument = part(node, "argument")
-            return argument is not None and (text_of_node(node).startswith("void ") or constant(argument))
+            return argument is not None and (text_of_node(node).startswith("void ") or is_constant(argument))
         case kind if kind in _CASTS:
-            return constant(parts(node)[0])
+            return is_constant(parts(node)[0])
         case "array":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "object":
             values = [part(pair, "value") for pair in parts(node)]
-            return all(value is not None and constant(value) for value in values)
+            return all(value is not None and is_constant(value) for value in values)
         case "jsx_element" | "jsx_self_closing_element":
             return not any(n.type == "jsx_expression" for n in walk(node))
         case "new_expression":
@@ -246,6 +250,6 @@ def constant(node: Node) -> bool:
         case "call_expression":
             called, given = text_of_node(part(node, "function")), parts(part(node, "arguments"))
             error = called == "Promise.reject" and all(n.type == "new_expression" for n in given)
-            return error or (called == "Promise.resolve" and all(map(constant, given)))
+            return error or (called == "Promise.resolve" and all(map(is_constant, given)))
         case _:
             return False

@@ -1,4 +1,4 @@
-"""How JavaScript and TypeScript are written: assertions, what a stub returns, what honest source lacks."""
+"""Tables for JavaScript and TypeScript: assertions, values of stubs, and code that honest source lacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import FUNCTIONS, Expectations, last_of_each, table_of
-from verdigris.languages.grammar.probes import negate, other_word
+from verdigris.languages.grammar.probes import negate, swap_word
 from verdigris.languages.grammar.trees import first, part, parts, text_of_node, walk
 from verdigris.languages.grammar.validation import (
     LIST,
@@ -91,7 +91,7 @@ class NodeExpectations(Expectations):
             patterns = patterns[:1] if word == "forEach" else patterns
         else:
             return None
-        steps = _steps(patterns, named)
+        steps = _find_cell_key(patterns, named)
         if steps is None:
             return None
         table = table_of(scope, over)
@@ -106,7 +106,7 @@ class NodeExpectations(Expectations):
     def items(self, side: Sequence[Node]) -> list[Node]:
         return parts(side[-1]) if side[-1].type == "array" else []
 
-    def nearby(self, node: Node) -> Node | None:
+    def approximate_number(self, node: Node) -> Node | None:
         function, given = part(node, "function"), parts(part(node, "arguments"))
         word = text_of_node(part(function, "property")).removesuffix("f")
         if word != "toBeCloseTo" or not given or negation(function) is not None:
@@ -127,10 +127,10 @@ class NodeExpectations(Expectations):
         given = parts(part(node, "arguments"))
         if text_of_node(function) in {"assert", "assert.ok"} and given:
             return negate(given[0])
-        return other_word(self.opposite_words, part(function, "property"))
+        return swap_word(self.opposite_words, part(function, "property"))
 
-    def spoilt(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
-        """Where types do not matter, any value can be made another one of its kind when it comes to it."""
+    def spoil_value(self, node: Node, dice: Random) -> tuple[ByteEdit, ...] | None:
+        """Wraps a value in a function that returns another value of its kind at run time."""
         key = "".join(dice.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(5))
         return (
             ByteEdit(node.start_byte, node.start_byte, _ANOTHER.replace("KEY", key)),
@@ -139,7 +139,7 @@ class NodeExpectations(Expectations):
 
 
 def negation(chain: Node | None) -> Node | None:
-    """The `….not` in what leads to a matcher."""
+    """The `….not` in the chain before a matcher; None if there is none."""
     while chain is not None and chain.type in {"member_expression", "call_expression"}:
         if text_of_node(part(chain, "property")) == "not":
             return chain
@@ -152,8 +152,8 @@ def _call_of(function: Node) -> Node | None:
     return above if above is not None and above.type == "call_expression" else None
 
 
-def _steps(patterns: Sequence[Node | None], named: Node) -> int | str | None:
-    """The place or the key in a row that the name is bound to."""
+def _find_cell_key(patterns: Sequence[Node | None], named: Node) -> int | str | None:
+    """The position or key, in each row, to which the name is bound; None if it is not bound."""
     name, owner = text_of_node(named), text_of_node(part(named, "object"))
     if len(patterns) > 1:
         return next((at for at, pattern in enumerate(patterns) if text_of_node(pattern) == name), None)

@@ -1,4 +1,4 @@
-"""Where imports lead, which test files reach a change, and which held-out tests lie in the tree together."""
+"""Resolves imports: which files they mean, which tests reach a change, which held-out files go together."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def tests_reaching(
             names = (name.decode("utf-8", "replace") for name in told)
             leads[path] = {found for name in names for found in _resolve_import(path, name, files)}
         waiting = sorted({to for path in waiting for to in leads[path]} - leads.keys())
-    return frozenset(test for test in tests if closure(test, leads) & goals)
+    return frozenset(test for test in tests if not goals.isdisjoint(closure(test, leads)))
 
 
 def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
-    """A name that is no relative one may be an alias: then whatever ends so is meant."""
+    """The files that an import may mean. A name that is not relative may be an alias: its end decides."""
     relative = name.startswith(".")
     base = posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) if relative else name
     stems = [base, re.sub(r"\.[cm]?jsx?\Z", "", base)]
@@ -54,7 +54,7 @@ def _resolve_import(path: str, name: str, files: frozenset[str]) -> list[str]:
 
 
 def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
-    """Looks as Node and bundlers do: the file, or one of its name with an ending, or an index."""
+    """Resolves like Node and bundlers: the file, the file with an ending, or the index of a folder."""
     if not one.module.startswith("."):
         return
     place = posixpath.normpath(posixpath.join(posixpath.dirname(path), one.module))
@@ -72,7 +72,7 @@ def imported_files(path: str, text: str, files: frozenset[str], suffixes: tuple[
     for name in _RELATIVE.findall(text):
         at = posixpath.normpath(posixpath.join(folder, name))
         stem, dot = posixpath.splitext(at)
-        # TypeScript names the file that will be made of the one it means.
+        # TypeScript imports name the compiled file (`.js`), not the source file (`.ts`).
         meant = [stem] if dot in suffixes else []
         tried = [base + end for base in (*meant, at) for end in suffixes]
         yield from first_known((at, *tried, *(f"{at}/index{end}" for end in suffixes)), files)
@@ -107,14 +107,14 @@ _HEADS = {
 
 
 def parcels(code: Sequence[str], data: Sequence[str], held: Mapping[str, bytes]) -> list[Parcel]:
-    """Each file that no other imports, with what it imports."""
+    """Makes a parcel of each file that no other imports, with the files that it imports."""
     leads = {path: _held_out_imports(path, held) for path in code}
     roots = [path for path in code if not any(path in leads[o] for o in code if o != path)]
-    return [Parcel((root,), (*_closure(root, leads), *data)) for root in roots or code]
+    return [Parcel((root,), (*closure(root, leads), *data)) for root in roots or code]
 
 
 def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_modules: bool) -> dict[str, bytes]:
-    """Prepares texts to be laid into the tree, with what they need to empty themselves."""
+    """Adds, to each test file, an import of a new module that empties the file once it is loaded."""
     made: dict[str, bytes] = {}
     for path, data in texts.items():
         if not path.endswith(suffixes):
@@ -136,7 +136,7 @@ def dress(texts: Mapping[str, bytes], suffixes: tuple[str, ...], *, loads_module
 
 
 def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
-    """Other held-out files that this one names, with or without their ending."""
+    """The other held-out files that this one imports, with or without their ending."""
     folder, data = posixpath.dirname(path), held[path]
     return [
         other
@@ -147,10 +147,3 @@ def _held_out_imports(path: str, held: Mapping[str, bytes]) -> list[str]:
             rb"[\"'`]\.?/?" + re.escape(re.sub(r"\.\w+\Z", "", name)).encode() + rb"(?:\.\w+)?[\"'`]", data
         )
     ]
-
-
-def _closure(root: str, leads: Mapping[str, Sequence[str]]) -> list[str]:
-    seen = [root]
-    for path in seen:
-        seen += [one for one in leads.get(path, ()) if one not in seen]
-    return seen

@@ -1,6 +1,6 @@
-"""What a project of JavaScript or TypeScript looks like: places, runner keys, scaffold and demo.
+"""The usual places, runner keys, scaffold and demo of JavaScript and TypeScript projects.
 
-A runner's configuration tells which files it loads around the tests.
+Also reads, from a runner's configuration, which files it loads before the tests.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _CONFIGURED_BY = {
     "vitest": (r"vite\.config\.[^/]*",),
     "jest": (r"babel\.config\.[^/]*", r"\.babelrc[^/]*", r"\.swcrc"),
 }
-"""Vite's configuration holds vitest's, and what jest runs is what Babel made of it; beside another runner
-these are plain build files."""
+"""Vite's configuration contains vitest's, and jest runs what Babel compiled. For other runners these are
+plain build files."""
 _NAMED = {"node-test": rf"(?:.*/)?(?:test|test-[^/]*|[^/]*[-_]test){_SCRIPT}\Z"}
-"""Names by which node itself finds tests; elsewhere `ab-test.ts` may well be source."""
+"""Names by which node itself finds tests; with other runners, `ab-test.ts` may be source."""
 
 _TESTS = (
     at_root("e2e", "cypress", "playwright", "specs?", "testdata", "fixtures"),
@@ -59,13 +59,13 @@ _RUNNER = (
 )
 _BUILT = anywhere("dist", "build", "out", "coverage", "storybook-static")
 _PACKAGES = rf"(?:(?!(?:src|app|lib|tests?|__tests__)/)[^/]+/)*{NODE_MODULES}(?:/.*)?\Z"
-"""No tool installs packages among the source or the tests: there it is a folder like others."""
+"""No tool installs packages among source or tests, so `node_modules` is an ordinary folder there."""
 _TRANSIENT = (
     _PACKAGES,
     anywhere(r"\.(?:next|nuxt|output|svelte-kit|turbo|cache|parcel-cache|nyc_output|vite)"),
     "(?!(?:app|lib|pages)/)" + outside("src|tests?|__tests__", _BUILT),
 )
-"""A folder `build` inside the source is a module's name rather than what a build made."""
+"""A folder `build` inside the source is a module, not the output of a build."""
 _NOT_SOURCE = (
     r"\.",
     SIDE,
@@ -123,7 +123,7 @@ def places(runner: str) -> Usual:
 
 
 _RUNNER_NAMES = ("jest", "vitest", "mocha", "ava", "c8", "nyc", "babel", "imports")
-"""`imports` can lead what a test imports to another file; `babel` rewrites what jest runs."""
+"""`imports` can send the import of a test to another file; `babel` rewrites what jest runs."""
 _RUNNERS = frozenset(
     (
         "vitest",
@@ -139,7 +139,7 @@ _RUNNERS = frozenset(
     )
 )
 _DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "overrides", "resolutions")
-"""Of these only what the runner itself is: other packages come and go while going green."""
+"""Of these tables only the runner's own packages count; other packages may change in a turn."""
 _COMPILER = ("paths", "baseUrl", "rootDirs")
 _JSONC = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])', re.DOTALL)
 
@@ -154,7 +154,7 @@ def package(text: str) -> bytes:
 
 
 def compiler(text: str) -> bytes:
-    """What a test's imports lead to; written with comments and trailing commas."""
+    """The compiler options that decide what an import means. The file may have comments and final commas."""
     document: Any = json.loads(_JSONC.sub(lambda found: found[1] or " ", text))
     found = {key: at(document, "compilerOptions", key) for key in _COMPILER}
     return canonical({**found, "extends": at(document, "extends")})
@@ -177,7 +177,7 @@ def layout(home: Path) -> Detected:
 
 
 def _setup_files(home: Path) -> tuple[str, ...]:
-    """Files that a runner's configuration, also a package's own, says it loads before or around the tests."""
+    """The files that the configuration of a runner, in any package, loads before or around the tests."""
     found: dict[str, None] = {}
     for folder, _, files in walk(home, PACKAGES_DEPTH):
         if configured := sorted(_NODE_CONFIG & frozenset(files)):

@@ -42,11 +42,11 @@ _MANY = 50
 class _NodePackage:
     place: str
     runner: str | None
-    """What its own scripts and dependencies name."""
+    """The test tool that its own scripts, dependencies or test files name; None if there is none."""
     runs_all: bool
-    """It has workspaces, and its own script runs the tool over all of them."""
+    """True if it has workspaces and its own script runs the tool over all of them."""
     tested: bool
-    """It has a script or files for tests."""
+    """True if it has a test script or test files."""
 
 
 def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
@@ -63,13 +63,13 @@ def find_stacks(root: Path, known: Sequence[Folder]) -> FoundStacks:
             continue
         if runner is not None and not _only_delegates(root, place):
             stacks[place] = Stack(root=place, language="node", runner=runner)
-        elif not any(p.place in stacks for p in outer) and (note := _note(root, known, place)):
+        elif not any(p.place in stacks for p in outer) and (note := _describe_package(root, known, place)):
             notes.append(note)
     return FoundStacks(tuple(stacks.values()), () if stacks else tuple(notes))
 
 
 def manifest(home: Path) -> dict[str, Any]:
-    """What package.json says; nothing where it is not there or broken."""
+    """The content of `package.json`; empty if it is missing or broken."""
     try:
         document = json.loads(text_in(home, "package.json"))
     except ValueError:
@@ -96,13 +96,13 @@ def _package(root: Path, place: str) -> _NodePackage:
 
 
 def _only_delegates(root: Path, place: str) -> bool:
-    """A root whose script hands over to its workspaces has no tests of its own to run."""
+    """Whether the test script only runs those of the workspaces, so that the root has no tests of its own."""
     script = _test_scripts(manifest(root / place))
     return bool(_DELEGATED.search(script)) and _tool_in_script(_DELEGATED.split(script)[0]) is None
 
 
 def _inherited_runner(outer: list[_NodePackage]) -> str | None:
-    """The runner of the nearest folder above: a workspace's tools often stand at its root alone."""
+    """The runner of the nearest package above: a workspace often lists its tools only at its root."""
     return next((package.runner for package in reversed(outer) if package.runner), None)
 
 
@@ -149,8 +149,8 @@ def _all_test_files(home: Path) -> Iterator[str]:
                 yield f"{folder}/{name}"
 
 
-def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
-    """A package in which nothing is written yet."""
+def find_bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
+    """Notes that a package without code names no test tool."""
     return (
         FoundStacks(notes=(_describe_no_tool(root, "."),))
         if "package.json" in known[0].files
@@ -158,8 +158,8 @@ def bare(root: Path, known: Sequence[Folder]) -> FoundStacks:
     )
 
 
-def _note(root: Path, known: Sequence[Folder], place: str) -> str:
-    """Nothing for a package without code: beside other stacks it may be there for a linter alone."""
+def _describe_package(root: Path, known: Sequence[Folder], place: str) -> str:
+    """A note about a missing tool; empty for a package without code, which may only be there for a linter."""
     return _describe_no_tool(root, place) if holds_suffix(known, place, FACTS["node"].suffixes) else ""
 
 

@@ -38,10 +38,10 @@ _USES = frozenset({"identifier", "type_identifier"})
 @value
 class _ModuleNames:
     taken: Mapping[str, tuple[str, str]]
-    """Local name → module and exported name."""
+    """Maps local names to the module and the exported name."""
     modules: Mapping[str, str]
     made: Mapping[str, tuple[str, str]]
-    """Variables, by the class that they were made of."""
+    """Maps variables to the class of their object."""
 
     def origin(self, node: Node | None) -> tuple[str, str] | None:
         if node is None:
@@ -69,18 +69,18 @@ def find_wanted(path: str, data: bytes) -> tuple[Wanted, ...]:
     taken: dict[str, tuple[str, str]] = {}
     modules: dict[str, str] = {}
     for node in nodes:
-        _take(node, taken, modules)
+        _record_imports(node, taken, modules)
     bound = _ModuleNames(taken, modules, {})
     made = {
         text_of_node(part(node, "name")): found
         for node in nodes
         if node.type == "variable_declarator" and (found := bound.instance(part(node, "value")))
     }
-    return merge_wanted(_uses(nodes, _ModuleNames(taken, modules, made)))
+    return merge_wanted(_find_uses(nodes, _ModuleNames(taken, modules, made)))
 
 
 def read_exports(path: str, data: bytes) -> frozenset[str] | None:
-    """The names that a module exports; None where another module or a value decides."""
+    """The names that a module exports; None if they depend on another module or on a value."""
     root, _ = tree_of(path, data)
     names: set[str] = set()
     for node in walk(root):
@@ -116,7 +116,7 @@ def _exported_names(node: Node) -> Iterator[str]:
             yield text_of_node(part(declared, "name"))
 
 
-def _take(node: Node, taken: dict[str, tuple[str, str]], modules: dict[str, str]) -> None:
+def _record_imports(node: Node, taken: dict[str, tuple[str, str]], modules: dict[str, str]) -> None:
     if node.type == "import_statement":
         module = text_of_node(part(node, "source")).strip("\"'`")
         for one in parts(first(parts(node), "import_clause")):
@@ -146,7 +146,7 @@ def _required_module(node: Node | None) -> str:
     return text_of_node(next(iter(parts(part(node, "arguments"))), None)).strip("\"'`")
 
 
-def _uses(nodes: list[Node], bound: _ModuleNames) -> Iterator[Wanted]:
+def _find_uses(nodes: list[Node], bound: _ModuleNames) -> Iterator[Wanted]:
     for module, name in bound.taken.values():
         yield Wanted(module, name, "class" if name[:1].isupper() and not name.isupper() else "value")
     yield from (Wanted(module, "", "value") for module in bound.modules.values())
@@ -231,7 +231,7 @@ def stubs_of(path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
     text = files.text(path)
     by_file: dict[str, list[Wanted]] = {}
     for one in find_wanted(path, data_of(path, files)):
-        if (at := _file(path, one.module, files)) is not None:
+        if (at := _find_file(path, one.module, files)) is not None:
             by_file.setdefault(at, []).append(one)
     common = bool(_LOADS.search(text)) and " from " not in text
     found = (
@@ -250,7 +250,7 @@ def _stub(at: str, wanted: list[Wanted], files: WorktreeFiles, *, common: bool, 
     common = bool(_COMMON.search(before)) if before else common and not at.endswith((".mjs", ".ts", ".tsx"))
     typed = at.endswith((".ts", ".tsx", ".mts", ".cts"))
     texts = [
-        "".join(_text(one, _Way(typed, common, raises)))
+        "".join(_write_stub(one, _DeclarationStyle(typed, common, raises)))
         for one in wanted
         if one.name and one.name not in known
     ]
@@ -259,20 +259,23 @@ def _stub(at: str, wanted: list[Wanted], files: WorktreeFiles, *, common: bool, 
     return Stub(at, text, kept + text, new=new) if texts or new else None
 
 
-def _file(test: str, module: str, files: WorktreeFiles) -> str | None:
-    """The source file of a relative import, also where there is none yet."""
+def _find_file(test: str, module: str, files: WorktreeFiles) -> str | None:
+    """The source file of a relative import, which need not exist; None for any other import."""
     if not module.startswith("."):
         return None
     place = posixpath.normpath(posixpath.join(posixpath.dirname(test), module))
     bare = re.sub(r"\.([cm]?)[jt]sx?$", "", place)
     tries = [place, *(bare + end for end in _ENDINGS), *(f"{place}/index{end}" for end in _ENDINGS)]
     found = next((each for each in tries if each in files.paths), None)
-    at = found or _new(test, place)
+    at = found or _path_of_new_module(test, place)
     return at if files.is_source(at) and grammar_of(at) is not None else None
 
 
-def _new(test: str, place: str) -> str:
-    """Chooses the ending that the import names, or the test's own; TypeScript names what it will become."""
+def _path_of_new_module(test: str, place: str) -> str:
+    """The path of a new module, with the ending of the import or of the test.
+
+    An import in TypeScript names the compiled file (`.js`), so the ending becomes that of its source.
+    """
     named = re.search(r"\.([cm]?)([jt])s(x?)$", place)
     typed = re.search(r"\.[cm]?tsx?$", test)
     if named is None:
@@ -282,8 +285,8 @@ def _new(test: str, place: str) -> str:
     return f"{bare}.{named[1]}ts{named[3]}" if typed else place
 
 
-class _Way:
-    """How a module declares: with types or without, and how it exports."""
+class _DeclarationStyle:
+    """How a module writes declarations: with types or without, and with which kind of export."""
 
     def __init__(self, typed: bool, common: bool, raises: bool) -> None:
         self.typed, self.common = typed, common
@@ -306,7 +309,7 @@ class _Way:
         return ": Promise<any>" if found.awaited else ": any"
 
 
-def _text(one: Wanted, way: _Way) -> Iterator[str]:
+def _write_stub(one: Wanted, way: _DeclarationStyle) -> Iterator[str]:
     name = "main" if one.name == DEFAULT else one.name
     export = "" if way.common else "export default " if one.name == DEFAULT else "export "
     match one.kind:
@@ -317,7 +320,7 @@ def _text(one: Wanted, way: _Way) -> Iterator[str]:
         case "error":
             yield f"// {MARK}\n{export}class {name} extends Error {{}}\n"
         case "class":
-            yield f"// {MARK}\n{export}class {name} {{\n{''.join(_members(one, way))}}}\n"
+            yield f"// {MARK}\n{export}class {name} {{\n{''.join(_write_members(one, way))}}}\n"
         case _ if one.name == DEFAULT:
             yield f"{export}undefined; // {MARK}\n"
         case _:
@@ -326,7 +329,7 @@ def _text(one: Wanted, way: _Way) -> Iterator[str]:
         yield f"module.exports.{name} = {name};\n"
 
 
-def _members(one: Wanted, way: _Way) -> Iterator[str]:
+def _write_members(one: Wanted, way: _DeclarationStyle) -> Iterator[str]:
     called = {member.name for member in one.members if member.kind == "function"}
     for member in one.members:
         if member.kind == "value" and member.name not in called:

@@ -1,4 +1,4 @@
-"""Tells stubs from work in JavaScript and TypeScript."""
+"""Decides what is a stub in JavaScript and TypeScript, and replaces the work of declarations."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
     StubContext,
-    faulty,
+    compare_members,
     find_unmarked,
     gather_items,
     head_form,
-    inside,
+    member_context,
     names_in_use,
-    within,
+    report_fault,
 )
 from verdigris.languages.grammar.trees import (
     first,
@@ -64,7 +64,7 @@ _STATEMENTS = frozenset(
 
 class NodeForms(Forms):
     def items(self, scope: Node) -> list[DeclarationItem]:
-        """`export {};` only says that the file is a module: it may go when something is exported."""
+        """Leaves out `export {};`, which only makes the file a module and may go after the first export."""
         found = gather_items(scope, "decorator", _item)
         return [item for item in found if not _EMPTY_EXPORT.fullmatch(text_of_node(item.node))]
 
@@ -79,7 +79,7 @@ class NodeForms(Forms):
             node.type == "call_expression" and text_of_node(part(node, "function")) == "Promise.reject"
         )
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         one, two = old.node, new.node
         if _declaration(one) == one and two.type == "export_statement":
             return shape(_declaration(one)) == shape(_declaration(two)) and text_of_node(two).startswith(
@@ -97,14 +97,16 @@ class NodeForms(Forms):
         heads = [head_form(node, "body", "value") for node in (one, two)]
         return one.type in _CLASSES | _TYPES and one.type == two.type and heads[0] == heads[1]
 
-    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]:
         one, two = old.node, new.node
         if one.type != two.type:
             return
         kept = _listed_names(one) if _exports(one) is None else _exports(one)
         now = _listed_names(two) if _exports(two) is None else _exports(two)
         if kept is not None and now is not None:
-            yield from _more(kept, now, new, seen if one.type == "import_statement" else None)
+            yield from _check_listed_names(kept, now, new, seen if one.type == "import_statement" else None)
             return
         one, two = _declaration(one) or one, _declaration(two) or two
         if one.type == "type_alias_declaration":
@@ -115,52 +117,52 @@ class NodeForms(Forms):
             return
         bodies = part(one, "body"), part(two, "body")
         known = {name for item in self.items(bodies[0] or one) for name in item.names}
-        yield from within(self, new, *bodies, inside(seen, new, taken=frozenset(known)))
+        yield from compare_members(self, new, *bodies, member_context(seen, new, taken=frozenset(known)))
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node = _declaration(item.node) or item.node
         for decorator in (*item.before, *(n for n in item.node.children if n.type == "decorator")):
             yield StubFinding(item.line, f"`{text_of_node(decorator)}` does work")
         match node.type:
             case "import_statement":
-                if not any(n.type == "import_clause" for n in node.children) and not _requires(node):
+                if not any(n.type == "import_clause" for n in node.children) and not _is_require(node):
                     yield StubFinding(item.line, f"{item.label} is imported for its effects alone")
             case "export_statement":
-                yield from self._export_faults(item, seen)
+                yield from self._judge_export(item, seen)
             case kind if kind in _FUNCTIONS:
-                yield from self._function(item, node, seen)
+                yield from self._judge_function(item, node, seen)
             case kind if kind in _CLASSES:
-                yield from self._class(item, node, seen)
+                yield from self._judge_class(item, node, seen)
             case kind if kind in _TYPES | _SIGNATURES | {"enum_assignment", "property_identifier"}:
                 yield from find_unmarked(item, seen)
-                yield from faulty(item, enum_fault(node))
+                yield from report_fault(item, enum_fault(node))
             case "lexical_declaration" | "variable_declaration":
-                yield from self._variables(item, node, seen)
+                yield from self._judge_variables(item, node, seen)
             case "public_field_definition" | "field_definition":
                 yield from find_unmarked(item, seen)
-                yield from faulty(item, value_fault(part(node, "value")))
+                yield from report_fault(item, value_fault(part(node, "value")))
             case "expression_statement":
-                yield from self._statement(item, node, seen)
+                yield from self._judge_statement(item, node, seen)
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
-    def _export_faults(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
-        """`export { a }`, `export … from`, or a default that is a value."""
+    def _judge_export(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+        """Judges `export { a }`, `export … from`, and a default export that is a value."""
         if part(item.node, "source") is not None or first(parts(item.node), "export_clause"):
             return
         value = part(item.node, "value") or next(iter(parts(item.node)), None)
         if value is not None and value.type != "identifier":
             yield from find_unmarked(item, seen)
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
-    def _function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_function(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         yield from find_unmarked(item, seen)
         name = text_of_node(part(node, "name"))
         if node.type == "method_definition" and seen.existing and (name in _FELT or name.startswith("[")):
             yield StubFinding(item.line, f"`{name}` would change how existing code behaves")
-        yield from faulty(item, function_fault(node))
+        yield from report_fault(item, function_fault(node))
 
-    def _class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_class(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         if any(n.type == "decorator" for n in node.children):
             yield StubFinding(item.line, f"{item.label}: the decorator does work")
         heritage = first(parts(node), "class_heritage")
@@ -169,19 +171,19 @@ class NodeForms(Forms):
         members = self.items(part(node, "body") or node)
         if not members or not all(map(seen.is_marked, members)):
             yield from find_unmarked(item, seen)
-        scope = inside(seen, item, existing=False, covered=True)
-        yield from within(self, item, None, part(node, "body"), scope)
+        scope = member_context(seen, item, existing=False, covered=True)
+        yield from compare_members(self, item, None, part(node, "body"), scope)
 
-    def _variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_variables(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
         values = [part(declared, "value") for declared in parts(node)]
-        if values and all(value is not None and _requires(value) for value in values):
+        if values and all(value is not None and _is_require(value) for value in values):
             return
         yield from find_unmarked(item, seen)
         for value in values:
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
-    def _statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
-        """`exports.a = a` and its like."""
+    def _judge_statement(self, item: DeclarationItem, node: Node, seen: StubContext) -> Iterator[StubFinding]:
+        """Judges a statement; of these only `exports.a = a` and its like may be added."""
         assigned = first(parts(node), "assignment_expression")
         target = text_of_node(part(assigned, "left"))
         value = part(assigned, "right")
@@ -189,7 +191,7 @@ class NodeForms(Forms):
             yield StubFinding(item.line, f"{item.label} does work")
         elif value.type != "identifier":
             yield from find_unmarked(item, seen)
-            yield from faulty(item, value_fault(value))
+            yield from report_fault(item, value_fault(value))
 
     def members(self, item: DeclarationItem) -> Node | None:
         node = _declaration_of(item.node)
@@ -203,7 +205,7 @@ class NodeForms(Forms):
             return " ".join(head_form(one, "value") for one in parts(node))
         return f"{item.node.type} {head_form(node, 'body', 'value')}"
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:
         typed = not path.endswith(("js", "jsx"))
         node = _declaration_of(item.node)
         if body := part(node, "body"):
@@ -217,7 +219,9 @@ class NodeForms(Forms):
         values.append(part(assigned, "right"))
         if node.type == "type_alias_declaration":
             return
-        yield from (_stub(value, typed=typed) for value in values if value is not None and _works(value))
+        yield from (
+            _stub_of_value(value, typed=typed) for value in values if value is not None and _is_work(value)
+        )
 
     def runs_at_once(self, item: DeclarationItem) -> bool:
         node = item.node
@@ -238,7 +242,7 @@ def _item(node: Node, before: tuple[Node, ...]) -> DeclarationItem:
 
 
 def _declaration(node: Node) -> Node | None:
-    """What an `export` or `declare` stands before; a declaration itself; else None."""
+    """The declaration that an `export` exports, or the node itself if it is a declaration; else None."""
     if node.type == "export_statement":
         return part(node, "declaration")
     return node if node.type in _FUNCTIONS | _CLASSES | _TYPES | _OTHERS else None
@@ -265,7 +269,7 @@ def _names(inner: Node) -> tuple[str, ...]:
 
 
 def _listed_names(node: Node) -> frozenset[str] | None:
-    """What an import or export names."""
+    """The names that an import or export lists; None for any other statement."""
     kinds = {"import_specifier", "namespace_import", "export_specifier", "identifier"}
     if node.type not in {"import_statement", "export_statement"} or _declaration(node) is not None:
         return None
@@ -275,13 +279,13 @@ def _listed_names(node: Node) -> frozenset[str] | None:
 
 
 def _kind(node: Node) -> str:
-    """`import type` and `export *` are of their own kind."""
+    """The kind of an import or export; `import type` and `export *` have kinds of their own."""
     words = {"type", "*", "import_clause", "export_clause"}
     return " ".join(c.type for c in node.children if c.type in words)
 
 
 def _exports(node: Node) -> frozenset[str] | None:
-    """The entries of `module.exports = { … }`."""
+    """The entries of `module.exports = { … }`; None if the node is another statement, or not so plain."""
     assigned = first(parts(node), "assignment_expression") if node.type == "expression_statement" else None
     if text_of_node(part(assigned, "left")) != "module.exports":
         return None
@@ -298,7 +302,7 @@ def _is_plain_entry(node: Node) -> bool:
     return node.type == "shorthand_property_identifier" or (node.type == "pair" and named)
 
 
-def _more(
+def _check_listed_names(
     kept: frozenset[str], now: frozenset[str], new: DeclarationItem, seen: StubContext | None
 ) -> Iterator[StubFinding]:
     if gone := sorted(kept - now):
@@ -315,8 +319,8 @@ def _union(node: Node | None) -> list[str]:
     return [member for inner in parts(node) for member in _union(inner)]
 
 
-def _requires(node: Node) -> bool:
-    """`require("…")`, maybe of one of its parts."""
+def _is_require(node: Node) -> bool:
+    """Whether the node is `require("…")`, or a member of it."""
     while node.type == "member_expression" and (held := part(node, "object")) is not None:
         node = held
     return node.type == "call_expression" and text_of_node(part(node, "function")) == "require"
@@ -326,8 +330,8 @@ def _declaration_of(node: Node) -> Node:
     return part(node, "declaration") or node if node.type == "export_statement" else node
 
 
-def _works(value: Node) -> bool:
-    """Names that are handed on, and what is required, are no work of this file."""
+def _is_work(value: Node) -> bool:
+    """Whether a value is work of this file; names that it passes on and required modules are not."""
     if value.type == "object":
         plain = {"shorthand_property_identifier", "pair"}
         return not all(
@@ -337,7 +341,7 @@ def _works(value: Node) -> bool:
     return value.type != "identifier" and not text_of_node(value).startswith("require(")
 
 
-def _stub(value: Node, *, typed: bool) -> tuple[Node, str]:
+def _stub_of_value(value: Node, *, typed: bool) -> tuple[Node, str]:
     body = part(value, "body")
     if value.type in _VALUES and body is not None:
         return body, _THROWS

@@ -1,4 +1,4 @@
-"""Test ids in JavaScript and TypeScript, from declarations and annotations."""
+"""Makes test ids in JavaScript and TypeScript from declarations and `@tdd-id` marks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verdigris.core.languages import file_end
 from verdigris.core.test_ids import REACH
 from verdigris.core.value import value
 from verdigris.languages.findings import IdMark, TestComment
-from verdigris.languages.grammar.trees import comment_lines
+from verdigris.languages.grammar.trees import comment_lines, marks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 SEPARATOR = " › "
-_MARK = re.compile(r"//\s*@tdd-id:\s*([A-Za-z0-9][\w.-]*)\s*$")
 _SLASHED = re.compile(r"(\\*)›")
 
 
@@ -27,11 +26,11 @@ _SLASHED = re.compile(r"(\\*)›")
 class NodeId:
     path: str
     names: tuple[str, ...]
-    """Of the describes, outermost first, and of the test; empty for a whole file or folder."""
+    """The names of the describes, outermost first, and of the test; empty for a whole file or folder."""
 
 
 def node_id(path: str, names: Sequence[str]) -> str:
-    r"""A `›` inside a name is written `\›`, so that `split_node_id` finds the same names again."""
+    r"""Writes a `›` inside a name as `\›`, so that `split_node_id` returns the same names."""
     return f"{path}::{SEPARATOR.join(_SLASHED.sub(_escape, name) for name in names)}"
 
 
@@ -52,15 +51,12 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def read_annotations(text: str) -> tuple[IdMark, ...]:
-    """`// @tdd-id: slug` on its own line belongs to the next declaration, if that is a test within reach."""
-    if "@tdd-id" not in text:
-        return ()
-    found = ((one, _MARK.match(one.text)) for one in comments(text) if one.test is not None)
-    return tuple(IdMark(mark[1], one.line, one.test) for one, mark in found if mark)
+    """Finds `// @tdd-id: slug` on lines of their own; which test each belongs to, `comments` decides."""
+    return marks_of(comments(text)) if "@tdd-id" in text else ()
 
 
 def comments(text: str) -> tuple[TestComment, ...]:
-    """A comment belongs to the next declaration, if that is a test within reach."""
+    """Lists lines of comments; each belongs to the next declaration, if that is a test and near enough."""
     declared = declarations(text)
     found = []
     for line, comment, is_alone in _comment_lines(text):
@@ -71,14 +67,14 @@ def comments(text: str) -> tuple[TestComment, ...]:
 
 
 def case(test: Declaration, names: tuple[str, ...], line: int) -> str | None:
-    """The name of one case of a table, in brackets; None where these are names of another test."""
-    if not _is_of(test, names, line):
+    """The name of a case in brackets, empty for a test without a table; None if the names are another's."""
+    if not _is_declared_as(test, names, line):
         return None
     return f"[{names[-1]}]" if test.is_each else ""
 
 
-def _is_of(test: Declaration, names: tuple[str, ...], line: int) -> bool:
-    """Compares names where they are written down, and lines for cases of `.each` and computed names."""
+def _is_declared_as(test: Declaration, names: tuple[str, ...], line: int) -> bool:
+    """Whether a reported test is the declared one: by its names, or by its line if the names are computed."""
     if test.names is not None and not test.is_each:
         return test.names == names
     return test.line <= line <= test.last_line
@@ -112,9 +108,9 @@ _CLOSE = frozenset(")]}")
 class Declaration:
     line: int
     last_line: int
-    """Where its name stands: a run reports one of these lines."""
+    """The line of its name; a run reports a line from `line` to this one."""
     names: tuple[str, ...] | None
-    """With those of the describes around it; None where one of them is computed."""
+    """The names of the describes around it and its own; None if one of them is computed."""
     is_test: bool
     is_each: bool
 
@@ -134,7 +130,7 @@ def declarations(text: str) -> tuple[Declaration, ...]:
     depth = 0
     opened = -1
     for index, token in enumerate(tokens):
-        call = _call(tokens, index) if index > opened else None
+        call = _find_arguments(tokens, index) if index > opened else None
         if call is not None:
             opened, is_each = call
             declared = _read_declaration(
@@ -166,7 +162,7 @@ def _read_declaration(
 
 
 def _comment_lines(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Each line of a comment with its number, and whether nothing stands before the comment."""
+    """Each line of a comment with its number, and whether the comment begins its line."""
     fresh = True
     for token in _tokens(text):
         if token.kind == "comment":
@@ -174,8 +170,8 @@ def _comment_lines(text: str) -> Iterator[tuple[int, str, bool]]:
         fresh = "\n" in token.text if token.kind == "space" else False
 
 
-def _call(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
-    """Where the bracket stands that opens a declaration's arguments, and whether it has a table of cases."""
+def _find_arguments(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
+    """The index of the bracket that opens a declaration's arguments, and whether it has a table of cases."""
     token = tokens[index]
     if token.kind != "word" or token.text not in _SUITES | _TESTS or _is_member(tokens, index):
         return None
@@ -201,7 +197,7 @@ def _call(tokens: list[_NodeToken], index: int) -> tuple[int, bool] | None:
 
 
 def _is_member(tokens: list[_NodeToken], index: int) -> bool:
-    """`t.test(…)` declares a subtest of node:test; every other `x.test(…)` is a foreign function."""
+    """Whether the word is a member of some object; `t.test(…)` is not, since it declares a subtest."""
     if index == 0 or tokens[index - 1].text not in {".", "function", "?."}:
         return False
     return not (index > 1 and tokens[index - 1].text == "." and tokens[index - 2].text == "t")
@@ -254,7 +250,7 @@ def _tokens(text: str) -> Iterator[_NodeToken]:
     line = 1
     before = ""
     while at < len(text):
-        kind, end = _next(text, at, before)
+        kind, end = _next_token(text, at, before)
         piece = text[at:end]
         yield _NodeToken(kind, piece, line)
         line += piece.count("\n")
@@ -263,7 +259,7 @@ def _tokens(text: str) -> Iterator[_NodeToken]:
             before = piece if kind in {"sign", "word"} else kind
 
 
-def _next(text: str, at: int, before: str) -> tuple[str, int]:
+def _next_token(text: str, at: int, before: str) -> tuple[str, int]:
     if text[at] == "/" and (not before or before in _BEFORE_REGEX):
         regex = _REGEX.match(text, at)
         if regex:
@@ -289,7 +285,7 @@ def _hole_end(text: str, at: int) -> int:
     depth = 1
     before = "{"
     while at < len(text) and depth:
-        kind, end = _next(text, at, before)
+        kind, end = _next_token(text, at, before)
         piece = text[at:end]
         if kind == "sign":
             depth += (piece == "{") - (piece == "}")
@@ -300,12 +296,12 @@ def _hole_end(text: str, at: int) -> int:
 
 
 _FILLED_IN = r"%%|%[a-zA-Z#$]|\$\{[^}]*\}|\$#|\$[\w.]+"
-"""What the rows of a table, or the values of variables, take the place of in a name."""
+"""Placeholders in the name of a test, which rows of a table or values of variables fill."""
 _QUOTED = r"(^| › )`(.*?)`(?= › |$)"
 
 
-def fills(written: str, reported: str) -> bool:
-    """Whether the name of a table, or one with variables in it, becomes the reported one."""
+def can_become(written: str, reported: str) -> bool:
+    """Whether a written name with placeholders can become the reported name."""
     fixed = re.split(_FILLED_IN, re.sub(_QUOTED, r"\1\2", written))
     return len(fixed) > 1 and re.fullmatch(".*".join(map(re.escape, fixed)), reported, re.DOTALL) is not None
 
@@ -316,7 +312,7 @@ def case_of(mark: IdMark, result: TestResult) -> str | None:
 
 
 def native_id(path: str, mark: IdMark, case: str) -> str:
-    """The file where only a run can tell."""
+    """The id of a marked test; its file, if only a run shows the id."""
     test = _declaration(mark)
     if test.names is None or (test.is_each and not case):
         return path

@@ -49,11 +49,11 @@ _LOOPS = frozenset({"for_statement", "for_in_statement", "while_statement", "do_
 _PAIRS = frozenset({"Object.entries", "Object.keys", "Object.values"})
 _ASSERTS = frozenset({"assert", "t", "chai"})
 _NESTED = (["t", "test"], ["t", "it"])
-"""How node:test declares a test within a test."""
+"""Calls by which node:test declares a subtest."""
 _MARKED = frozenset({"it", "test", "specify"})
 _SKIPPED_WORDS = frozenset({"xit", "xtest", "xspecify"})
 _PLAIN = frozenset({"each", "for", "concurrent", "sequential"})
-"""Words behind a test's that leave it a test which runs."""
+"""Words after `test` with which the test still runs."""
 _NODE_TEST = "node:test"
 _NAME_AND_FUNCTION = 2
 
@@ -91,30 +91,30 @@ class NodeSuite(GrammarSuite):
     def visit(self, node: Node, at: At) -> None:
         match node.type:
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case "member_expression" if (found := _expectation(node)) is not None:
                 subject, chain = found
-                self.fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
+                self.add_fact(node, expect_check(subject, chain, (), at.names), _read_await(node, chain, at))
             case "statement_block":
-                self.block(node, at)
+                self.visit_block(node, at)
             case "if_statement":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case kind if kind in _LOOPS:
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "try_statement":
-                self._attempt(node, at)
+                self._visit_try(node, at)
             case "function_declaration":
                 return
             case "variable_declarator" if self.named_function(node) is not None:
                 return
             case "switch_case" | "switch_default" | "ternary_expression":
-                self.within(
+                self.visit_children(
                     node, at.under(f"if {on_one_line(part(node, 'value') or part(node, 'condition'))}")
                 )
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         chained, arguments = _read_words(part(node, "function")), parts(part(node, "arguments"))
         words = None if chained is None else [text_of_node(word) for word in chained]
         if words is not None and at.test and words[:2] in _NESTED:
@@ -127,32 +127,32 @@ class NodeSuite(GrammarSuite):
             and words[-1] in {"skip", "todo"}
             and words[0] in {"t", "ctx", "context", "this"}
         ):
-            self.mark("skipped", node, on_one_line(node), at.scope)
+            self.add_mark("skipped", node, on_one_line(node), at.scope)
         elif (found := _expectation(part(node, "function"))) is not None:
             subject, chain = found
             check = expect_check(subject, chain, arguments, at.names)
-            self.fact(node, check, _read_await(node, chain, at))
+            self.add_fact(node, check, _read_await(node, chain, at))
         elif text_of_node(part(node, "function")) == "expect":
             return
         elif words is not None and words[0] in _ASSERTS and (len(words) > 1 or words[0] == "assert"):
-            self.fact(node, assert_check(words[-1], arguments, at.names), at)
+            self.add_fact(node, assert_check(words[-1], arguments, at.names), at)
         elif words is not None and len(words) == 1 and self.call_helper(words[0], arguments, at):
             return
-        elif words is None or not self._each(node, arguments, at):
-            self.within(node, at)
+        elif words is None or not self._visit_for_each(node, arguments, at):
+            self.visit_children(node, at)
 
-    def _each(self, node: Node, arguments: list[Node], at: At) -> bool:
-        """`[…].forEach(row => …)` is a table."""
+    def _visit_for_each(self, node: Node, arguments: list[Node], at: At) -> bool:
+        """Reads `[…].forEach(row => …)` as a table; returns False for any other call."""
         function = part(node, "function")
         table = part(function, "object")
         if text_of_node(part(function, "property")) != "forEach" or table is None or not arguments:
             return False
-        self.rows(self._rows(table) or (), at)
-        self.within(node, at)
+        self.add_rows(self._rows(table) or (), at)
+        self.visit_children(node, at)
         return True
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """The rows of a literal, in place or declared above, or an object's pairs; None where it is none."""
+        """The rows of an array or object literal, in place or behind a name; None if it is neither."""
         match table.type if table is not None else "":
             case "array" | "object":
                 return parts(table)
@@ -174,15 +174,15 @@ class NodeSuite(GrammarSuite):
         settings = {text_of_node(part(o, "key")): text_of_node(part(o, "value")) for o in parts(options)}
         skipped = _SKIPPING.intersection(words) or words[0] in _OFF
         if skipped or any(settings.get(key, "false") != "false" for key in ("skip", "todo", "fails")):
-            self.mark("skipped", node, head, scope)
+            self.add_mark("skipped", node, head, scope)
         if "only" in words or words[0] in _ALONE or settings.get("only", "false") != "false":
-            self.mark("deselected", node, head, "")
+            self.add_mark("deselected", node, head, "")
         inner = replace(at, scope=scope, test=words[0] in _TESTS or at.test)
         if words[0] in _TESTS and not at.test:
-            self.test(scope, node, body)
-        self.rows(self._table(part(node, "function")), inner)
+            self.add_test(scope, node, body)
+        self.add_rows(self._table(part(node, "function")), inner)
         if body is not None:
-            self._function(body, inner)
+            self._visit_function(body, inner)
 
     def _table(self, function: Node | None) -> list[Node]:
         """The rows of `test.each(table)(…)`."""
@@ -195,37 +195,37 @@ class NodeSuite(GrammarSuite):
             return [given]
         return self._rows(next(iter(parts(given)), None)) or []
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         for parameter in self.parameters(node):
             at = at.with_binding(parameter, None)
         body = part(node, "body")
         if body is None:
             return
         if body.type == "statement_block":
-            self.block(body, at)
+            self.visit_block(body, at)
         else:
             self.visit(body, at)
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "right")
         if (rows := self._rows(table)) is not None:
-            self.rows(rows, at)
+            self.add_rows(rows, at)
         else:
             over = spell(table, at.names) if table is not None else ()
             head = " ".join(word.text for word in over) or on_one_line(part(node, "condition"))
             at = at.under(f"for {head}")
         self.visit_part(part(node, "body"), at)
 
-    def _attempt(self, node: Node, at: At) -> None:
+    def _visit_try(self, node: Node, at: At) -> None:
         handler = part(node, "handler")
         self.visit_part(part(node, "body"), at if handler is None else at.under("try"))
         if handler is not None:
             self.visit_part(part(handler, "body"), at.under("catch"))
-        self.within(part(node, "finalizer"), at)
+        self.visit_children(part(node, "finalizer"), at)
 
 
 def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
-    """What an `expect(…)` speaks of, and the words that follow it."""
+    """The argument of `expect(…)` and the words that follow it; None if the node is no expectation."""
     words: list[str] = []
     while node is not None:
         match node.type:
@@ -249,7 +249,7 @@ def _expectation(node: Node | None) -> tuple[Node | None, list[str]] | None:
 
 
 def _read_await(node: Node, chain: list[str], at: At) -> At:
-    """A rejected promise that is not awaited fails no test."""
+    """Adds a guard to a promise that is not awaited, since its rejection fails no test."""
     if not {"resolves", "rejects"} & set(chain):
         return at
     above = node.parent
@@ -275,13 +275,13 @@ def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] 
     given = parts(part(place.node, "arguments"))
     if len(words) == 1 and _takes_options(given) and _is_node_test(place.node):
         return _set_option(given, why)
-    # Jest knows `test.concurrent.skip`, and not the other way round.
+    # Jest has `test.concurrent.skip`, but no `test.skip.concurrent`.
     word = next((word for word in words if text_of_node(word) == "concurrent"), words[0])
-    return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _comment(place.node, given, data, why))
+    return (ByteEdit(word.end_byte, word.end_byte, ".skip"), _write_reason(place.node, given, data, why))
 
 
 def _read_words(function: Node | None) -> list[Node] | None:
-    """The names of `test.concurrent.each(…)`; None where it does not begin with a name."""
+    """The words of a chain such as `test.concurrent.each(…)`; None if it does not begin with a name."""
     found: list[Node] = []
     while function is not None:
         match function.type:
@@ -299,7 +299,7 @@ def _read_words(function: Node | None) -> list[Node] | None:
 
 
 def _is_node_test(node: Node) -> bool:
-    """Whether its file takes tests from node:test."""
+    """Whether the file of the node imports node:test."""
     root = node
     while root.parent is not None:
         root = root.parent
@@ -308,7 +308,7 @@ def _is_node_test(node: Node) -> bool:
 
 
 def _takes_options(given: list[Node]) -> bool:
-    """Whether they are written out between name and function, or can be."""
+    """Whether options can be written, or are, between the name and the function."""
     return len(given) == _NAME_AND_FUNCTION or (len(given) > 1 and given[1].type == "object")
 
 
@@ -325,8 +325,8 @@ def _set_option(given: list[Node], why: str) -> tuple[ByteEdit, ...] | None:
     return (ByteEdit(at, at, f"{option}, "),)
 
 
-def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
-    """On a line of its own above the test and what is told of it; else before its name."""
+def _write_reason(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
+    """Puts the reason on a line above the test and its comments; if that is not possible, before its name."""
     top = node.parent if node.parent is not None and node.parent.type == "expression_statement" else node
     indent = indent_at(data, top.start_byte)
     if indent is None:
@@ -339,7 +339,7 @@ def _comment(node: Node, given: list[Node], data: bytes, why: str) -> ByteEdit:
 
 
 def _is_near_comment(above: Node, below: Node, data: bytes) -> bool:
-    """A mark within reach of its test must stay so: nothing comes between them."""
+    """Whether a comment is near enough to be a mark of the test, so that nothing may come between them."""
     return (
         above.type in COMMENTS
         and line_of(below) - line_of(above) <= REACH

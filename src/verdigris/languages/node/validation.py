@@ -39,23 +39,23 @@ _ALL = "*"
 class _Import:
     module: str
     name: str
-    """`*` for all of it."""
+    """The exported name; `*` for the whole module."""
 
 
 @dataclass(slots=True)
 class _ModuleMocks:
     imports: dict[str, _Import] = field(default_factory=dict)
-    """Of the project's own modules, by local name."""
+    """Imports from the project's own modules, by local name."""
     mocked: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Line by module and name; `*` for all of a module."""
+    """Maps module and name to the line that mocks it; `*` for the whole module."""
     spied: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Line by object and method, as written."""
+    """Maps object and method, as written, to the line that replaces the method."""
     made: dict[str, str] = field(default_factory=dict)
-    """By variable, the class that it is made of."""
+    """Maps variables to the class of their object."""
 
 
 def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFault, ...]:
-    """`lines`: the first and the last of the test."""
+    """Finds mocks of code that the test calls. `lines`: the first and the last line of the test."""
     root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
     reading = _ModuleMocks()
     for node in walk(root):
@@ -79,7 +79,7 @@ def find_mocked_subjects(test: TestText, lines: tuple[int, int]) -> tuple[TestFa
 
 
 def _module(node: Node | None) -> str:
-    """Returns the module's path without ending; empty for what is not the project's own."""
+    """The path of a module without its ending; empty if it is not the project's own."""
     text = text_of_node(node).strip("'\"`")
     return _ENDING.sub("", text) if text.startswith((".", "#", "@/", "~/")) else ""
 
@@ -127,7 +127,7 @@ def _take_mock(reading: _ModuleMocks, node: Node) -> None:
 
 
 def _mocked_names(given: list[Node]) -> list[str]:
-    """All of a module, or the parts that a factory names while it keeps the others."""
+    """The names that a mock replaces: those that its factory lists if it keeps the others, else all."""
     factory = given[0] if given else None
     if factory is None or not _ACTUAL.search(text_of_node(factory)):
         return [_ALL]
@@ -166,7 +166,7 @@ _ASSERTS = re.compile(r"\b(expect|assert)\b\s*[.(]")
 
 
 def find_unheard(test: TestText, first: int, last: int) -> Iterator[TestFault]:
-    """Between the lines of one test."""
+    """Finds, between these lines, expectations without a called matcher and callbacks that run too late."""
     root, _ = tree_of(test.path, test.texts[test.path].encode("utf-8", "surrogateescape"))
     for node in walk(root):
         if not first <= line_of(node) <= last:
@@ -191,7 +191,7 @@ def _why_unfinished(found: list[Node]) -> str:
 
 
 def _is_late(call: Node) -> bool:
-    """A callback with assertions, passed to a function that calls it later, while the test does not wait."""
+    """Whether a callback with assertions is passed to a function that calls it after the test has ended."""
     function = part(call, "function")
     later = text_of_node(part(function, "property")) in _LATER or text_of_node(function) in _TIMERS
     given = [one for one in parts(part(call, "arguments")) if one.type in _FUNCTIONS]
@@ -204,7 +204,7 @@ def _is_late(call: Node) -> bool:
 
 
 def _has_own_end(call: Node) -> bool:
-    """Inside a function that is given a callback: `done`, `resolve`."""
+    """Whether the call is inside a function with a parameter that ends the test, like `done` or `resolve`."""
     above = call.parent
     while above is not None:
         if above.type in _FUNCTIONS and (parts(part(above, "parameters")) or part(above, "parameter")):

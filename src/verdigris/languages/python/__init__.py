@@ -1,4 +1,4 @@
-"""Python, as pytest and unittest test it: our reporter runs inside its interpreter."""
+"""Python, tested by pytest or unittest; our reporter runs inside the interpreter."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ there is."""
             return None
         return stubs.only_stubs(None if before is None else _text(before), _text(after))
 
-    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - whatever its name is
+    def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - read alike by any name
         return syntax.same_python_tree(_text(before), _text(after))
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
@@ -147,10 +147,10 @@ there is."""
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         return places.stubs_of(path, files)
 
-    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
+    def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         return imports.read_imports(_text(data))
 
-    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - whatever its name is
+    def decorators(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         return imports.decorators(_text(data))
 
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
@@ -170,13 +170,13 @@ there is."""
 
     # -- reading of tests ------------------------------------------------------------------------------------
 
-    def reads_source(self, path: str) -> bool:  # noqa: ARG002 - whatever its name is
+    def reads_source(self, path: str) -> bool:  # noqa: ARG002 - read alike by any name
         return True
 
     def reads_tests(self, path: str) -> bool:
         return path.endswith(".py")
 
-    def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - whatever its name is
+    def read_test_file(self, path: str, text: str) -> TestFile:  # noqa: ARG002 - read alike by any name
         return tests.read(text)
 
     def stands(self, text: str, function: str) -> bool:
@@ -185,14 +185,14 @@ there is."""
     def without_test(self, text: str, function: str) -> str:
         return test_places.cut_test(text, function)
 
-    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:  # noqa: ARG002 - whatever its name is
+    def with_skip(self, path: str, data: bytes, name: str, why: str) -> bytes | None:  # noqa: ARG002 - read alike by any name
         done = test_places.mark_skipped(_text(data), name, why)
         return None if done is None else done.encode("utf-8", "surrogateescape")
 
     def written_tests(self, path: str, text: str, known: Collection[str]) -> Iterator[WrittenTest]:  # noqa: ARG002
         return test_places.written_tests(text, known)
 
-    def parses(self, path: str, text: str) -> bool:  # noqa: ARG002 - whatever its name is
+    def parses(self, path: str, text: str) -> bool:  # noqa: ARG002 - read alike by any name
         try:
             syntax.parse(text)
         except SyntaxError:
@@ -200,7 +200,7 @@ there is."""
         return True
 
     def new_words(self, text: str, lines: Collection[int]) -> list[str]:
-        """Expressions alone, so that neither comments nor imports count."""
+        """The expressions on these lines; comments and imports do not count."""
         return test_places.expressions(text, lines)
 
     # -- what a verdict asks ---------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ there is."""
 
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:  # noqa: ARG002 - every ending is read alike
         if not old_work:
-            return None  # nothing is compiled, so what was there is never in the way
+            return None  # Python compiles nothing, so old code never conflicts with new declarations
         try:
             return places.declare_missing(_text(before), _text(after)).encode("utf-8", "surrogateescape")
         except (SyntaxError, ValueError, RecursionError):

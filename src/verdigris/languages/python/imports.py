@@ -1,4 +1,4 @@
-"""What a Python text imports, which files that leads to, and which unclaimed tests a change may affect."""
+"""Reads the imports of a Python text, resolves them to files, and lists tests that a change may affect."""
 
 from __future__ import annotations
 
@@ -46,32 +46,32 @@ def decorators(text: str) -> tuple[Imported, ...]:
 
 
 def import_targets(path: str, one: Imported, files: Importable) -> Iterator[str]:
-    """The files of the tree that it runs: the module, and what is taken from it if that is one too."""
+    """The files that an import runs: the module, and the imported name if that is a module, too."""
     asked = [one.module, f"{one.module.rstrip('.')}.{one.name}" if one.name else one.module]
     if one.name and not one.module.strip("."):
         asked = [one.module, one.module + one.name]
     for module in dict.fromkeys(asked):
-        yield from _module(path, module, files)
+        yield from _files_of_import(path, module, files)
 
 
-def _module(path: str, module: str, files: Importable) -> Iterator[str]:
+def _files_of_import(path: str, module: str, files: Importable) -> Iterator[str]:
     bare = module.lstrip(".")
     name = bare.replace(".", "/")
     if level := len(module) - len(bare):
         folder = path
         for _ in range(level):
             folder = posixpath.dirname(folder)
-        yield from _at(posixpath.join(folder, name), files)
+        yield from _files_at(posixpath.join(folder, name), files)
         return
-    found = [at for root in files.roots for at in _at(posixpath.join(root, name), files)]
+    found = [at for root in files.roots for at in _files_at(posixpath.join(root, name), files)]
     if not found and bare.partition(".")[0] not in sys.stdlib_module_names:
-        # A runner may put any folder on the path.
+        # A runner may put any folder on `sys.path`, so the end of a path decides.
         ends = tuple(f"/{name}{end}" for end in ENDS)
         found = [at for at in files.paths if f"/{at}".endswith(ends)]
     yield from found
 
 
-def _at(place: str, files: Importable) -> Iterator[str]:
+def _files_at(place: str, files: Importable) -> Iterator[str]:
     for stem in (place, posixpath.join(place, "__init__")):
         yield from files.stems.get(stem, ())
 
@@ -89,13 +89,13 @@ def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]
 
 @lru_cache(maxsize=4)
 def _import_folders(files: frozenset[str]) -> tuple[str, ...]:
-    """The deepest first."""
+    """The folders from which modules are imported; the one with the longest path comes first."""
     roots = import_roots(name for name in files if name.endswith(_CODE))
     return tuple(sorted(roots, key=lambda root: (-len(root), root)))
 
 
 def _modules(node: ast.AST, path: str) -> Iterator[str]:
-    """Dotted names: a name that is imported from a package may be a module of it."""
+    """The dotted names of modules that an import may load; an imported name may be a module itself."""
     match node:
         case ast.Import(names=aliases):
             yield from (alias.name for alias in aliases)
@@ -107,7 +107,7 @@ def _modules(node: ast.AST, path: str) -> Iterator[str]:
 
 
 _MANY = 400
-"""Tests among which is looked; of more than that, as many by chance."""
+"""The most tests that are looked at; if there are more, as many are drawn at random."""
 
 
 def list_affected(
@@ -117,10 +117,11 @@ def list_affected(
     after: Mapping[str, str],
     random: Chance,
 ) -> tuple[str, ...]:
-    """`passed`: native ids. `tests`: texts of test files. `before`, `after`: changed source, all by path.
+    """The test functions that a change of source may affect, the most likely first.
 
-    First those whose own text names something that was changed, then those whose file does, then those whose
-    file names a changed module; each in random order.
+    First come those whose own text names something that changed, then those whose file does, then those whose
+    file names a changed module; each group in random order.
+    `passed`: native ids. `tests`: texts of test files. `before`, `after`: changed source, all by path.
     """
     names = frozenset(name for path, text in after.items() for name in changed_names(before.get(path), text))
     modules = frozenset(without_suffix(path).rpartition("/")[2] for path in after)
@@ -136,7 +137,7 @@ def list_affected(
 
 
 def changed_names(before: str | None, after: str) -> frozenset[str]:
-    """Names of new or changed functions, classes and constants, with the classes around them."""
+    """The names of new or changed functions, classes and constants, and of the classes around them."""
     old = {} if before is None else dict(_definitions(before))
     return frozenset(
         part

@@ -1,4 +1,4 @@
-"""Tells expressions that make a value and do nothing else: patterns, frozen sets, types, containers."""
+"""Finds expressions that only make a value, without any effect: patterns, frozen sets, types, containers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _BUILTIN = frozenset({"frozenset", "set", "tuple", "list", "dict"})
 _PATTERN = "re.compile"
 _WRAPPERS = frozenset({"classmethod", "staticmethod", "property"})
-"""Builtins that hold what they are given, and ask it nothing."""
+"""Builtins that only hold their argument and call nothing on it."""
 _OF_TYPES = frozenset({"typing", "collections.abc"})
 _OF_CLASSES = {
     "dataclasses": frozenset({"dataclass"}),
@@ -24,12 +24,13 @@ _OF_CLASSES = {
     "typing": frozenset({"NamedTuple", "TypedDict", "Protocol", "Generic", "final", "runtime_checkable"}),
     "abc": frozenset({"ABC"}),
 }
-"""Decorators and bases that build a class and register it nowhere."""
+"""Decorators and bases, by module, that build a class and register it nowhere."""
 
 
 def find_makers(tree: ast.Module) -> frozenset[str]:
-    """What makes values in this module by the names that it has in the library: nothing where the module
-    binds the name itself, or takes all names of another.
+    """The names of the library that only make a value in this module.
+
+    A name that the module binds itself is left out. There are none if the module has an `import *`.
     """
     bound = Counter(_bound_names(tree))
     if "*" in bound:
@@ -56,7 +57,7 @@ def _is_library(one: ast.alias) -> bool:
 
 
 def makes_class(node: ast.expr, makers: frozenset[str]) -> bool:
-    """Whether a decorator or base is one of the library's that leave nothing behind but the class."""
+    """Whether a decorator or base is one of the library's that has no effect besides the class."""
     match node:
         case ast.Name(id=name):
             return f"class {name}" in makers
@@ -84,7 +85,7 @@ def _bound_names(tree: ast.Module) -> Iterator[str]:
 
 
 def is_mere_value(node: ast.expr, makers: frozenset[str], *, named: bool = False) -> bool:
-    """`named`: it may be what a name stands for already, which is read and not asked to do anything."""
+    """Whether an expression only makes a value. `named`: it may also be a name, which is only read."""
     match node:
         case ast.Constant():
             return True

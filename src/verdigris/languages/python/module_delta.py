@@ -1,5 +1,6 @@
-"""Compares two texts of a module: which functions have another body, which names mean something else, or
-whether more changed than that.
+"""Compares two texts of a module: which functions have another body, and which names have another meaning.
+
+`more` says that the module changed in other ways, too, so that all its users may be affected.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _USUAL = frozenset(name for kind in (dict, list, set, str, bytes, int, type(open
     *("read", "readline", "readlines", "write", "writelines", "flush", "close", "seek", "tell", "fileno"),
     *("name", "mode", "closed", "encoding", "isatty", "run", "start", "stop", "send", "throw", "next"),
 }
-"""Names that the library looks for on objects of any class."""
+"""Names that the standard library may look up on objects of any class."""
 
 MORE = ModuleDelta(more=True)
 
@@ -82,7 +83,7 @@ def compare_outlines(before: Outline, after: Outline) -> ModuleDelta:
 
 
 def _variables_in(before: Outline, after: Outline, names: frozenset[str]) -> frozenset[str]:
-    """Those that are nothing but variables of the module: no class and no method of it is called so."""
+    """The names that are only variables of the module: no class, method or attribute of it has the name."""
     inner = {name for side in (before, after) for name in (*side.functions, *side.names) if "." in name}
     classes = {name for side in (before, after) for name in side.shells}
     owned = {_last(name) for name in inner | classes}
@@ -90,7 +91,7 @@ def _variables_in(before: Outline, after: Outline, names: frozenset[str]) -> fro
 
 
 def _compare_classes(before: Outline, after: Outline) -> ModuleDelta:
-    """To reach a class one must say its name: what else differs in it is a difference of that name."""
+    """The classes that changed. Code can reach a class only by its name, so the name counts as changed."""
     found: set[str] = set()
     for owner in {*before.shells, *after.shells} - {""}:
         old, new = before.shells.get(owner), after.shells.get(owner)
@@ -114,7 +115,7 @@ def _compare_functions(before: Outline, after: Outline) -> ModuleDelta:
     for name in {*before.functions, *after.functions}:
         old, new = before.functions.get(name), after.functions.get(name)
         if old is None or new is None or old.head != new.head:
-            sound = all(one is None or one.plain for one in (old, new)) and _may_come(name, before, after)
+            sound = all(one is None or one.plain for one in (old, new)) and _may_appear(name, before, after)
             if not sound and "." not in name:
                 return MORE
             if not sound:
@@ -148,8 +149,8 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
             return MORE
         if _last(name) == "__doc__":
             notes.add(name.rpartition(".")[0])
-        elif name in _TOLD or _are_lazy(name, old, new) or _may_come(name, before, after):
-            names |= _names_meant(name, old, new)
+        elif name in _TOLD or _lists_lazy_modules(name, old, new) or _may_appear(name, before, after):
+            names |= _changed_meanings(name, old, new)
         elif "." in name:
             classes.add(name.rpartition(".")[0])
         else:
@@ -160,21 +161,21 @@ def _compare_names(before: Outline, after: Outline) -> ModuleDelta:
 _TOLD = frozenset({"__all__", "__version__", "__author__", "__date__", "__version_info__", "__license__"})
 
 
-def _are_lazy(name: str, old: BoundName | None, new: BoundName | None) -> bool:
-    """Whether it lists lazily loaded modules of the standard library alone: no code notices the change."""
+def _lists_lazy_modules(name: str, old: BoundName | None, new: BoundName | None) -> bool:
+    """Whether the name lists lazily loaded modules of the standard library only: no code notices a change."""
     told = _LISTED.findall("".join(one.to for one in (old, new) if one is not None))
     return name == "__lazy_modules__" and {one.partition(".")[0] for one in told} <= sys.stdlib_module_names
 
 
-def _names_meant(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
+def _changed_meanings(name: str, old: BoundName | None, new: BoundName | None) -> set[str]:
     if name != "__all__":
         return {_last(name)}
     told = [set(_WORD.findall(one.to if one else "")) for one in (old, new)]
     return {name, *(told[0] ^ told[1])}
 
 
-def _may_come(name: str, before: Outline, after: Outline) -> bool:
-    """Whether a name may appear or disappear unnoticed by all code that does not use it."""
+def _may_appear(name: str, before: Outline, after: Outline) -> bool:
+    """Whether a name may appear or disappear without an effect on code that does not use it."""
     owner, _, last = name.rpartition(".")
     if PROTOCOL.fullmatch(last):
         return False
@@ -185,7 +186,7 @@ def _may_come(name: str, before: Outline, after: Outline) -> bool:
 
 
 def name_lines(text: str, lines: Iterable[int]) -> dict[int, str] | None:
-    """The function that each line belongs to; empty for a line outside of all."""
+    """The function of each line, empty for a line outside of functions; None if the text does not parse."""
     found = outline(text)
     if found is None:
         return None
@@ -204,8 +205,8 @@ def _last(name: str) -> str:
 
 # -- the order in which names are bound ----------------------------------------------------------------------
 #
-# What a module does while it is loaded may read what stands above it: a literal, a function or an import that
-# moves across a statement which reads it changes what is loaded, though each of them stays as it was.
+# A statement that runs while the module is loaded may read names that are bound above it. If a binding moves
+# across a statement that reads the name, the loaded module changes, although both statements stay the same.
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _OTHER = "statement"
@@ -213,20 +214,20 @@ _OTHER = "statement"
 
 @value
 class _Step:
-    """A statement of the module."""
+    """A top-level statement of the module."""
 
     key: str
-    """Finds it in another text: the name that it binds, or its kind."""
+    """Identifies the statement in another text: the name that it binds, or its kind."""
     binds: frozenset[str]
     reads: frozenset[str] | None
-    """Names that it looks up where it stands; None where it may look up any."""
+    """The names that it looks up when it runs; None if it may look up any name."""
     imports: bool = False
 
 
 def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -> bool:
-    """Whether each statement that is in both finds the same of their common names above it.
+    """Whether each statement of both texts has the same of their common names bound above it.
 
-    `changed`: names that mean something else wherever they stand, so that who says them is known already.
+    `changed`: names with another meaning; whoever uses them is affected anyway, so they are not compared.
     """
     old, new = (dict(_with_names_above(_steps(text))) for text in (before, after))
     steps = [step for side in (old, new) for step, _ in side.values()]
@@ -237,7 +238,7 @@ def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -
     common -= changed
     for key in old.keys() & new.keys():
         (step, above), (other, above_other) = old[key], new[key]
-        # A module that is loaded may read this one; what other imports bound here is nothing to it.
+        # An imported module may read this one; but names that other imports bound here do not concern it.
         asked = common - imported if step.imports else common
         if step.reads is not None and other.reads is not None:
             asked &= step.reads | other.reads
@@ -249,7 +250,7 @@ def keep_order(before: str, after: str, changed: frozenset[str] = frozenset()) -
 def _with_names_above(
     steps: tuple[_Step, ...],
 ) -> Iterator[tuple[tuple[str, int], tuple[_Step, dict[str, int]]]]:
-    """Each statement with how often each name is bound above it."""
+    """Each statement, with how often each name is bound above it."""
     above: dict[str, int] = {}
     keys: Counter[str] = Counter()
     for step in steps:
@@ -281,7 +282,7 @@ def _read_step(node: ast.stmt) -> _Step:
 
 
 def _reads(node: ast.stmt) -> frozenset[str] | None:
-    """What is called may read anything of the module."""
+    """The names that a statement reads; None if it calls something, which may read any name of the module."""
     found = list(_nodes_at_load(node))
     if any(isinstance(one, ast.Call | ast.Await) for one in found) or _is_decorated(found):
         return None
@@ -293,7 +294,7 @@ def _is_decorated(nodes: list[ast.AST]) -> bool:
 
 
 def _nodes_at_load(node: ast.AST) -> Iterator[ast.AST]:
-    """All but the bodies of functions."""
+    """The nodes that run when the module is loaded: all but the bodies of functions."""
     yield node
     body = node.body if isinstance(node, _Function) else [node.body] if isinstance(node, ast.Lambda) else []
     for child in ast.iter_child_nodes(node):

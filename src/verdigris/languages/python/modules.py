@@ -1,4 +1,4 @@
-"""Which module a Python file is, which files and names an import means, and from which folders it imports."""
+"""Maps Python files to modules and imports to files; finds the folders from which modules are imported."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ if TYPE_CHECKING:
 
 SUFFIX = ".py"
 ENDS = (SUFFIX, f"/__init__{SUFFIX}")
-"""What follows the path of a module, where it is a file or a package."""
+"""What follows the path of a module, if it is a file and if it is a package."""
 
 
 def without_suffix(path: str) -> str:
-    """The path of the module: that of a package is its folder."""
+    """The path of a module without its ending; that of a package is its folder."""
     return path.removesuffix(SUFFIX).removesuffix("/__init__")
 
 
 def dotted_name(path: str) -> str:
-    """The name by which it is imported from the root of the tree."""
+    """The dotted name by which a file is imported from the root of the tree."""
     return without_suffix(path).replace("/", ".")
 
 
 def files_of_module(module: str, importer: str, paths: Iterable[str]) -> list[str]:
-    """The files that a module's name may mean in a file; if one of them lies beside that file, only this one.
+    """The files that a module's name may mean in the importing file.
 
-    Where names are looked up is configured elsewhere, so the end of a path decides.
+    The folders in which names are looked up are configured elsewhere, so the end of a path decides. If
+    exactly one of the files lies beside the importing file, it is the only one.
     """
     bare = module.lstrip(".")
     tail = bare.replace(".", "/")
@@ -47,7 +48,7 @@ def files_of_module(module: str, importer: str, paths: Iterable[str]) -> list[st
 
 
 def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
-    """Folders from which the project's modules may be imported: above each package, and all above those."""
+    """The folders from which modules may be imported: that of each outermost package, and all above it."""
     files = frozenset(path for path in paths if path.endswith(SUFFIX))
     roots: set[str] = set()
     for folder in {posixpath.dirname(path) for path in files}:
@@ -61,9 +62,9 @@ def import_roots(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def imported_names(node: ast.Import | ast.ImportFrom, module: str | None = None) -> dict[str, str]:
-    """What each name that an import binds stands for, dotted. `module`: what it imports from, if resolved.
+    """Maps each name that an import binds to its dotted meaning. `module`: the resolved module, if known.
 
-    Each star has a key of its own, since it binds names that are not in the text.
+    A star is mapped under its own dotted name, since the names that it binds are not in the text.
     """
     if isinstance(node, ast.Import):
         tops = ((alias, alias.name.partition(".")[0]) for alias in node.names)

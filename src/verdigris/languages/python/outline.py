@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, mutable, replace, value
 from verdigris.languages.python.mere_values import find_makers, is_mere_value, makes_class
-from verdigris.languages.python.syntax import nodes_in, shared_tree
+from verdigris.languages.python.syntax import is_literal, nodes_in, shared_tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 PROTOCOL = re.compile(
     r"__\w+__|pytest\w*|set_?[uU]p\w*|tear_?[dD]own\w*|load_tests|async(SetUp|TearDown)|_\w+_"
 )
-"""Names that others look for though no text of the project says them."""
+"""Names that a runner or the language looks up, although no text of the project uses them."""
 _IMPORTED = re.compile(r"[A-Za-z_]\w*|\*")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _PLAIN_BASES = frozenset({"object", "TestCase", "unittest.TestCase"})
@@ -37,19 +37,19 @@ _PLAIN_DECORATORS = frozenset(
 @value
 class OutlinedFunction:
     head: str
-    """What is evaluated where it is defined."""
+    """The code that runs when the function is defined."""
     note: str
-    """Its documentation."""
+    """Its docstring."""
     body: str
-    """A digest: outlines of many texts are kept."""
+    """A digest of its body, since outlines of many texts are kept."""
     words: frozenset[str]
-    """Every word in it that could be the name of something."""
+    """Every word in the body that could be a name."""
     bare: frozenset[str]
-    """Those that it says as variables alone: nowhere as attributes, in texts or in other ways."""
+    """The words that it uses only as variables: not as attributes, in texts or in other ways."""
     spans: tuple[tuple[int, int], ...]
-    """First and last lines; several where one name is defined more than once."""
+    """First and last line; several pairs if the name is defined more than once."""
     plain: bool
-    """To define it does nothing but bind its name."""
+    """True if the definition has no effect besides binding the name."""
 
 
 @value
@@ -58,33 +58,34 @@ class BoundName:
 
     to: str
     module: str = ""
-    """The module that is loaded for it, where that may have effects."""
+    """The module that is loaded for it, if loading may have effects; else empty."""
 
 
 @value
 class Outline:
     functions: Mapping[str, OutlinedFunction]
-    """By qualified name; what is defined in a function is part of it."""
+    """By qualified name; a function inside another is part of that one."""
     names: Mapping[str, BoundName]
-    """Qualified."""
+    """The names that plain statements bind, by qualified name."""
     shells: Mapping[str, tuple[str, ...]]
-    """By class, and under the empty name the module's: all other statements, without bodies of functions."""
+    """By class, and under the empty name for the module: all other statements, without function bodies."""
     words: frozenset[str]
-    """Every word outside of bodies, but for what only binds a name."""
+    """Every word outside of function bodies, without statements that only bind a name."""
     bare: frozenset[str]
-    """Those of them that are said as variables alone."""
+    """The words among these that are used only as variables."""
     made: Mapping[str, frozenset[str]]
-    """By qualified name: of which words it is made, where nothing is done but to make it. The head of a class
-    is told as its `__bases__`.
+    """By qualified name: the words of its definition, if that only makes a value. The head of a class is
+    listed as its `__bases__`.
     """
     classes: frozenset[str]
-    """Classes whose names may come and go."""
+    """Classes that may appear or disappear without an effect on code that does not use them."""
     open_classes: frozenset[str]
-    """Those of them of which names may do so, too: of an abstract class or a protocol each method counts."""
+    """The classes among these whose members may do so, too; not abstract classes and protocols, where each
+    method counts."""
     imports: frozenset[str]
-    """Every word of what it imports, wherever; a star where it takes all names of a module."""
+    """Every word of its import statements, wherever they stand; a star for an `import *`."""
     library: frozenset[str]
-    """Those of them that it says only to import from the standard library."""
+    """The words among these that occur only in imports from the standard library."""
 
 
 @mutable
@@ -94,30 +95,30 @@ class _OutlineDraft:
     shells: dict[str, list[str]] = field(default_factory=lambda: {"": []})
     variables: set[str] = field(default_factory=set)
     others: set[str] = field(default_factory=set)
-    """Words that are said otherwise than as variables."""
+    """Words that are used in another way than as variables."""
     made: dict[str, set[str]] = field(default_factory=dict)
     classes: set[str] = field(default_factory=set)
     open_classes: set[str] = field(default_factory=set)
     makers: frozenset[str] = frozenset()
-    """What only makes a value where the module calls it (`mere_values`)."""
+    """Names whose calls only make a value (`mere_values`)."""
 
-    def say(self, node: ast.AST) -> None:
+    def add_words(self, node: ast.AST) -> None:
         variables, others = _split_words(node)
         self.variables |= variables
         self.others |= others
 
-    def say_of(self, name: str, nodes: Iterable[ast.AST]) -> None:
-        """What a name is made of; what others look for by its name is as good as used where it stands."""
+    def add_definition(self, name: str, nodes: Iterable[ast.AST]) -> None:
+        """Records the words of a name's definition. If others look the name up, the words count as used."""
         for node in nodes:
             if PROTOCOL.fullmatch(name):
-                self.say(node)
+                self.add_words(node)
             else:
                 self.made.setdefault(name, set()).update(*_split_words(node))
 
 
 @lru_cache(maxsize=1024)
 def outline(text: str) -> Outline | None:
-    """None where it cannot be parsed."""
+    """Outlines a module; None if it does not parse."""
     try:
         if (tree := shared_tree(text)) is None:
             return None
@@ -142,7 +143,7 @@ def outline(text: str) -> Outline | None:
 
 
 def _imported_words(tree: ast.Module) -> tuple[set[str], set[str]]:
-    """Words of imports from the standard library, and those of all other imports."""
+    """The words of imports from the standard library, and those of all other imports."""
     found: tuple[set[str], set[str]] = (set(), set())
     for node in nodes_in(tree):
         match node:
@@ -158,7 +159,7 @@ def _imported_words(tree: ast.Module) -> tuple[set[str], set[str]]:
 
 
 def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, plain: bool) -> None:
-    """`plain`: names that the block binds may come and go."""
+    """Reads a block. `plain`: names that it binds may appear and disappear without other effects."""
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -172,10 +173,10 @@ def _read_block(draft: _OutlineDraft, owner: str, body: Iterable[ast.stmt], *, p
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=bound)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as bound)
-            ) if plain and not _may_be_test(name, bound) and _is_made(bound, draft.makers):
+            ) if plain and not _may_be_test(name, bound) and _only_makes_value(bound, draft.makers):
                 made = f"{owner}.{name}" if owner else name
-                if not _is_literal(bound):
-                    draft.say_of(made, [bound])
+                if not is_literal(bound):
+                    draft.add_definition(made, [bound])
                 _bind(draft, made, BoundName(ast.dump(node)))
             case ast.Expr(value=ast.Constant(value=str() as said)):
                 _bind(draft, f"{owner}.__doc__" if owner else "__doc__", BoundName(said))
@@ -196,22 +197,22 @@ def _read_import(draft: _OutlineDraft, node: ast.Import | ast.ImportFrom) -> Non
         bound = alias.asname or alias.name.partition(".")[0]
         _bind(draft, bound, BoundName(f"{start} {alias.name}", "" if harmless else module))
         if alias.asname:
-            draft.say_of(bound, [alias])
+            draft.add_definition(bound, [alias])
 
 
 def _read_other(draft: _OutlineDraft, owner: str, node: ast.stmt) -> None:
-    """A statement of which nothing is known; functions in it keep their names."""
+    """Reads a statement that may do anything; functions and classes in it are read by their names."""
     inner = [one for one in _statements_in(node) if isinstance(one, _Function | ast.ClassDef)]
     for one in inner:
         _read_block(draft, owner, [one], plain=False)
-    hidden = _Hidden()
+    hidden = _HideDefinitions()
     bare = hidden.visit(ast.parse(ast.unparse(node)).body[0])
     draft.shells[owner].append(ast.dump(bare))
-    draft.say(bare)
+    draft.add_words(bare)
 
 
 def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
-    """Those in the blocks of a statement, not in functions and classes."""
+    """The statements in the blocks of a statement, but not those inside of functions and classes."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.stmt):
             yield child
@@ -224,8 +225,8 @@ def _statements_in(node: ast.stmt) -> Iterator[ast.stmt]:
                     yield from _statements_in(one)
 
 
-class _Hidden(ast.NodeTransformer):
-    """Leaves of functions and classes inside a statement only that they are there."""
+class _HideDefinitions(ast.NodeTransformer):
+    """Replaces functions and classes inside a statement by their kind and name."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return ast.Expr(ast.Constant(f"def {node.name}"))
@@ -247,11 +248,11 @@ def _read_class(draft: _OutlineDraft, owner: str, node: ast.ClassDef) -> None:
     if plain or not (node.keywords or others or set(node.decorator_list).difference(known)):
         draft.classes.add(name)
         draft.open_classes |= {name} if plain else set()
-        draft.say_of(f"{name}.__bases__", head)
+        draft.add_definition(f"{name}.__bases__", head)
     draft.shells.setdefault(name, []).append(str([ast.dump(one) for one in head]))
     if name not in draft.classes:
         for one in head:
-            draft.say(one)
+            draft.add_words(one)
     _read_block(draft, name, node.body, plain=plain)
 
 
@@ -262,10 +263,10 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
     outside = [node.args, *node.decorator_list, *([node.returns] if node.returns else [])]
     plain = all(map(_is_plain_decorator, node.decorator_list)) and _has_plain_defaults(node.args)
     if plain and (not owner or owner in draft.classes) and not any(map(_calls_within, outside)):
-        draft.say_of(name, outside)
+        draft.add_definition(name, outside)
     else:
         for one in outside:
-            draft.say(one)
+            draft.add_words(one)
     kinds = sorted(
         {type(one).__name__ for one in _own_nodes(node.body) if isinstance(one, ast.Yield | ast.YieldFrom)}
     )
@@ -285,14 +286,14 @@ def _read_function(draft: _OutlineDraft, owner: str, node: ast.FunctionDef | ast
         ),
         plain=plain,
     )
-    draft.functions[name] = made if known is None else _join(known, made)
+    draft.functions[name] = made if known is None else _join_definitions(known, made)
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _join(one: OutlinedFunction, other: OutlinedFunction) -> OutlinedFunction:
+def _join_definitions(one: OutlinedFunction, other: OutlinedFunction) -> OutlinedFunction:
     return OutlinedFunction(
         f"{one.head}\n{other.head}",
         f"{one.note}\n{other.note}",
@@ -318,31 +319,23 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _has_plain_defaults(args: ast.arguments) -> bool:
-    """None of them calls anything."""
+    """Whether no default of a parameter calls anything."""
     found = (one for one in (*args.defaults, *args.kw_defaults) if one is not None)
     return not any(isinstance(node, ast.Call) for one in found for node in nodes_in(one))
 
 
 def _calls_within(node: ast.AST) -> bool:
-    """Whether more is called than the node itself, which may be a decorator with arguments."""
+    """Whether there is a call inside the node; the node itself may be one, as a decorator with arguments."""
     return any(isinstance(one, ast.Call) for one in nodes_in(node) if one is not node)
 
 
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
 def _is_plain_base(name: str) -> bool:
-    """A class that does nothing to those that are made of it."""
+    """Whether a base class has no effect on the classes derived from it."""
     return name in _PLAIN_BASES or _RAISED.fullmatch(name) is not None
 
 
 def _is_plain_decorator(node: ast.expr) -> bool:
-    """One that does nothing to others than the function that it stands on."""
+    """Whether a decorator affects nothing but its function."""
     text = ast.unparse(node)
     return text.startswith("pytest.mark.") or text.partition("(")[0].rpartition(".")[2] in _PLAIN_DECORATORS
 
@@ -357,23 +350,23 @@ def _binds_names(node: ast.Import | ast.ImportFrom) -> bool:
     )
 
 
-def _is_made(node: ast.expr, makers: frozenset[str]) -> bool:
-    return _is_literal(node) or is_mere_value(node, makers, named=True)
+def _only_makes_value(node: ast.expr, makers: frozenset[str]) -> bool:
+    return is_literal(node) or is_mere_value(node, makers, named=True)
 
 
 def _may_be_test(name: str, bound: ast.expr) -> bool:
-    """Whether a runner may find a test by that name, or no longer find one."""
+    """Whether the assignment may add a test under that name, or remove one."""
     callable_ = isinstance(bound, ast.Name | ast.Attribute | ast.Call)
     nothing = isinstance(bound, ast.Constant) and bound.value is None
     return name.lower().startswith("test") and (callable_ or nothing)
 
 
 COMPUTED = "computed name"
-"""In place of a word, where a name is looked up that the text does not say."""
+"""Stands for a name that is computed at run time, so that the text does not show it."""
 
 
 def _split_words(node: ast.AST) -> tuple[set[str], set[str]]:
-    """Words that are said as variables, and those that are said in any other way."""
+    """The words that are used as variables, and those that are used in any other way."""
     variables: set[str] = set()
     others: set[str] = set()
     for one in nodes_in(node):

@@ -1,4 +1,4 @@
-"""What a Python project looks like: its stacks, where they keep source and tests, and its runner keys."""
+"""Finds the stacks of a Python project, where they keep source and tests, and the keys of its runner."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TEST_FILES = r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py\Z"
 _PARTS = "|".join(map(re.escape, ENVIRONMENT_PARTS))
 
 HOLDS_TESTS = re.compile(rb"^(?:async )?def test|^class \w+\(.*TestCase\b", re.MULTILINE)
-"""At the beginning of a line: what a runner takes for tests, if it takes the file."""
+"""Matches the beginning of a line at which a runner finds a test, if it collects the file."""
 PLACES = Usual(
     tests=any_of(_TEST_FOLDERS, anywhere("tests", "__snapshots__")),
     test_names=_TEST_FILES,
@@ -68,9 +68,9 @@ PLACES = Usual(
         r"(?:setup|noxfile|tasks|fabfile|dodo|manage)\.py\Z",
     ),
 )
-"""Test folders at the stack's root, `tests/` in any package, and files that pytest collects by name; of the
-runner also what an interpreter executes at its start. Installed packages hold tests and `.pth` files of their
-own: the claim hashes the ones that matter."""
+"""Tests are in test folders at the stack's root, in `tests/` of any package, and in files that pytest
+collects by name. The runner's files include those that an interpreter executes at its start. Installed
+packages contain tests and `.pth` files of their own: the claim hashes the ones that matter."""
 
 
 _KEYS = (
@@ -93,9 +93,9 @@ def sections(text: str) -> bytes:
 
 
 def _ini_lines(text: str) -> Iterator[str]:
-    """Lines of the runner's sections, told apart as pytest's own reader does it.
+    """The lines of the runner's sections, separated like pytest's own reader does it.
 
-    An indented header may belong to a value: it can begin a section here but never end one.
+    An indented header may belong to a value: it can begin a section here, but never end one.
     """
     section, key = "", ""
     for line in text.splitlines():
@@ -144,9 +144,9 @@ def _may_be_source(name: str) -> bool:
 
 
 def _find_uncollected(home: Path, packages: Sequence[str], config: PytestConfig) -> list[str]:
-    """Packages that no testpath leads into: pytest would run a `test_ids.py` there only if it was named.
+    """Packages outside of every testpath: pytest runs a `test_ids.py` there only if somebody names it.
 
-    A testpath that is a folder of tests has the class of tests already, so it leads into no package.
+    A testpath that is a folder of tests has the class of tests already, so it contains no package.
     """
     paths = [posixpath.normpath(path) for path in config.testpaths]
     if not paths or any(path == "." or set("*?[") & set(path) for path in paths):
@@ -165,7 +165,7 @@ def _configured_tests(home: Path, config: PytestConfig) -> tuple[str, ...]:
 
 
 def _holds_tests(home: Path, testpath: str) -> bool:
-    """A testpath may also name a package or source root, whose files stay source."""
+    """Whether a testpath is a folder of tests. It may also be a package or source root: that stays source."""
     name = testpath.rstrip("/").rpartition("/")[2]
     if "test" in name.lower():
         return True
@@ -176,7 +176,7 @@ def _holds_tests(home: Path, testpath: str) -> bool:
 
 
 def _nested_test_folders(home: Path) -> list[str]:
-    """A folder `test` inside a package is source by its name (a test client, say), unless it holds tests."""
+    """Folders `test` inside a package that contain tests; any other is source, e.g. a test client."""
     return sorted(
         folder
         for folder, _, files in walk(home)
@@ -203,13 +203,13 @@ _PYTEST = re.compile(r"\bpytest\b")
 _UNITTEST = re.compile(r"\bunittest\b")
 _TEST = re.compile(r"(?:test_.*|.*_test|tests?)\.py")
 _DISCOVERED = re.compile(r"test.*\.py")
-"""Names that unittest's own discovery takes."""
+"""Matches the names of files that unittest's discovery collects."""
 _MANY = 200
 FLAT = compile_classes(Settings(), {(".", "python"): Detected(flat=True)}, lambda _: PLACES)
 
 
 def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
-    """`alone`: no other language is there, so a mark without any code, or code without a mark, counts."""
+    """Finds the stacks. `alone`: no other language is there, so code or a manifest by itself is enough."""
     places = ["."] if _MARKS & known[0].files else outermost_of(folders_with(known, _PROJECTS))
     if not alone:
         places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
@@ -224,7 +224,7 @@ def _has_modules(root: Path) -> bool:
 
 
 def _runner(home: Path) -> str:
-    """Pytest runs unittest's cases too: it takes a project that nowhere speaks of it to do without."""
+    """The runner of a project: unittest only if the project never mentions pytest, which runs both."""
     if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
         return "pytest"
     files = list(_test_files(home))
@@ -247,7 +247,7 @@ class PytestConfig:
 
 
 def read_pytest_config(home: Path) -> PytestConfig:
-    """The first file that pytest would take; a broken one names nothing (the runner will say so)."""
+    """Reads the first file that pytest would use; a broken one counts as empty (the runner reports it)."""
     for name, sections in _FILES:
         try:
             text = (home / name).read_text(encoding="utf-8")
@@ -270,7 +270,7 @@ _FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("tox.ini", (("pytest",),)),
     ("setup.cfg", (("tool:pytest",),)),
 )
-"""In pytest's order; the empty section at the end of the first ones says that the file alone is enough."""
+"""Files and sections in pytest's order. An empty section at the end means that the file alone is enough."""
 
 
 def _table(name: str, text: str, sections: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:

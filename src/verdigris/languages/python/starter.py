@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TOOLS = {"pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli", "ruff"}
 TAKEN = frozenset(sys.stdlib_module_names) | _TOOLS | {"test", "tests", "src", "conftest"}
-"""A package in `src` comes before the installed ones: none may take the place of what pytest needs."""
+"""Names that a package may not have: `src` comes before installed packages, and pytest needs these."""
 
 _PYPROJECT = """\
 [project]
@@ -76,12 +76,12 @@ def equipment(root: Path, find_python: FindPython) -> StarterTools:
 
 
 def _has_pytest(found: FoundPython) -> bool:
-    """One that does not say where its packages are may have it: `tdd test` will tell."""
+    """Whether an interpreter has pytest; True if it does not report its packages: `tdd test` will show."""
     return found.packages is None or any(Path(folder, "pytest").is_dir() for folder in found.packages)
 
 
 def _ruff(root: Path, found: FoundPython) -> str | None:
-    """Names ruff so that every machine finds it: from PATH, or in the project's environment."""
+    """The command of ruff that works on every machine: on PATH, or in the project's environment."""
     if found.how == "project":
         beside = found.path.with_name("ruff")
         return os.path.relpath(beside, root) if os.access(beside, os.X_OK) else None
@@ -144,6 +144,6 @@ def script() -> Script:
 
 
 def _config() -> str:
-    """The demo's folder has no interpreter of its own: ours runs it."""
+    """The demo's `tdd.yaml`; it names our interpreter, since the demo's folder has none."""
     stack = "stacks:\n  - root: .\n    language: python\n    runner: unittest\n"
     return f"{stack}    python: {json.dumps(sys.executable)}\n"

@@ -35,13 +35,13 @@ def parse_or_none(text: str) -> ast.Module | None:
 
 _WITHOUT_NODES = frozenset({"ctx", "id", "attr", "kind", "type_comment", "type_ignores"})
 _FIELDS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
-"""By kind of node: the fields in which nodes stand."""
+"""By kind of node: the fields that may contain nodes."""
 
 
 def nodes_in(node: ast.AST) -> list[ast.AST]:
-    """A node and all below it as `ast.walk` does, but for `Load` and `Store`, in a third of the time."""
+    """Like `ast.walk`, but without `Load` and `Store`, and in a third of the time."""
     found = [node]
-    for one in found:  # which grows meanwhile
+    for one in found:  # the list grows during the loop
         kind = one.__class__
         if kind not in _FIELDS:
             _FIELDS[kind] = tuple(name for name in kind._fields if name not in _WITHOUT_NODES)
@@ -56,12 +56,12 @@ def nodes_in(node: ast.AST) -> list[ast.AST]:
 
 @lru_cache(maxsize=12)
 def shared_tree(text: str) -> ast.Module | None:
-    """A tree for readers alone: who changes it changes it for all of them."""
+    """The tree of a text, which all callers share: nobody may change it."""
     return parse_or_none(text)
 
 
 StatementText = tuple[str, int]
-"""The lines of a top-level statement, and its column: where these are the same, so is the statement."""
+"""The lines of a top-level statement, and its column. If both are equal, so are the statements."""
 
 
 def split_statements(text: str, tree: ast.Module) -> dict[ast.stmt, StatementText]:
@@ -74,7 +74,7 @@ def split_statements(text: str, tree: ast.Module) -> dict[ast.stmt, StatementTex
 def find_untouched(
     before: Mapping[ast.stmt, StatementText], after: Mapping[ast.stmt, StatementText]
 ) -> frozenset[ast.stmt]:
-    """Statements of both sides, as many of each, that stand on the other."""
+    """The statements of both sides that have an equal one on the other side, paired one to one."""
     common = Counter(before.values()) & Counter(after.values())
     found: set[ast.stmt] = set()
     for side in (before, after):
@@ -94,13 +94,13 @@ def first_line(node: ast.stmt) -> int:
 _CODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]*)")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _PLAIN = re.compile(r"(?i)utf-?8(-sig)?|(us-)?ascii|latin-?1|iso-?8859-\d+|(cp|windows-)125\d")
-"""Encodings in which a comment is a comment. In others, such as UTF-7, it may hold the end of its line."""
+"""Encodings in which a comment is only a comment. In others, such as UTF-7, it may encode a line end."""
 _EXAMPLE = ">>>"
-"""What a docstring holds that is a test."""
+"""Marks an example in a docstring, which doctest may run."""
 
 
 def same_python_tree(before: str, after: str) -> bool:
-    """False where either text does not parse: then nothing is known about the edit."""
+    """Whether two texts differ only in comments, docstrings and layout; False if either does not parse."""
     if foreign_encoding(after) is not None or _encodings(before) != _encodings(after):
         return False
     old, new = shared_tree(before), shared_tree(after)
@@ -120,7 +120,7 @@ def same_python_tree(before: str, after: str) -> bool:
 
 
 def foreign_encoding(text: str) -> str | None:
-    """The encoding that a comment declares, where text read as UTF-8 does not show what Python reads."""
+    """The declared encoding, if Python may read other code in it than the text read as UTF-8 shows."""
     return next((name for name in _encodings(text) if not _PLAIN.fullmatch(name)), None)
 
 
@@ -129,13 +129,13 @@ def declares_encoding(text: str) -> bool:
 
 
 def _encodings(text: str) -> list[str]:
-    """Reads what the first two lines declare; Python ends a line at fewer signs than `splitlines` does."""
+    """The encodings that the first two lines declare; `splitlines` splits at more signs than Python does."""
     found = map(_CODING.match, _LINE_END.split(text.removeprefix("\ufeff"), maxsplit=2)[:2])
     return [match[1] for match in found if match]
 
 
 def _dump_code(statement: ast.stmt) -> str:
-    """Leaves out docstrings, and the `u` before a string, which formatters take away."""
+    """Dumps a statement without docstrings, and without the `u` of a string, which formatters remove."""
     own = copy.deepcopy(statement)
     for node in nodes_in(own):
         if isinstance(node, ast.Constant):
@@ -146,7 +146,7 @@ def _dump_code(statement: ast.stmt) -> str:
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    """A body that was a docstring alone is as good as `pass`."""
+    """The body without its docstring; a body of nothing else becomes `pass`."""
     match body:
         case [ast.Expr(value=ast.Constant(value=str() as text)), *rest] if _EXAMPLE not in text:
             return rest or [ast.Pass()]
@@ -166,10 +166,10 @@ class TextEdit:
 
 
 class Source:
-    """Raise SyntaxError when the text is no Python."""
+    """A Python text with its tree, which makes edits of nodes. Raises SyntaxError if it does not parse."""
 
     def __init__(self, text: str, tree: ast.Module | None = None) -> None:
-        """`tree`: of the text, where it was parsed already."""
+        """`tree`: the tree of the text, if it was parsed already."""
         self.text = text
         self._shift = len(text) - len(text.removeprefix("\ufeff"))
         self.tree = tree or parse(text)
@@ -183,26 +183,26 @@ class Source:
         return TextEdit(*self._span(node), new)
 
     def before(self, node: ast.stmt, new: str) -> TextEdit:
-        """One more statement ahead of this one, in the same block."""
+        """Adds a statement before this one, in the same block."""
         start = self._at(first_line(node), node.col_offset)
         if hasattr(node, "body") or hasattr(node, "cases"):
             return TextEdit(start, start, f"{new}\n{self._indent(node)}")
         return TextEdit(start, start, f"{new}; ")
 
     def line_above(self, node: ast.stmt, new: str) -> TextEdit:
-        """One more line ahead of a statement that begins a line, and of its decorators."""
+        """Adds a line above a statement and its decorators; the statement must begin its line."""
         start = self._at(first_line(node), node.col_offset)
         return TextEdit(start, start, f"{new}{self.line_end}{self._indent(node)}")
 
     def line_below(self, node: ast.stmt, new: str) -> TextEdit:
-        """One more line behind the last one of a statement."""
+        """Adds a line below a statement."""
         start, line = self._lines[(node.end_lineno or node.lineno) - 1]
         end = start + len(line)
         begun = "" if line.endswith(("\n", "\r")) else self.line_end
         return TextEdit(end, end, f"{begun}{new}{self.line_end}")
 
     def line_on_top(self, new: str) -> TextEdit:
-        """One more line ahead of all, but for what must stand first: the program, the encoding."""
+        """Adds a line at the top of the file, below the lines of `#!` and of the encoding."""
         start = self._shift
         for at, line in self._lines[:2]:
             if line.startswith("#!") or _CODING.match(line):
@@ -215,7 +215,7 @@ class Source:
         return first[len(first.rstrip("\r\n")) :] or "\n"
 
     def after(self, node: ast.stmt, new: str) -> TextEdit:
-        """One more statement behind this one, under the same conditions."""
+        """Adds a statement after this one, which runs under the same conditions."""
         _, end = self._span(node)
         if not isinstance(node, _BLOCKS):
             return TextEdit(end, end, f"; {new}")
@@ -232,7 +232,7 @@ class Source:
         return "".join([*parts, self.text[done:]])
 
     def lines(self, node: ast.stmt, edits: Iterable[TextEdit]) -> tuple[int, int]:
-        """First and last line of a statement, with what was put behind a block, once the edits are made."""
+        """The first and last line of a statement after the edits, with a statement added after its block."""
         start, _ = self._span(node)
         grown = sum(
             edit.new.count("\n") - self.text.count("\n", edit.start, edit.end)
@@ -252,13 +252,13 @@ class Source:
         return start, self._at(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
     def _at(self, line: int, column: int) -> int:
-        """Columns count bytes of UTF-8."""
+        """The offset in the text of a line and a column; columns count bytes of UTF-8."""
         start, text = self._lines[line - 1]
         return start + (column if text.isascii() else len(text.encode()[:column].decode()))
 
 
 class _Nameless(ast.NodeTransformer):
-    """The shape of a statement: names give way, literals and operators stay."""
+    """Replaces the names of a statement by placeholders; literals and operators stay."""
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return ast.copy_location(ast.Name("_", node.ctx), node)
@@ -278,24 +278,24 @@ class _Statement:
     """A statement of a file; its text and shape are computed when they are needed."""
 
     def __init__(self, path: str, node: ast.stmt | None, text: str = "") -> None:
-        """`text`: where the file does not parse, what stands there."""
+        """`text`: the whole text of a file that does not parse, which has no node."""
         self.path, self.node, self._text = path, node, text
         self.line = 1 if node is None else node.lineno
 
     @cached_property
     def text(self) -> str:
-        """The statement without its blocks."""
+        """A dump of the statement without its blocks."""
         return self._text if self.node is None else ast.dump(_head(self.node))
 
     @cached_property
     def shape(self) -> str:
-        """The same without names."""
+        """The same dump without names."""
         return (
             self._text if self.node is None else ast.dump(_Nameless().visit(copy.deepcopy(_head(self.node))))
         )
 
     def span(self, lines: Mapping[int, int]) -> tuple[object, ...] | None:
-        """Where it stands once its lines are moved; None where they do not stay together."""
+        """The place of the statement after its lines moved; None if its lines do not stay together."""
         node = self.node
         last = 0 if node is None else node.end_lineno or node.lineno
         moved = [lines.get(number, 0) for number in range(self.line, last + 1)]
@@ -328,7 +328,7 @@ def added_lines(before: Mapping[str, str], after: Mapping[str, str]) -> Mapping[
 
 
 def _align_lines(before: str, after: str) -> dict[int, int]:
-    """Lines of one file that a diff leaves alone, old number to new number."""
+    """Maps the old number of each line that a diff leaves alone to its new number."""
     old, new = before.splitlines(), after.splitlines()
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return {block.a + n + 1: block.b + n + 1 for block in blocks for n in range(block.size)}
@@ -337,12 +337,12 @@ def _align_lines(before: str, after: str) -> dict[int, int]:
 def _pair_untouched(
     had: Iterable[_Statement], has: Iterable[_Statement], lines: Mapping[int, int]
 ) -> dict[_Statement, _Statement]:
-    """Statements whose line stayed and which say the same, old to new; `lines`: see `_align_lines`."""
+    """Maps old statements to new ones that are equal and on the same line; `lines`: from `_align_lines`."""
     stayed = {number: number for number in lines.values()}
     places = {one.span(stayed): one for one in has}
     pairs = {one: same for one in had if (at := one.span(lines)) and (same := places.get(at)) is not None}
     done = frozenset(pairs.values())
-    # The rest has other lines, or a block of it has: it may say the same all the same.
+    # Some lines of the other statements changed, perhaps only inside their blocks: compare their heads.
     found = {(one.line, one.text): one for one in has if one not in done}
     others = ((one, found.get((lines.get(one.line, 0), one.text))) for one in had if one not in pairs)
     return pairs | {one: same for one, same in others if same is not None}
@@ -351,7 +351,7 @@ def _pair_untouched(
 def _leave_unpaired(
     old: Iterable[_Statement], new: Iterable[_Statement], key: Callable[[_Statement], str]
 ) -> tuple[list[_Statement], list[_Statement]]:
-    """What is left on both sides when each new statement has taken an old one that is alike."""
+    """The statements of both sides that are left after each new one is paired with an old one of its key."""
     left: dict[str, list[_Statement]] = {}
     for one in old:
         left.setdefault(key(one), []).append(one)
@@ -368,13 +368,13 @@ def _statements(path: str, text: str) -> list[_Statement]:
     """Lists statements in the order of the text."""
     if (module := shared_tree(text)) is None:
         return [_Statement(path, None, text)]
-    nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _inert(node)]
+    nodes = [node for node in nodes_in(module) if isinstance(node, ast.stmt) and not _is_inert(node)]
     nodes.sort(key=lambda node: (node.lineno, node.col_offset))
     return [_Statement(path, node) for node in nodes]
 
 
-def _inert(node: ast.stmt) -> bool:
-    """Declarations run when the module is imported, docstrings never."""
+def _is_inert(node: ast.stmt) -> bool:
+    """Whether no test has to run a statement: declarations run on import, and docstrings never run."""
     declares = isinstance(
         node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     )
@@ -384,7 +384,7 @@ def _inert(node: ast.stmt) -> bool:
 
 
 def _head(node: ast.stmt) -> ast.stmt:
-    """A compound statement counts by its header alone: its body's statements count for themselves."""
+    """The statement without its blocks, since the statements in a block count for themselves."""
     head = copy.copy(node)
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         if getattr(head, block, None):
@@ -395,6 +395,6 @@ def _head(node: ast.stmt) -> ast.stmt:
 def is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return False
     return True

@@ -1,4 +1,4 @@
-"""Where the tests of a Python file stand, what each tells, and how one is marked as skipped."""
+"""Finds the tests in the text of a Python file, reads their facts, and marks one as skipped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.assertions import holds, skip_of
+from verdigris.languages.assertions import is_in_scope, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def written_tests(text: str, known: Collection[str]) -> Iterator[WrittenTest]:
-    """Finds also what only a project's own settings make tests, where a run has reported them."""
+    """Finds tests. `known`: names that runs reported, since a project may collect tests of other names."""
     if (tree := parse_or_none(text)) is None:
         return
     names = {*(name for name, _ in collected_tests(tree)), *known}
@@ -51,13 +51,13 @@ def _written_test(name: str, node: Function) -> WrittenTest:
 
 
 def stands(text: str, function: str) -> bool:
-    """Whether a test of this qualified name is still written in its file."""
+    """Whether the text defines a test of this qualified name."""
     module = parse_or_none(text)
     return module is not None and any(True for _ in _spans(module.body, function.split("::")))
 
 
 def cut_test(text: str, name: str) -> str:
-    """The text without this test; as it is where it does not parse."""
+    """Removes a test from a text; a text that does not parse stays as it is."""
     if (module := parse_or_none(text)) is None:
         return text
     lines = text.splitlines(keepends=True)
@@ -78,7 +78,7 @@ def _spans(body: list[ast.stmt], names: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def expressions(text: str, lines: Collection[int]) -> list[str]:
-    """Those that begin on the given lines."""
+    """The expressions that begin on the given lines."""
     if (tree := parse_or_none(text)) is None:
         return []
     return [
@@ -87,13 +87,15 @@ def expressions(text: str, lines: Collection[int]) -> list[str]:
 
 
 def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
-    """None for a fixture, and for what is not written there. A project may call its tests as it likes."""
+    """The facts of the named function, which is a test by any name; None if it is missing or a fixture."""
     tests = Tests({path: text})
     code = tests.code(path)
     function = None if code is None else code.functions.get(name)
     if code is None or function is None or is_fixture(function):
         return None
-    rows = sum(one.what.startswith("parametrize ") for one in read(text).assertions if holds(name, one.scope))
+    rows = sum(
+        one.what.startswith("parametrize ") for one in read(text).assertions if is_in_scope(one.scope, name)
+    )
     return TestFacts(
         sum(1 for _ in tests.assertions(code, name)), rows, skip_of(name, marks(code.source.tree))
     )
@@ -103,11 +105,11 @@ def read_test_facts(path: str, text: str, name: str) -> TestFacts | None:
 class _FunctionPlace:
     function: Function
     has_bases: bool
-    """Its class has: it may be a `TestCase`, which knows the marks of unittest alone."""
+    """True if its class has a base: it may be a `TestCase`, which only knows unittest's decorators."""
 
 
 def mark_skipped(text: str, name: str, why: str) -> str | None:
-    """Marks as `Language.with_skip` does."""
+    """See `Language.with_skip`."""
     try:
         source = Source(text)
     except SyntaxError:
@@ -147,7 +149,7 @@ def _skips(decorator: ast.expr) -> bool:
 
 
 def _alias(tree: ast.Module, module: str, line: int) -> str | None:
-    """What a module is called above this line; None where it is not imported, or only under a condition."""
+    """The name of a module above this line; None if it is not imported, or only under a condition."""
     for node in tree.body:
         for alias in node.names if isinstance(node, ast.Import) and node.lineno < line else ():
             if alias.name == module:
@@ -156,7 +158,7 @@ def _alias(tree: ast.Module, module: str, line: int) -> str | None:
 
 
 def _import(source: Source, module: str) -> TextEdit:
-    """Ahead of what is no part of the standard library; else where imports end, or would begin."""
+    """Adds an import in its place: before third-party imports, else after the last import, else on top."""
     new, blank = f"import {module}", source.line_end
     heads = [node for node in source.tree.body[:1] if is_docstring(node)]
     rest = source.tree.body[len(heads) :]

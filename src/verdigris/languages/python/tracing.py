@@ -1,4 +1,4 @@
-"""`PythonTracing`: the lines and assertions of Python files, whose runs our reporter traces."""
+"""`PythonTracing`: reads lines and assertions of Python files, whose runs our reporter traces."""
 
 from __future__ import annotations
 
@@ -106,15 +106,15 @@ class PythonTracing:
 class _StatementLines:
     first: int
     last: int
-    """Of its own lines: a block's begin after its head."""
+    """The last of its own lines, before the first line of its block."""
     end: int
-    """With its blocks."""
+    """The last line with its blocks."""
     asked: bool
-    """A test could run it, and would."""
+    """True if a test should run it: it is no part for type checkers or programs, and no missing code."""
 
 
 def find_idle_lines(text: str, added: frozenset[int], executed: frozenset[int]) -> Iterator[tuple[int, int]]:
-    """The added lines that did not run, neighbours joined with what stands between them."""
+    """The added lines that did not run, as pairs of first and last line; neighbours are joined."""
     run: tuple[int, int] | None = None
     for one in sorted(_statements(text), key=lambda one: one.first):
         ran = not executed.isdisjoint(range(one.first, one.end + 1))

@@ -1,4 +1,4 @@
-"""Rust, as cargo tests it; tests may stand among the source."""
+"""Rust, tested by cargo; a source file may contain tests."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ dependency."""
         return f"{path}::{rust_text.modules(path)[0]}{mark.test}{case}"
 
     def makes(self, written: str, reported: str) -> bool:
-        # Modules that lead to the file may stand before it, and the cases of its table behind.
+        # The modules that contain the file may come before the name, and a case of its table after it.
         return f"::{written}::" in f"::{reported}::"
 
     # -- stubs -----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ dependency."""
         return forms.skip_edits(place, data, why)
 
     def code_in_comments(self, root: Node) -> list[str]:
-        """Examples of the documentation are tests."""
+        """Adds the examples of documentation comments, since cargo runs them as tests."""
         return [*super().code_in_comments(root), *tests.doc_examples(root)]
 
     def concern_rules(self) -> Sequence[Rule]:

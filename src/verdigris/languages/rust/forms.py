@@ -1,4 +1,4 @@
-"""How Rust is written: what assertions expect, what a stub can return, what honest source lacks."""
+"""Rust's tables: what assertions expect, what a stub can return, and which code honest source lacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from verdigris.languages.grammar.concerns import ASKS, ENDS, FOR_ALL, LOOKS, RAW, TRIES, rule
 from verdigris.languages.grammar.expectations import Expectations, last_of_each, table_of
 from verdigris.languages.grammar.language import indent_at, line_end
-from verdigris.languages.grammar.probes import other_word
+from verdigris.languages.grammar.probes import swap_word
 from verdigris.languages.grammar.trees import COMMENTS, first, part, parts, text_of_node
 from verdigris.languages.grammar.validation import LIST, NUMBER, TEXT, TRUTH, AnswerForms, Returned, body_of
 from verdigris.languages.literals import quote_line
@@ -32,7 +32,7 @@ class RustExpectations(Expectations):
     member = re.compile(r"(?:\w+::)+[A-Z]\w*\Z")
 
     def sides(self, node: Node) -> Iterator[Sequence[Node]]:
-        """Within a macro there are but tokens."""
+        """Splits the tokens of an `assert_eq!` at its commas, since a macro has no syntax tree."""
         tree = first(parts(node), "token_tree")
         if tree is None or text_of_node(part(node, "macro")) not in _EQUAL:
             return
@@ -45,7 +45,7 @@ class RustExpectations(Expectations):
         yield from (side for side in reversed(sides[:_SIDES]) if side)
 
     def column(self, scope: Node, named: Node) -> list[Node] | None:
-        """`for (a, b) in [(1, 2), …]`."""
+        """Finds the column in `for (a, b) in [(1, 2), …]`."""
         pattern = part(scope, "pattern") if scope.type == "for_expression" else None
         names = [text_of_node(one) for one in parts(pattern)]
         name = text_of_node(named)
@@ -67,7 +67,7 @@ class RustExpectations(Expectations):
     def opposite_edits(self, node: Node) -> tuple[ByteEdit, ...] | None:
         macro, tree = part(node, "macro"), first(parts(node), "token_tree")
         if text_of_node(macro) != "assert" or tree is None:
-            return other_word(self.opposite_words, macro)
+            return swap_word(self.opposite_words, macro)
         inner = [child for child in tree.children[1:-1] if child.type not in COMMENTS]
         comma = next((at for at, child in enumerate(inner) if child.type == ","), len(inner))
         if not comma:
@@ -185,7 +185,7 @@ RULES = (
 
 
 def skip_edits(place: TestPlace, data: bytes, why: str) -> tuple[ByteEdit, ...] | None:
-    """`#[ignore = "…"]` as the last attribute; within a macro there are but tokens, and none is put there."""
+    """Adds `#[ignore = "…"]` as the last attribute; None for a test inside a macro, which is only tokens."""
     if place.node.type != "function_item":
         return None
     if any(attribute_name(one) == "ignore" for one in attributes_of(place.node)):

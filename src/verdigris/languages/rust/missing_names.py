@@ -48,7 +48,7 @@ _RESULTS = {
 
 
 def read_declarations(path: str, data: bytes) -> dict[str, Node]:
-    """Items of a file's top level; what blocks of `impl` hold as `Type.name`."""
+    """The top-level items of a file by name; members of `impl` blocks are `Type.name`."""
     root, _ = tree_of(path, data)
     found: dict[str, Node] = {}
     for node in parts(root):
@@ -63,7 +63,10 @@ def read_declarations(path: str, data: bytes) -> dict[str, Node]:
 
 
 def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wanted, ...]:
-    """`crate`: its name in tests outside of it; `module`: where the file stands, for tests inside."""
+    """The names of the crate that a test uses.
+
+    `crate`: its name, for tests outside of it. `module`: the path of the file's module, for tests inside.
+    """
     root, _ = tree_of(path, _ASSERT.sub(rb"\1(", data))
     names = _CratePaths(root, crate, module)
     functions = [node for node in walk(root) if node.type == "function_item"]
@@ -71,7 +74,7 @@ def find_wanted(path: str, data: bytes, crate: str, module: Path) -> tuple[Wante
 
 
 def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]:
-    """What a `use` binds: the local name and the path."""
+    """The names that a `use` binds, each with its path."""
     text = text.strip()
     if text.endswith("}"):
         head, _, inner = text.partition("{")
@@ -88,7 +91,7 @@ def _bindings_of_use(text: str, prefix: Path = ()) -> Iterator[tuple[str, Path]]
 
 
 class _CratePaths:
-    """What the names of a file lead to: paths from the crate's root."""
+    """Resolves the names of a file to paths from the crate's root."""
 
     def __init__(self, root: Node, crate: str, module: Path) -> None:
         self._crate, self._module = crate, module
@@ -128,7 +131,7 @@ class _CratePaths:
 
 
 class _RustTestUses:
-    """One function of a test."""
+    """The names that one function of a test uses."""
 
     def __init__(self, function: Node, names: _CratePaths) -> None:
         self._nodes = list(walk(part(function, "body") or function))
@@ -140,7 +143,7 @@ class _RustTestUses:
                 name = text_of_node(part(node, "pattern")).removeprefix("mut ").strip()
                 value = part(node, "value")
                 self._types[name] = text_of_node(part(node, "type")) or self._type(value)
-                if (made := self._class(value)) is not None:
+                if (made := self._path_of_type(value)) is not None:
                     self._made[name] = made
 
     def find_wanted(self) -> Iterator[Wanted]:
@@ -149,18 +152,18 @@ class _RustTestUses:
                 case "call_expression":
                     yield from self._find_called(node)
                 case "field_expression" if not _is_called(node):
-                    yield from self._member(node, "value")
+                    yield from self._find_member(node, "value")
                 case "scoped_identifier" if not _is_called(node) and not _is_part(node):
-                    yield from self._variant(node)
+                    yield from self._find_variant(node)
                 case "struct_expression":
-                    yield from self._literal(node)
+                    yield from self._find_fields(node)
 
     def _find_called(self, call: Node) -> Iterator[Wanted]:
         function = part(call, "function")
         if function is None:
             return
         if function.type == "field_expression":
-            yield from self._member(function, "function", self._call(call))
+            yield from self._find_member(function, "function", self._read_call(call))
             return
         if function.type not in {"identifier", "scoped_identifier"}:
             return
@@ -168,25 +171,25 @@ class _RustTestUses:
         if not found:
             return
         if len(found) > 1 and found[-2][:1].isupper():
-            member = Wanted("", found[-1], "function", (self._call(call),), of_type=True)
+            member = Wanted("", found[-1], "function", (self._read_call(call),), of_type=True)
             yield Wanted("::".join(found[:-2]), found[-2], "class", members=(member,))
         elif found[-1][:1].islower():
-            yield Wanted("::".join(found[:-1]), found[-1], "function", (self._call(call),))
+            yield Wanted("::".join(found[:-1]), found[-1], "function", (self._read_call(call),))
 
-    def _member(self, node: Node, kind: Kind, *calls: WantedCall) -> Iterator[Wanted]:
-        owner = self._class(part(node, "value"))
+    def _find_member(self, node: Node, kind: Kind, *calls: WantedCall) -> Iterator[Wanted]:
+        owner = self._path_of_type(part(node, "value"))
         if owner is not None:
             expected = "" if calls else self._expected_type(node)
             member = Wanted("", text_of_node(part(node, "field")), kind, calls, type=expected)
             yield Wanted("::".join(owner[:-1]), owner[-1], "class", members=(member,))
 
-    def _variant(self, node: Node) -> Iterator[Wanted]:
+    def _find_variant(self, node: Node) -> Iterator[Wanted]:
         found = self._names.path(text_of_node(node), self._types)
         if found and len(found) > 1 and found[-2][:1].isupper() and found[-1][:1].isupper():
             member = Wanted("", found[-1], "value", of_type=True)
             yield Wanted("::".join(found[:-2]), found[-2], "class", members=(member,))
 
-    def _literal(self, node: Node) -> Iterator[Wanted]:
+    def _find_fields(self, node: Node) -> Iterator[Wanted]:
         found = self._names.path(text_of_node(part(node, "name")), self._types)
         if not found or not found[-1][:1].isupper():
             return
@@ -202,8 +205,8 @@ class _RustTestUses:
         )
         yield Wanted("::".join(found[:-1]), found[-1], "class", members=members)
 
-    def _class(self, node: Node | None) -> Path | None:
-        """The type of the crate that an expression is an object of."""
+    def _path_of_type(self, node: Node | None) -> Path | None:
+        """The path of the crate's type that an expression has; None if it is not known."""
         if node is None:
             return None
         if node.type == "identifier":
@@ -217,11 +220,11 @@ class _RustTestUses:
             return found if found and found[-1][:1].isupper() else None
         return None
 
-    def _call(self, call: Node) -> WantedCall:
+    def _read_call(self, call: Node) -> WantedCall:
         arguments = []
         for one in parts(part(call, "arguments")):
             kind = self._type(one)
-            arguments.append(Argument(_parameter(one, kind), kind))
+            arguments.append(Argument(_parameter_name(one, kind), kind))
         return WantedCall(tuple(arguments), result=self._result(call))
 
     def _result(self, call: Node) -> tuple[str, ...]:
@@ -237,7 +240,7 @@ class _RustTestUses:
         return (self._expected_type(call) or UNTOLD,)
 
     def _expected_type(self, node: Node) -> str:
-        """The type that an expression is compared with, or that what is asked of it tells."""
+        """The type of an expression, from the value that it is compared with or the method called on it."""
         parent = node.parent
         if parent is None:
             return ""
@@ -257,7 +260,7 @@ class _RustTestUses:
         return ""
 
     def _owned_type(self, kind: str) -> str:
-        """What a function gives back, where the test compares with something borrowed."""
+        """The type that a function returns if the test compares its result with a borrowed value."""
         return {"&str": "String"}.get(kind, _with_static(kind))
 
     def _type(self, node: Node | None) -> str:
@@ -267,22 +270,22 @@ class _RustTestUses:
             case "negative_literal" | "unary_expression" | "parenthesized_expression":
                 return self._type(next(iter(parts(node)), None))
             case "array_expression" | "tuple_expression":
-                return self._of_several(node)
+                return self._type_of_items(node)
             case "reference_expression":
                 return _borrowed_type(self._type(part(node, "value")))
             case "macro_invocation":
-                return _of_macro(text_of_node(node))
+                return _type_of_macro(text_of_node(node))
             case "identifier":
                 return self._types.get(text_of_node(node), "")
             case "call_expression":
-                return self._of_call(node)
+                return self._type_of_call(node)
             case "struct_expression":
-                found = self._class(node)
+                found = self._path_of_type(node)
                 return found[-1] if found else ""
             case _:
-                return _of_literal(node)
+                return _type_of_literal(node)
 
-    def _of_several(self, node: Node) -> str:
+    def _type_of_items(self, node: Node) -> str:
         inner = [self._type(one) for one in parts(node)]
         if not all(inner):
             return ""
@@ -290,7 +293,7 @@ class _RustTestUses:
             return f"({', '.join(inner)})"
         return f"[{inner[0]}; {len(inner)}]" if inner else ""
 
-    def _of_call(self, node: Node) -> str:
+    def _type_of_call(self, node: Node) -> str:
         function = text_of_node(part(node, "function"))
         given = parts(part(node, "arguments"))
         inner = self._type(given[0]) if given else ""
@@ -300,11 +303,11 @@ class _RustTestUses:
             return {"Some": f"Option<{inner}>", "Ok": f"Result<{inner}, String>"}.get(
                 function, f"Result<(), {self._owned_type(inner)}>"
             )
-        made = self._class(node)
+        made = self._path_of_type(node)
         return made[-1] if made and made[-1][:1].isupper() else ""
 
 
-def _of_literal(node: Node) -> str:
+def _type_of_literal(node: Node) -> str:
     match node.type:
         case "integer_literal" | "float_literal":
             found = re.search(r"[iuf](?:8|16|32|64|128|size)$", text_of_node(node))
@@ -317,7 +320,7 @@ def _of_literal(node: Node) -> str:
 
 
 def _with_static(kind: str) -> str:
-    """Writes the type for a field or a result: what a literal lends lasts."""
+    """The type for a field or a result. A reference to a literal lives for the whole program."""
     return kind.replace("&", "&'static ")
 
 
@@ -327,7 +330,7 @@ def _borrowed_type(kind: str) -> str:
     return {"String": "&str"}.get(kind, f"&{kind}" if kind else "")
 
 
-def _of_macro(text: str) -> str:
+def _type_of_macro(text: str) -> str:
     if text.startswith("format!"):
         return "String"
     found = re.match(r"vec!\s*[\[(]\s*(-?\d+\.\d)?(-?\d)?(\")?(true|false)?", text)
@@ -346,7 +349,7 @@ def _is_part(node: Node) -> bool:
     return node.parent is not None and node.parent.type in {"scoped_identifier", "use_declaration"}
 
 
-def _parameter(node: Node, kind: str) -> str:
+def _parameter_name(node: Node, kind: str) -> str:
     name = text_of_node(node).lstrip("&").strip()
     if re.fullmatch(r"[a-z_][a-z0-9_]*", name) and node.type in {"identifier", "reference_expression"}:
         return name

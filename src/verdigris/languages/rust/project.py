@@ -1,4 +1,4 @@
-"""What a Rust project looks like: stacks, places, test tables; its scaffold and the demo's repository."""
+"""Finds the stacks, places and test tables of a Rust project; and holds its scaffold and the demo."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ PLACES = Usual(
     transient=at_root("target"),
     not_source=any_of(r"\.", SIDE, "(?:xtask|fuzz)/"),
 )
-"""`mod tests;` leads to a file of that name. A build script says how all that tests run is built."""
+"""`mod tests;` names a file `tests.rs`. A build script decides how the code under test is built."""
 
 
 _LIBRARY = ("test", "doctest", "harness", "path")
 _PROGRAM = ("name", "test", "harness")
 _PACKAGE = ("autotests", "autobenches", "build")
 _WHOLE = ("test", "bench", "dev-dependencies", "dev_dependencies", "patch", "replace")
-"""`[dev-dependencies]` are what tests assert with, and no code that goes green needs a new one; `patch` and
-`replace` can put another crate in the place of any of them. `[features]` and `[dependencies]` stay free:
-source needs them, and a test that a feature takes away is missed in the verdict."""
+"""Tests assert with `[dev-dependencies]`, and source needs no new one; `patch` and `replace` can put another
+crate in the place of any of them. `[features]` and `[dependencies]` may change, since source needs them; if a
+feature removes a test, the verdict notices that the test is missing."""
 
 
 def manifest(text: str) -> bytes:
@@ -70,7 +70,7 @@ def manifest(text: str) -> bytes:
     found: dict[str, Any] = {key: at(document, key) for key in _WHOLE}
     found["lib"] = only(at(document, "lib"), _LIBRARY)
     found["package"] = only(at(document, "package"), _PACKAGE)
-    # A test is built by the profile `test`, which takes what it does not say from `dev`.
+    # Cargo builds a test with the profile `test`, which inherits from `dev`.
     found["profile"] = only(at(document, "profile"), ("test", "dev"))
     for kind in ("bin", "example"):
         found[kind] = _programs(at(document, kind))
@@ -82,13 +82,13 @@ def manifest(text: str) -> bytes:
 
 
 def _programs(tables: Any) -> list[Any] | None:
-    """The programs that say whether and how they are tested."""
+    """The programs whose tables say whether or how they are tested; None if there are none."""
     told = [only(table, _PROGRAM) or {} for table in tables] if isinstance(tables, list) else []
     return [table for table in told if table.keys() - {"name"}] or None
 
 
 def find_stacks(known: Sequence[Folder]) -> FoundStacks:
-    """A workspace is one stack at its root: cargo builds and tests it as one."""
+    """Makes one stack of a workspace, at its root, since cargo builds and tests it as one."""
     places = outermost_of(folders_with(known, ["Cargo.toml"]))
     return FoundStacks(tuple(Stack(root=place, language="rust", runner="cargo") for place in places))
 
@@ -98,7 +98,7 @@ def layout(home: Path) -> Detected:
 
 
 def _declared_tests(home: Path) -> tuple[str, ...]:
-    """Where `[[test]]` of a crate says that its tests are, if not in `tests/`."""
+    """The folders that `[[test]]` tables of a crate name for tests outside of `tests/`."""
     crates = [at for at, _, files in walk(home, PACKAGES_DEPTH) if "Cargo.toml" in files]
     paths = (f"{at}/{path}".removeprefix("./") for at in crates for path in _test_paths(home / at))
     return tuple(literal_glob(path) for path in paths if is_usable_glob(literal_glob(path)))
@@ -121,7 +121,7 @@ final fn for gen if impl in let loop macro match mod move mut override priv proc
 self static std struct super test tests trait true try type typeof unsafe unsized use virtual where
 while yield build deps examples incremental"""
 TAKEN = frozenset(_WORDS.split())
-"""The language's words, the crates that are always there, and what cargo calls its own folders."""
+"""Keywords of Rust, crates that always exist, and names of cargo's own folders."""
 
 _EDITION = "2021"
 _CARGO = f"""\

@@ -1,4 +1,4 @@
-"""Places the stubs of a Rust test into the modules that its paths lead to."""
+"""Places the stubs of a Rust test into the modules that its paths name."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ class _Crate:
         self._source = posixpath.join(home, "src")
         named = _NAME.search(files.text(posixpath.join(home, "Cargo.toml")))
         self.name = named[1].replace("-", "_") if named else ""
-        self._texts: dict[str, list[str]] = {}
+        self._write_stub: dict[str, list[str]] = {}
         self._notes: dict[str, list[str]] = {}
 
     def module(self, path: str) -> tuple[str, ...]:
-        """The path of the module that a file of source is."""
+        """The module path of a source file."""
         if not path.startswith(f"{self._source}/"):
             return ()
         steps = path[len(self._source) + 1 :].removesuffix(".rs").split("/")
         return tuple(steps[:-1] if steps[-1] in {"lib", "main", "mod"} else steps)
 
     def _file(self, module: tuple[str, ...]) -> tuple[str, bool] | None:
-        """Where a module is, or would be, and whether that is new; None where it cannot be a file."""
+        """The file of a module and whether it is new; None if the module is not a file of its own."""
         if not module:
             roots = [posixpath.join(self._source, name) for name in ("lib.rs", "main.rs")]
             return next(((root, False) for root in roots if root in self._files.paths), (roots[0], True))
@@ -84,10 +84,10 @@ class _Crate:
             return
         at, new = found
         known = read_declarations(at, data_of(at, self._files))
-        texts = [text for one in wanted for text in _texts(one, set(known))]
+        texts = [text for one in wanted for text in _write_stub(one, set(known))]
         if not texts and not new:
             return
-        self._texts.setdefault(at, []).extend(texts)
+        self._write_stub.setdefault(at, []).extend(texts)
         self._notes.setdefault(at, []).extend(note for one in wanted for note in untold_notes(one, known))
         if new and module:
             self._declare(module)
@@ -98,10 +98,10 @@ class _Crate:
             return
         at, new = above
         line = f"pub mod {module[-1]};\n"
-        if module[-1] not in read_declarations(at, data_of(at, self._files)) and line not in self._texts.get(
-            at, []
-        ):
-            self._texts.setdefault(at, []).insert(0, line)
+        if module[-1] not in read_declarations(
+            at, data_of(at, self._files)
+        ) and line not in self._write_stub.get(at, []):
+            self._write_stub.setdefault(at, []).insert(0, line)
         if new and module[:-1]:
             self._declare(module[:-1])
 
@@ -114,11 +114,11 @@ class _Crate:
                 at not in self._files.paths,
                 tuple(self._notes.get(at, [])),
             )
-            for at, texts in self._texts.items()
+            for at, texts in self._write_stub.items()
         )
 
     def _whole(self, at: str, texts: list[str]) -> str:
-        """The file with the stubs after what it holds, and before its tests."""
+        """The text of a file with the stubs after its code and before its tests."""
         before, added = self._files.text(at), "\n".join(texts)
         tests = _TESTS.search(before)
         head, tail = (before[: tests.start()], before[tests.start() :]) if tests else (before, "")
@@ -126,21 +126,21 @@ class _Crate:
         return "".join([f"{kept}\n\n" if kept else "", added, f"\n{tail}" if tail else ""])
 
 
-def _texts(one: Wanted, known: set[str]) -> Iterator[str]:
+def _write_stub(one: Wanted, known: set[str]) -> Iterator[str]:
     if one.kind == "function":
         if one.name not in known:
-            yield _function(one.name, one.signature, "", _result(one))
+            yield _write_function(one.name, one.signature, "", _result(one))
         return
     if one.name not in known:
-        yield "".join(_type(one))
+        yield "".join(_write_type(one))
     methods = [m for m in one.members if m.kind == "function" and f"{one.name}.{m.name}" not in known]
     plain = [m for m in methods if not (m.of_type and m.name[:1].isupper())]
     if plain:
-        inner = "\n".join(_method(member) for member in plain)
+        inner = "\n".join(_write_method(member) for member in plain)
         yield f"impl {one.name} {{\n{inner}}}\n"
 
 
-def _type(one: Wanted) -> Iterator[str]:
+def _write_type(one: Wanted) -> Iterator[str]:
     yield f"// {MARK}\n#[derive(Debug, Clone, PartialEq)]\n"
     variants = [m for m in one.members if m.of_type and m.name[:1].isupper()]
     fields = [m for m in one.members if m.kind == "value" and not m.of_type]
@@ -159,12 +159,12 @@ def _payload(one: Wanted) -> str:
     return f"({', '.join(kinds)})" if kinds else ""
 
 
-def _method(one: Wanted) -> str:
+def _write_method(one: Wanted) -> str:
     kind = _result(one) or ("Self" if one.of_type else "")
-    return _function(one.name, one.signature, "" if one.of_type else "&self", kind, "    ")
+    return _write_function(one.name, one.signature, "" if one.of_type else "&self", kind, "    ")
 
 
-def _function(name: str, found: Signature, first: str, result: str, indent: str = "") -> str:
+def _write_function(name: str, found: Signature, first: str, result: str, indent: str = "") -> str:
     words = [first] if first else []
     words += [f"_{one.name.lstrip('_')}: {one.type or 'impl Sized'}" for one in found.parameters]
     after = f" -> {result}" if result else ""
@@ -172,7 +172,7 @@ def _function(name: str, found: Signature, first: str, result: str, indent: str 
 
 
 def _result(one: Wanted) -> str:
-    """The result type from all calls together: one may tell what `Ok` holds, another what `Err` does."""
+    """The result type from all calls together: one may show the type in `Ok`, another the type in `Err`."""
     kinds = [kind for call in one.calls for kind in call.result if kind != UNTOLD]
     both = [found.groups() for kind in kinds if (found := _EITHER.fullmatch(kind))]
     if not both:

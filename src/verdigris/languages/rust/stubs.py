@@ -1,4 +1,4 @@
-"""Tells stubs from work in Rust."""
+"""Decides what is a stub in Rust, and replaces the work of Rust declarations."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from verdigris.languages.grammar.stubs import (
     DeclarationItem,
     Forms,
     StubContext,
-    faulty,
+    compare_members,
     find_unmarked,
     gather_items,
     head_form,
-    inside,
+    member_context,
     names_in_use,
-    within,
+    report_fault,
 )
 from verdigris.languages.grammar.trees import first, line_of, part, parts, shape, text_of_node, walk
 
@@ -50,7 +50,7 @@ _PLAIN = frozenset(
 )
 _SUCCESSORS = frozenset({"impl_item", "trait_item", "mod_item", "struct_item", "enum_item"})
 _FELT = frozenset({"Drop", "Deref", "DerefMut"})
-"""Traits whose methods run although nobody calls them."""
+"""Traits whose methods run without a visible call."""
 
 
 _RAISES = f'{{ unimplemented!("{MARK}") }}'
@@ -81,54 +81,60 @@ class RustForms(Forms):
     def raises(self, node: Node) -> bool:
         return node.type == "macro_invocation" and text_of_node(part(node, "macro")) in _RAISING
 
-    def continues(self, old: DeclarationItem, new: DeclarationItem) -> bool:
+    def is_successor(self, old: DeclarationItem, new: DeclarationItem) -> bool:
         if old.node.type != new.node.type:
             return False
         if old.node.type == "use_declaration":
-            return _visible(old) == _visible(new) and _used_paths(old.node) <= _used_paths(new.node)
-        if _bare(old) == _bare(new):
-            return not _visible(old)
+            return _visibility(old) == _visibility(new) and _used_paths(old.node) <= _used_paths(new.node)
+        if _form_without_visibility(old) == _form_without_visibility(new):
+            return not _visibility(old)
         return old.node.type in _SUCCESSORS and _head(old) == _head(new) and _has_body(old) == _has_body(new)
 
-    def growth(self, old: DeclarationItem, new: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_growth(
+        self, old: DeclarationItem, new: DeclarationItem, seen: StubContext
+    ) -> Iterator[StubFinding]:
         if old.node.type == "use_declaration":
             for name in sorted(_names_of_use(new.node) - _names_of_use(old.node)):
                 if name in seen.taken | seen.added:
                     yield StubFinding(new.line, f"`{name}` exists already, and would be replaced")
-        elif _bare(old) != _bare(new):
-            yield from within(self, new, part(old.node, "body"), part(new.node, "body"), inside(seen, new))
+        elif _form_without_visibility(old) != _form_without_visibility(new):
+            yield from compare_members(
+                self, new, part(old.node, "body"), part(new.node, "body"), member_context(seen, new)
+            )
 
-    def addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def judge_addition(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         node, body = item.node, part(item.node, "body")
-        yield from faulty(item, _attribute_fault(item))
+        yield from report_fault(item, _attribute_fault(item))
         match node.type:
             case "use_declaration" | "inner_attribute_item" | "extern_crate_declaration":
-                yield from faulty(item, _import_fault(node) if seen.existing else None)
+                yield from report_fault(item, _import_fault(node) if seen.existing else None)
             case "mod_item":
-                yield from within(self, item, None, body, inside(seen, item, existing=False))
+                yield from compare_members(self, item, None, body, member_context(seen, item, existing=False))
             case "function_item":
                 yield from find_unmarked(item, seen)
-                yield from faulty(item, _body_fault(body))
+                yield from report_fault(item, _body_fault(body))
             case "impl_item":
-                yield from self._impl(item, seen)
+                yield from self._judge_impl(item, seen)
             case "trait_item":
                 yield from find_unmarked(item, seen)
-                yield from within(self, item, None, body, inside(seen, item, covered=True))
+                yield from compare_members(self, item, None, body, member_context(seen, item, covered=True))
             case "const_item" | "static_item":
                 yield from find_unmarked(item, seen)
                 value = part(node, "value")
-                known = value is None or constant(value)
-                yield from faulty(item, None if known else "the value is not a constant")
+                known = value is None or is_constant(value)
+                yield from report_fault(item, None if known else "the value is not a constant")
             case kind if kind in _PLAIN:
                 yield from find_unmarked(item, seen)
             case _:
                 yield StubFinding(item.line, f"{item.label} does work")
 
-    def _impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
+    def _judge_impl(self, item: DeclarationItem, seen: StubContext) -> Iterator[StubFinding]:
         trait, kind = (text_of_node(part(item.node, name)).partition("<")[0] for name in ("trait", "type"))
         if trait.rpartition("::")[2] in _FELT and kind in seen.types:
             yield StubFinding(item.line, f"`{trait}` would change how existing code behaves")
-        yield from within(self, item, None, part(item.node, "body"), inside(seen, item, existing=False))
+        yield from compare_members(
+            self, item, None, part(item.node, "body"), member_context(seen, item, existing=False)
+        )
 
     def members(self, item: DeclarationItem) -> Node | None:
         return part(item.node, "body") if item.node.type in _HOLDING else None
@@ -136,7 +142,7 @@ class RustForms(Forms):
     def head(self, item: DeclarationItem) -> str:
         return " ".join([*(shape(one) for one in item.before), head_form(item.node, "body", "value")])
 
-    def works(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
+    def find_work(self, item: DeclarationItem, path: str) -> Iterator[tuple[Node, str]]:  # noqa: ARG002 - the same in every file
         node, body, value = item.node, part(item.node, "body"), part(item.node, "value")
         if node.type == "function_item" and body is not None:
             yield body, _RAISES
@@ -162,12 +168,12 @@ def _names(node: Node) -> tuple[str, ...]:
             return (name,) if name else ()
 
 
-def _visible(item: DeclarationItem) -> str:
+def _visibility(item: DeclarationItem) -> str:
     return text_of_node(first(parts(item.node), "visibility_modifier"))
 
 
-def _bare(item: DeclarationItem) -> str:
-    """Takes off the visibility: what is made public is not changed by it."""
+def _form_without_visibility(item: DeclarationItem) -> str:
+    """The form of a declaration without its visibility, since to make it public does not change it."""
     kept = (c for c in item.node.children if c.type != "visibility_modifier")
     return " ".join([*(shape(a) for a in item.before), *(shape(c, _counted_arms) for c in kept)])
 
@@ -182,19 +188,19 @@ def _has_body(item: DeclarationItem) -> tuple[bool, str]:
 
 
 def _used_paths(node: Node) -> frozenset[str]:
-    return frozenset(_flat(part(node, "argument"), ""))
+    return frozenset(_flatten_use(part(node, "argument"), ""))
 
 
-def _flat(node: Node | None, prefix: str) -> Iterator[str]:
+def _flatten_use(node: Node | None, prefix: str) -> Iterator[str]:
     if node is None:
         return
     match node.type:
         case "scoped_use_list":
             path = text_of_node(part(node, "path"))
-            yield from _flat(part(node, "list"), f"{prefix}{path}::" if path else prefix)
+            yield from _flatten_use(part(node, "list"), f"{prefix}{path}::" if path else prefix)
         case "use_list":
             for one in parts(node):
-                yield from _flat(one, prefix)
+                yield from _flatten_use(one, prefix)
         case _:
             yield f"{prefix}{text_of_node(node)}"
 
@@ -233,46 +239,48 @@ def _bare_statement(node: Node) -> Node:
 def _is_empty(node: Node) -> bool:
     match node.type:
         case "macro_invocation":
-            return _is_raising(node) or constant(node)
+            return _is_raising(node) or is_constant(node)
         case "return_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "let_declaration":
             names = {n.type for n in walk(part(node, "value") or node)} if part(node, "value") else {""}
             return text_of_node(part(node, "pattern")) == "_" and names <= _DISCARDED
         case "empty_statement" | "attribute_item":
             return True
         case _:
-            return constant(node)
+            return is_constant(node)
 
 
 _DISCARDED = frozenset({"identifier", "self", "tuple_expression", "reference_expression", "(", ")", ",", "&"})
 
 
 def _is_raising(node: Node) -> bool:
-    """A message may name what is missing, but nothing is called for it."""
+    """Whether a macro only raises; its message may not call anything."""
     if text_of_node(part(node, "macro")) not in _RAISING:
         return False
     tree = first(parts(node), "token_tree")
     return not any(n.type == "token_tree" for n in parts(tree))
 
 
-def constant(node: Node) -> bool:
+def is_constant(node: Node) -> bool:
     match node.type:
         case kind if kind in _LITERALS:
             return True
         case "identifier" | "scoped_identifier":
             return text_of_node(node).rpartition("::")[2][:1].isupper()
         case "unary_expression" | "reference_expression" | "parenthesized_expression":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "tuple_expression" | "array_expression" | "arguments":
-            return all(map(constant, parts(node)))
+            return all(map(is_constant, parts(node)))
         case "call_expression":
             function = part(node, "function")
-            if function is None or not all(map(constant, parts(part(node, "arguments")))):
+            if function is None or not all(map(is_constant, parts(part(node, "arguments")))):
                 return False
             if function.type == "field_expression":
                 held = part(function, "value")
-                return text_of_node(part(function, "field")) in _EMPTY and held is not None and constant(held)
+                return (
+                    text_of_node(part(function, "field")) in _EMPTY and held is not None and is_constant(held)
+                )
             name = text_of_node(function).rpartition("::")[2]
             return name in _MAKERS | _EMPTY
         case "macro_invocation":
@@ -282,13 +290,13 @@ def constant(node: Node) -> bool:
             )
         case "struct_expression":
             fields = [part(n, "value") for n in parts(part(node, "body"))]
-            return all(value is not None and constant(value) for value in fields)
+            return all(value is not None and is_constant(value) for value in fields)
         case _:
             return False
 
 
 def _counted_arms(node: Node) -> list[Node]:
-    """Arms at the end of a `match` that only raise are reached by nothing that was there before."""
+    """The children that count. Final arms of a `match` that only raise do not: no old value reaches them."""
     if node.type == "match_arm":
         return [child for child in node.children if child.type != ","]
     arms = list(node.children)

@@ -34,18 +34,18 @@ _INSTEAD = re.compile(rb"[^\n]")
 class Region:
     start: int
     end: int
-    """Offsets in bytes."""
+    """`start` and `end` are offsets in bytes."""
     module: str = ""
-    """The name of a module whose text stands in a file of its own (`mod tests;`)."""
+    """The name of a module that has a file of its own (`mod tests;`); else empty."""
 
 
 def has_tests(data: bytes) -> bool:
-    """Whether some of it is tests; what cannot be read counts as such where it speaks of tests."""
+    """Whether a text contains tests; True if it cannot be read and has a word about tests."""
     return bool(oracle_part(data))
 
 
 def oracle_part(data: bytes) -> bytes:
-    """Canonical bytes of the test text: layout has no weight. What cannot be read counts whole."""
+    """Bytes of the tests, the same whatever their layout. A text that cannot be read counts as a whole."""
     found = _regions(data)
     if found is None:
         return data
@@ -53,27 +53,27 @@ def oracle_part(data: bytes) -> bytes:
 
 
 def without_tests(data: bytes) -> bytes:
-    """The rest, in its own lines and columns; nothing where it cannot be read."""
+    """The text with its tests blanked out, so that lines and columns stay; empty if it cannot be read."""
     found = _regions(data)
     return b"" if found is None else _blank_regions(data, found)
 
 
 def source_part(data: bytes) -> bytes:
-    """Canonical bytes of the rest; none where it cannot be read."""
+    """Bytes of the text without tests, the same whatever the layout; empty if it cannot be read."""
     found = _regions(data)
     return b"" if found is None else b"\n".join(canonical(data[g.start : g.end]) for g in _gaps(data, found))
 
 
 def only_tests(data: bytes) -> bytes:
-    """The test text in its own lines and columns."""
+    """The text with all but its tests blanked out, so that lines and columns stay."""
     found = _regions(data)
     return data if found is None else _blank_regions(data, _gaps(data, found))
 
 
 def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
-    """`data` with the test text of `frozen` in the places of its own, or at its end if it has none.
+    """Replaces the tests of `data` by those of `frozen`; if it has none, they are put at its end.
 
-    None where the places do not correspond.
+    None if the two have different numbers of test regions.
     """
     theirs, ours = _regions(frozen), _regions(data)
     if theirs is None or ours is None or (ours and len(theirs) != len(ours)):
@@ -88,7 +88,7 @@ def with_tests_of(frozen: bytes, data: bytes) -> bytes | None:
 
 
 def modules_for_tests(data: bytes) -> frozenset[str]:
-    """Names of modules that exist in tests only, and whose text stands in files of their own."""
+    """The names of modules that exist only in tests and have files of their own."""
     named = frozenset(region.module for region in _regions(data) or () if region.module)
     rest = without_tests(data) if named else b""
     return frozenset(
@@ -104,8 +104,8 @@ def is_test_line(data: bytes, line: int) -> bool:
     return any(first <= line <= last for first, last in lines)
 
 
-def above(path: str) -> tuple[str, ...]:
-    """The files that may declare the module whose text stands in this one."""
+def declaring_files(path: str) -> tuple[str, ...]:
+    """The files that may declare the module of this file."""
     folder, _, name = path.rpartition("/")
     if name == "mod.rs":
         folder = folder.rpartition("/")[0]
@@ -134,7 +134,7 @@ def _blank_regions(data: bytes, regions: Sequence[Region]) -> bytes:
 
 
 def _regions(data: bytes) -> list[Region] | None:
-    """Lists regions in order, none within another; None where the text cannot be read."""
+    """Lists the regions of tests in order, none inside another; None if the text cannot be read."""
     if b"test" not in data and b"bench" not in data and b"quickcheck" not in data:
         return []
     try:
@@ -166,14 +166,14 @@ def _find_regions(stream: tuple[RustToken, ...], data: bytes) -> Iterator[Region
             at = end + 1
         if at == first:
             at += 1
-        elif marked and (item := _item(line, at)) is not None:
+        elif marked and (item := _find_item(line, at)) is not None:
             last, module = item
             yield Region(_with_comments(stream, code[first], data), line[last].end, module)
             at = last + 1
 
 
 def _is_test_only(attribute: Sequence[RustToken]) -> bool:
-    """`cfg(test)` and all that implies it, or an attribute that makes a function a test."""
+    """Whether an attribute is a `cfg` that implies `test`, or makes a function a test."""
     words = [token.text for token in attribute]
     path = words[: words.index(b"(")] if b"(" in words else words
     name = path[-1] if path else b""
@@ -192,14 +192,14 @@ def _implies_test(predicate: Sequence[RustToken]) -> bool:
     return any(parts) if words[0] == b"all" else bool(parts) and all(parts)
 
 
-def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
-    """Where the item ends that begins there, and its name if it is a module without a body."""
+def _find_item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
+    """The index at which an item ends, and its name if it is a module without a body."""
     start = at = _after_qualifiers(line, at)
     word = line[at].text
     if word in _TO_SEMICOLON:
-        return _end(line, at, body=False), ""
+        return _find_end(line, at, body=False), ""
     if word in _WITH_BODY:
-        end = _end(line, at, body=True)
+        end = _find_end(line, at, body=True)
         bodiless = word == b"mod" and line[end].text == b";"
         return end, line[start + 1].text.decode("utf-8", "replace") if bodiless else ""
     while line[at].is_word or line[at].text == b":":
@@ -208,7 +208,7 @@ def _item(line: Sequence[RustToken], at: int) -> tuple[int, str] | None:
         return None
     at += 2 if line[at + 1].is_word else 1
     end = find_closing(line, at)
-    return (end if line[at].text == b"{" else _end(line, end + 1, body=False)), ""
+    return (end if line[at].text == b"{" else _find_end(line, end + 1, body=False)), ""
 
 
 def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
@@ -224,7 +224,7 @@ def _after_qualifiers(line: Sequence[RustToken], at: int) -> int:
             return at
 
 
-def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
+def _find_end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
     while at < len(line):
         text = line[at].text
         if text == b";":
@@ -241,7 +241,7 @@ def _end(line: Sequence[RustToken], at: int, *, body: bool) -> int:
 
 
 def _with_comments(stream: Sequence[RustToken], at: int, data: bytes) -> int:
-    """Comments on lines of their own, right above, belong to an item."""
+    """The start of an item with the comments right above it, which stand on lines of their own."""
     start = stream[at].start
     while at and stream[at - 1].is_comment:
         above = stream[at - 1]

@@ -77,53 +77,55 @@ class RustSuite(GrammarSuite):
         match node.type:
             case "mod_item":
                 inner = filter(None, (at.scope, text_of_node(part(node, "name"))))
-                self.within(part(node, "body"), replace(at, scope="::".join(inner)))
+                self.visit_children(part(node, "body"), replace(at, scope="::".join(inner)))
             case "function_item":
-                self._function(node, at)
+                self._visit_function(node, at)
             case "macro_definition" | "attribute_item" | "use_declaration":
                 return
             case "macro_invocation":
-                self._macro(node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at)
+                self._visit_macro(
+                    node, text_of_node(part(node, "macro")), first(parts(node), "token_tree"), at
+                )
             case "block":
-                self.block(node, at)
+                self.visit_block(node, at)
             case "if_expression":
-                self.branch(node, at)
+                self.visit_branch(node, at)
             case "match_arm":
                 pattern = on_one_line(part(node, "pattern"))
                 self.visit_part(part(node, "value"), at.under(f"match {pattern}"))
             case "for_expression" | "while_expression":
-                self._loop(node, at)
+                self._visit_loop(node, at)
             case "call_expression":
-                self._call(node, at)
+                self._visit_call(node, at)
             case _:
-                self.within(node, at)
+                self.visit_children(node, at)
 
-    def _function(self, node: Node, at: At) -> None:
+    def _visit_function(self, node: Node, at: At) -> None:
         attributes = attributes_of(node)
         if not _is_test(attributes):
             return
         name = text_of_node(part(node, "name"))
         scope = f"{at.scope}::{name}" if at.scope else name
         inner = replace(at, scope=scope, test=True)
-        self.test(scope, node, part(node, "body"))
+        self.add_test(scope, node, part(node, "body"))
         for attribute in attributes:
-            self._attribute(attribute, inner)
+            self._visit_attribute(attribute, inner)
         for parameter in self.parameters(node):
             inner = inner.with_binding(parameter, None)
         self.visit_part(part(node, "body"), inner)
 
-    def _attribute(self, attribute: Node, at: At) -> None:
+    def _visit_attribute(self, attribute: Node, at: At) -> None:
         name, text = attribute_name(attribute), on_one_line(attribute)
         tree = first(parts(parts(attribute)[0]), "token_tree")
         if name == "should_panic":
             expected = spell(tree, GrammarNames({}))
             subject = (Word("panics", name=True),)
-            self.fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
-            self.mark("skipped", attribute, "#[should_panic]", at.scope)
+            self.add_fact(attribute, Check("throws", 5 if expected else 3, subject, expected), at)
+            self.add_mark("skipped", attribute, "#[should_panic]", at.scope)
         elif name in {"ignore", "cfg"} or (name == "cfg_attr" and "ignore" in text):
-            self.mark("skipped", attribute, text, at.scope)
+            self.add_mark("skipped", attribute, text, at.scope)
         elif name in _ROWS and tree is not None:
-            self.rows([tree], at)
+            self.add_rows([tree], at)
 
     def list_declared(self, node: Node) -> Iterator[tuple[str, Node]]:
         name, given = part(node, "pattern") or part(node, "name"), part(node, "value")
@@ -135,7 +137,7 @@ class RustSuite(GrammarSuite):
             yield text_of_node(name), given
 
     def _rows(self, table: Node | None) -> list[Node] | None:
-        """The rows of a literal, in place or declared above; None where it is none."""
+        """The rows of an array literal, in place or behind a name; None if it is none."""
         match table.type if table is not None else "":
             case "array_expression":
                 return parts(table)
@@ -149,10 +151,10 @@ class RustSuite(GrammarSuite):
                 return self._rows(part(part(table, "function"), "value"))
         return None
 
-    def _loop(self, node: Node, at: At) -> None:
+    def _visit_loop(self, node: Node, at: At) -> None:
         table = part(node, "value")
         if (rows := self._rows(table)) is not None:
-            self.rows(rows, at)
+            self.add_rows(rows, at)
         else:
             head = " ".join(word.text for word in spell(table or part(node, "condition"), at.names))
             at = at.under(f"for {head}")
@@ -161,40 +163,40 @@ class RustSuite(GrammarSuite):
                 at = at.with_binding(text_of_node(one), None)
         self.visit_part(part(node, "body"), at)
 
-    def _call(self, node: Node, at: At) -> None:
+    def _visit_call(self, node: Node, at: At) -> None:
         function, arguments = part(node, "function"), parts(part(node, "arguments"))
         name = text_of_node(part(function, "field")) or text_of_node(function)
         if name in {"unwrap_err", "expect_err"}:
             held = spell(part(function, "value"), at.names)
-            self.fact(node, Check("fails", 3, held), at)
+            self.add_fact(node, Check("fails", 3, held), at)
         if function is not None and function.type == "identifier" and self.call_helper(name, arguments, at):
             return
-        self.within(node, at)
+        self.visit_children(node, at)
 
-    def _macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
+    def _visit_macro(self, node: Node, macro: str, tree: Node | None, at: At) -> None:
         name = macro.rpartition("::")[2]
         if name.lstrip("_").startswith(("assert", "debug_assert", "prop_assert")) and tree is not None:
             for check in _checks(name, _split_arguments(tree), at.names):
-                self.fact(node, check, at)
+                self.add_fact(node, check, at)
         elif name in _RAISING:
             if at.guards:
-                self.fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
+                self.add_fact(node, Check("fail", 3, (Word("fail", name=True),)), at)
         elif tree is not None:
-            self._tokens(tree, at)
+            self._visit_tokens(tree, at)
 
-    def _tokens(self, tree: Node, at: At) -> None:
-        """Within other macros there are but tokens: assertions are told by their form."""
+    def _visit_tokens(self, tree: Node, at: At) -> None:
+        """Finds tests and assertions among the tokens of another macro, which has no syntax tree."""
         children = tree.children
         for index, node in enumerate(children):
             following = [n.type for n in children[index + 1 : index + 3]]
             if node.type == "identifier" and following == ["!", "token_tree"]:
-                self._macro(node, text_of_node(node), children[index + 2], at)
+                self._visit_macro(node, text_of_node(node), children[index + 2], at)
             elif node.type == "token_tree":
-                self._tokens(node, at)
+                self._visit_tokens(node, at)
             elif text_of_node(node) == "fn" and index + 1 < len(children):
                 name = text_of_node(children[index + 1])
                 at = replace(at, scope="::".join(filter(None, (at.scope.removesuffix("::" + name), name))))
-                self.test(
+                self.add_test(
                     at.scope,
                     node,
                     next((n for n in children[index + 1 :] if text_of_node(n).startswith("{")), None),
@@ -202,7 +204,7 @@ class RustSuite(GrammarSuite):
 
 
 def doc_examples(root: Node) -> Iterator[str]:
-    """The lines of examples in documentation, with what stands around them on their fences."""
+    """The lines of the examples in documentation comments, with their fences."""
     inside = False
     for comment in comments_of(root):
         for line in comment.splitlines() if comment.startswith(_DOCUMENTING) else ():
@@ -223,7 +225,7 @@ def attributes_of(node: Node) -> list[Node]:
 
 
 def attribute_name(attribute: Node) -> str:
-    """The last name of an attribute's path; `case::named(…)` is a `case`."""
+    """The last name of an attribute's path; for a row, such as `case::named(…)`, the first."""
     words = text_of_node(parts(parts(attribute)[0])[0]).split("::")
     return words[0].strip() if words[0].strip() in _ROWS else words[-1].strip()
 
@@ -233,7 +235,7 @@ def _is_test(attributes: Sequence[Node]) -> bool:
 
 
 def _split_arguments(tree: Node) -> list[list[Node]]:
-    """The arguments of a macro."""
+    """Splits the tokens of a macro into its arguments."""
     found: list[list[Node]] = [[]]
     for node in tree.children[1:-1]:
         if node.type in _SPLITTING:
@@ -282,18 +284,18 @@ def _slack(given: Sequence[Words]) -> float:
 
 
 def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
-    """`a && b` asserts two things."""
-    parts_ = _apart(nodes, "&&")
+    """The checks of an asserted condition; `a && b` makes two."""
+    parts_ = _split_at(nodes, "&&")
     if len(parts_) > 1:
         for one in parts_:
             yield from _conditions(one, names)
         return
     words = _spell_nodes(nodes, names)
-    if len(_apart(nodes, "||")) > 1:
+    if len(_split_at(nodes, "||")) > 1:
         yield Check("or", 0.5, words)
         return
     for operator, (kind, rank) in _OPERATORS.items():
-        sides = _apart(nodes, operator)
+        sides = _split_at(nodes, operator)
         if len(sides) == 2:  # noqa: PLR2004 - a comparison has two sides
             left, right = (_spell_nodes(side, names) for side in sides)
             if operator in {"<", "<="} and any(word.text == "abs" for word in left):
@@ -301,10 +303,10 @@ def _conditions(nodes: Sequence[Node], names: GrammarNames) -> Iterator[Check]:
             else:
                 yield Check(kind, 0 if left == right else rank, left, right)
             return
-    yield _truth(words)
+    yield _check_truth(words)
 
 
-def _truth(words: Words) -> Check:
+def _check_truth(words: Words) -> Check:
     texts = [word.text for word in words]
     if texts[:2] == ["matches", "!"]:
         return Check("matches", 4, words)
@@ -315,7 +317,7 @@ def _truth(words: Words) -> Check:
     return Check("false" if negated else "true", max(1.5, min(rank, 2.0)) if negated else rank, words)
 
 
-def _apart(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
+def _split_at(nodes: Sequence[Node], operator: str) -> list[list[Node]]:
     found: list[list[Node]] = [[]]
     for node in nodes:
         if text_of_node(node) == operator and not node.children:

@@ -1,6 +1,6 @@
-"""What is read from the text of Rust alone: functions, marks and names of tests, and imports.
+"""Reads the tokens of a Rust text: functions, marks and names of tests, and imports.
 
-It also finds the source whose answer a test could not unwrap.
+Also finds the source that returned the value which a test could not unwrap.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SEPARATOR = b"\x1f"
 
 
 class Unreadable(ValueError):
-    """A string or comment has no end, or brackets do not match."""
+    """Raised if a string or comment has no end, or if brackets do not match."""
 
 
 @value
@@ -69,7 +69,7 @@ class RustToken:
 
 
 def tokens(data: bytes) -> Iterator[RustToken]:
-    """Yields tokens without white space; raises Unreadable at what has no end."""
+    """Yields tokens without white space; raises Unreadable if a string or comment has no end."""
     at = 0
     while at < len(data):
         found = _TOKEN.match(data, at)
@@ -104,7 +104,7 @@ def _raw_end(data: bytes, at: int, hashes: bytes) -> int:
 
 
 def canonical(text: bytes) -> bytes:
-    """The same bytes for the same code and comments, however a formatter lays them out."""
+    """Bytes that are the same for the same code and comments, whatever the layout."""
     shown: list[bytes] = []
     commas: list[int] = []
     before: RustToken | None = None
@@ -113,7 +113,7 @@ def canonical(text: bytes) -> bytes:
             commas.append(0)
         elif token.text in _CLOSE and commas:
             count = commas.pop()
-            # `(a,)` is a tuple; every other comma before a bracket is a matter of layout.
+            # `(a,)` is a tuple; any other comma before a bracket is layout.
             if before is not None and before.text == b"," and (count > 1 or token.text != b")"):
                 shown.pop()
         elif token.text == b"," and commas:
@@ -179,7 +179,7 @@ def _functions(tokens: list[Token]) -> Iterator[DeclaredFunction]:
 
 
 def _spans(text: str) -> Iterator[tuple[str, int, int]]:
-    # One byte a character: the reading is of bytes, and its places are to be the text's.
+    # The tokenizer reads bytes. One byte for each character makes its offsets those of the text.
     data = _WIDE.sub("_", text).encode()
     try:
         yield from [(token.kind, token.start, token.end) for token in tokens(data)]
@@ -191,7 +191,7 @@ READER = TextReader(_spans, _functions)
 
 
 def case_of(name: str, path: str, result: TestResult) -> str | None:
-    """What follows the name of a marked test; None where it is another test."""
+    """The part of a reported name after the marked test's own name; None if it is another test."""
     function = split_id(result.native_id).function
     for around in modules(path):
         whole = f"{around}{name}"
@@ -201,7 +201,7 @@ def case_of(name: str, path: str, result: TestResult) -> str | None:
 
 
 def modules(path: str) -> tuple[str, ...]:
-    """What may stand before the name of a test of this file, the likeliest first."""
+    """The module paths that may come before the name of a test in this file; the most likely comes first."""
     *parts, name = path.removesuffix(".rs").split("/")
     if name in {"lib", "main"}:
         return ("",)
@@ -213,7 +213,7 @@ def modules(path: str) -> tuple[str, ...]:
 
 
 def _after_root(parts: list[str]) -> int:
-    """Where the modules begin: behind the last `src`, or behind the file of `tests/` that is a crate."""
+    """The index at which module names begin: after the last `src`, or after a crate's name in `tests/`."""
     for index in range(len(parts) - 1, -1, -1):
         if parts[index] == "src":
             inside = parts[index + 1 : index + 2]
@@ -224,7 +224,7 @@ def _after_root(parts: list[str]) -> int:
 
 
 KINDS = frozenset({"panic", "Err"})
-"""A panic that is no assertion's, and an error that the test returned."""
+"""Failures that are no assertion's: a panic, and an error that the test returned."""
 _GIVES_UP = re.compile(r"\.(?:unwrap|expect)(?:_err)?\s*\(|\b(?:panic|unreachable)!")
 _CALL = re.compile(r"(?<!fn )\b([a-z_]\w*)\s*(?:::\s*<[^()]*>)?\s*\(")
 _DEFINED = re.compile(r"\bfn\s+([a-z_]\w*)")
@@ -238,9 +238,9 @@ def find_definitions(sources: Mapping[str, str]) -> dict[str, str]:
 def find_unwrapped(
     failure: Failure, text: str, test: str, known: Mapping[str, str]
 ) -> tuple[str, int] | None:
-    """The source file that was asked before it failed, and the line of the test; None where none was.
+    """A source file that the test called before it failed, and the line where the test gave up; else None.
 
-    `text` is that of the test's file, `test` its full name, `known` as from `defined`.
+    `text`: of the test's file. `test`: its full name. `known`: from `find_definitions`.
     """
     lines = text.splitlines()
     first, last = _span(text, test, len(lines))
@@ -254,7 +254,7 @@ def find_unwrapped(
 
 
 def _span(text: str, test: str, end: int) -> tuple[int, int]:
-    """Its lines, from its name to what follows it; (1, 0) where it is not found."""
+    """The first and last line of a test; (1, 0) if it is not found."""
     found = READER.functions(text)
     for index, function in enumerate(found):
         if f"::{test}".endswith(f"::{function.name}"):
@@ -280,17 +280,17 @@ def imported_files(path: str, text: str, files: frozenset[str]) -> Iterator[str]
             continue
         if top != "super":
             yield from first_known((f"{source}/lib.rs", f"{source}/main.rs"), files)
-        yield from _parts(folder if top == "super" else source, parts, files)
+        yield from _files_of_path(folder if top == "super" else source, parts, files)
 
 
-def _parts(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
+def _files_of_path(at: str, parts: list[str], files: frozenset[str]) -> Iterator[str]:
     for part in parts:
         at = posixpath.join(at, part)
         yield from first_known((f"{at}.rs", f"{at}/mod.rs"), files)
 
 
 def _crate_source(folder: str, files: frozenset[str]) -> str:
-    """The `src` folder of the crate that a file belongs to."""
+    """The `src` folder of the file's crate."""
     at = folder
     while at and f"{at}/Cargo.toml" not in files:
         at = posixpath.dirname(at)

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from verdigris.languages.python.liveness.near_values import ValueSource
-from verdigris.languages.python.liveness.values import others
+from verdigris.languages.python.liveness.values import other_value_edits
 from verdigris.languages.python.syntax import Source
 
 
@@ -28,7 +28,7 @@ def drawn(text: str, seed: int, known: str = "()", slack: float = 0) -> list[str
     assert isinstance(node, ast.Expr)
     draw = ValueSource(Random(seed))
     draw.learn([ast.parse(known, mode="eval").body])
-    return [source.apply([edit]) for edit in others(node.value, source, draw, slack)]
+    return [source.apply([edit]) for edit in other_value_edits(node.value, source, draw, slack)]
 
 
 LITERALS = """

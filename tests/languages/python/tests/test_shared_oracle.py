@@ -180,7 +180,7 @@ BRANCHES = "if rich:\n    RATES = shiny\nelse:\n    RATES = plain\n"
     [
         (BRANCHES.replace("RATES = plain", "RATES = OTHERS = plain"), []),
         (BRANCHES.replace("shiny", "dull"), ["was `shiny`, is `dull`"]),
-        (BRANCHES + "RATES = dull\n", ["was not given anew, is `dull`"]),
+        (BRANCHES + "RATES = dull\n", ["had no value in this branch, is `dull`"]),
         ("RATES = plain\n", ["was `shiny`, is `plain`"]),
         ("if rich:\n    RATES = shiny\n", ["was `plain`, it is gone"]),
     ],

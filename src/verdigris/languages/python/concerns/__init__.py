@@ -1,4 +1,4 @@
-"""Finds what a change of source adds that honest code rarely or never has."""
+"""Finds code in a change of source that honest code rarely or never has."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 _RULES = (
-    runner.patches,
-    runner.frames,
-    runner.asks_where,
-    runner.detects_runner,
-    runner.framework_in_source,
-    runner.properties,
-    answers.answers_everything,
-    answers.exits,
-    answers.swallow,
+    runner.find_patches,
+    runner.find_frames,
+    runner.find_place_detection,
+    runner.find_runner_detection,
+    runner.find_framework_use,
+    runner.find_property_settings,
+    answers.find_answers_to_all,
+    answers.find_exits,
+    answers.find_swallowed,
     answers.find_obscured,
-    answers.state_between_runs,
-    concerns_literals.hashed_lookup,
+    answers.find_state_between_runs,
+    concerns_literals.find_hashed_lookups,
 )
 _RUNNERS = runner.FRAMEWORK | {
     "conftest",
@@ -56,13 +56,13 @@ _ROOTS = frozenset({"", "src", "lib", "python"})
 
 @value
 class _Search:
-    """What is asked about each text."""
+    """What the rules need to know when they read a text."""
 
     secrets: TestSecrets
     literals: frozenset[Literal]
-    """Of all source before."""
+    """The literals of all source before the change."""
     untouched: Mapping[str, frozenset[ast.stmt]] = field(default_factory=dict)
-    """By path: top-level statements that have the same hits on both sides."""
+    """By path: top-level statements that are the same on both sides, and so have the same hits."""
 
 
 def concerns(
@@ -73,10 +73,11 @@ def concerns(
     pyproject: str = "",
     data: Mapping[str, str] | None = None,
 ) -> tuple[Concern, ...]:
-    """Texts of source by path, None where there is no file; `tests`: the files that source may not know.
+    """Finds the concerns of a change. `before`, `after`: source by path, None if there is no file.
 
-    Paths that did not change may be given: they tell, for one, that the project is a plugin of its runner;
-    so does `pyproject`, as it was before. `data`: texts of other files that changed.
+    `tests`: the files whose content source may not know. `data`: texts of other files that changed.
+    Unchanged source may be given, too: it shows, for example, that the project is a plugin of its runner.
+    So does `pyproject`, the text of `pyproject.toml` before the change.
     """
     old = {path: tree for path, text in before.items() if (tree := _tree_of(path, text)) is not None}
     new = {
@@ -85,26 +86,26 @@ def concerns(
         if text != before.get(path) and (tree := _tree_of(path, text)) is not None
     }
     replaced = {path: tree for path, tree in old.items() if after.get(path) != before[path]}
-    known = concerns_literals.suite(tests, [*before, *after])
+    known = concerns_literals.collect_secrets(tests, [*before, *after])
     plugin = runner.declares_plugin(pyproject) or any(map(runner.is_plugin, old.values()))
     literals = frozenset[concerns_literals.Literal]().union(*map(concerns_literals.literals_of, old.values()))
     search = _Search(known, literals, _find_untouched(before, after, replaced, new))
     seen = Counter(key for path, tree in replaced.items() for key, _ in _hits(path, tree, search))
     return (
-        *_shadows(before, after),
-        *_unread(before, after),
-        *_new(new, search, seen, plugin=plugin),
+        *_find_shadows(before, after),
+        *_find_unread(before, after),
+        *_new_concerns(new, search, seen, plugin=plugin),
         *_concerns_of_data(data or {}, known),
     )
 
 
 def _concerns_of_data(data: Mapping[str, str], known: TestSecrets) -> Iterator[Concern]:
     for path, text in data.items():
-        if found := concerns_literals.describe_told(text, known):
-            yield Concern("expected-literals", path, 1, f"it holds {found} of the tests", blocks=False)
+        if found := concerns_literals.describe_answers_in(text, known):
+            yield Concern("expected-literals", path, 1, f"it contains {found} from the tests", blocks=False)
 
 
-def _unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+def _find_unread(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
     for path, text in after.items():
         if (
             text is not None
@@ -127,7 +128,7 @@ def _find_untouched(
     old: Mapping[str, ast.Module],
     new: Mapping[str, ast.Module],
 ) -> dict[str, frozenset[ast.stmt]]:
-    """Lists statements that read the same on both sides, where names around them mean the same."""
+    """Statements that are the same on both sides, in files where the names around them mean the same."""
     found: dict[str, frozenset[ast.stmt]] = {}
     for path in old.keys() & new.keys():
         try:
@@ -142,10 +143,10 @@ def _find_untouched(
 
 def _surroundings(tree: ast.Module, path: str) -> tuple[SourceNames, dict[str, str]]:
     names = module_names(tree, path)
-    return names, {name: ast.dump(node) for name, node in answers.lined_up(tree, names).items()}
+    return names, {name: ast.dump(node) for name, node in answers.module_sequences(tree, names).items()}
 
 
-def _new(
+def _new_concerns(
     trees: Mapping[str, ast.Module],
     search: _Search,
     seen: Counter[tuple[str, str]],
@@ -175,12 +176,12 @@ def _line(node: ast.AST) -> int:
 
 
 def _hits(path: str, tree: ast.Module, search: _Search) -> Iterator[tuple[tuple[str, str], Hit]]:
-    """Each with what makes it the same one in another place: its kind, and the code around it."""
+    """The hits, each with a key by which it is found again in another place: its kind and its text."""
     try:
         found = list(_find_hits(path, tree, search))
     except RecursionError:
         found = [Hit("obscured", tree, "it is nested too deeply to be read", blocks=True)]
-    # A rule that reads whole functions meets what stands in a nested one again.
+    # A rule that reads whole functions finds the code of a nested function twice.
     once = {(hit.kind, hit.what, id(hit.node)): hit for hit in found}
     yield from (((hit.kind, hit.what), hit) for hit in once.values())
 
@@ -191,16 +192,16 @@ def _find_hits(path: str, tree: ast.Module, search: _Search) -> Iterator[Hit]:
     for at in walk(tree, path, untouched, names):
         for rule in _RULES:
             yield from rule(at)
-        inner = answers.run_as_text(at)
+        inner = answers.program_in_text(at)
         for hit in _find_hits(path, inner, search) if inner is not None else ():
             yield Hit(hit.kind, at.node, hit.what, hit.blocks)
-        yield from concerns_literals.reads_tests(at, path, search.secrets)
-        yield from concerns_literals.expected_literals(at, search.secrets, search.literals)
-        yield from concerns_literals.in_longer_texts(at, search.secrets, search.literals)
-    yield from answers.sequences(tree, names, untouched)
+        yield from concerns_literals.find_test_reads(at, path, search.secrets)
+        yield from concerns_literals.find_expected_literals(at, search.secrets, search.literals)
+        yield from concerns_literals.find_in_longer_texts(at, search.secrets, search.literals)
+    yield from answers.find_sequences(tree, names, untouched)
 
 
-def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
+def _find_shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Iterator[Concern]:
     for path, text in after.items():
         if text is None or before.get(path) is not None or not path.endswith(".py"):
             continue
@@ -215,8 +216,8 @@ def _shadows(before: Mapping[str, str | None], after: Mapping[str, str | None]) 
             )
 
 
-# A test is held against many changed assertions; a number is not. So code whose metric is all that counts may
-# not end the process, turn its output elsewhere, or change what it was given to work on.
+# Changed assertions show whether a test is honest; for a measured number there is no such check. So measured
+# code may not end the process, redirect its output, or change the objects that it is given.
 _ENDS = frozenset({"sys.exit", "builtins.exit", "builtins.quit", "builtins.SystemExit"})
 _ENDED = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 _STREAMS = frozenset({"stdout", "stderr", "__stdout__", "__stderr__", "displayhook", "excepthook"})
@@ -226,10 +227,10 @@ _SETS = frozenset({"builtins.setattr", "builtins.delattr", "builtins.object.__se
 
 
 def find_measured_faults(path: str, before: str | None, after: str) -> tuple[MeasuredFault, ...]:
-    """What the text adds to the one before; nothing where it is no Python that can be read here."""
+    """The faults that a change adds; a single one if the text cannot be read."""
     try:
-        old = Counter(what for _, what in _find(path, before or ""))
-        found = list(_find(path, after))
+        old = Counter(what for _, what in _find_faults(path, before or ""))
+        found = list(_find_faults(path, after))
     except (SyntaxError, RecursionError, ValueError):
         return (MeasuredFault(1, "it cannot be read"),)
     added: list[MeasuredFault] = []
@@ -240,7 +241,7 @@ def find_measured_faults(path: str, before: str | None, after: str) -> tuple[Mea
     return tuple(added)
 
 
-def _find(path: str, text: str) -> Iterator[tuple[int, str]]:
+def _find_faults(path: str, text: str) -> Iterator[tuple[int, str]]:
     tree = parse(text)
     classes = _names_of_classes(tree)
     for seen in walk(tree, path):
@@ -272,32 +273,32 @@ def _find_turns(seen: SeenNode) -> Iterator[str]:
     match seen.node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()) if attr in _STREAMS:
             if names.dotted_name(owner) == "sys":
-                yield "turns the output of the whole process elsewhere"
+                yield "redirects the output of the whole process"
         case ast.Call(func=func, args=args):
             called = names.dotted_name(func)
             sets = called in _SETS and args and names.dotted_name(args[0]) == "sys"
             if called in _TURNS or called.startswith("contextlib.redirect_") or sets:
-                yield "reaches for the process's own output or life"
+                yield "controls the output or the life of the process"
 
 
 def _find_reaches(seen: SeenNode, classes: frozenset[str]) -> Iterator[str]:
     names = seen.names
     match seen.node:
         case ast.Import(names=aliases) if any(alias.name.partition(".")[0] in _PROGRAM for alias in aliases):
-            yield "reaches for the program that runs it"
+            yield "accesses the program that runs it"
         case ast.ImportFrom(module=str(module)) if module.partition(".")[0] in _PROGRAM:
-            yield "reaches for the program that runs it"
+            yield "accesses the program that runs it"
         case ast.Attribute(value=owner, attr="modules") if names.dotted_name(owner) == "sys":
-            yield "reaches for the modules of the process"
+            yield "accesses the modules of the process"
         case ast.Attribute(value=owner, ctx=ast.Store() | ast.Del()) if _is_class(owner, classes, names):
-            yield "changes the class of what it was given"
+            yield "changes the class of an object that it was given"
         case ast.Call(func=func, args=[owner, *_]) if names.dotted_name(func) in _SETS:
             if _is_class(owner, classes, names):
-                yield "changes the class of what it was given"
+                yield "changes the class of an object that it was given"
 
 
 def _names_of_classes(tree: ast.Module) -> frozenset[str]:
-    """Names that stand for the class of some object."""
+    """Names of variables that hold the class of some object."""
     return frozenset(
         target.id
         for node in nodes_in(tree)
@@ -314,7 +315,7 @@ def _is_class(owner: ast.expr, classes: frozenset[str], names: SourceNames) -> b
 
 
 def _asks_class(node: ast.expr) -> bool:
-    """`type(x)` and `x.__class__`, but of `self`, whose class is the project's own."""
+    """Whether the node is `type(x)` or `x.__class__`; not of `self`, whose class is the project's own."""
     match node:
         case ast.Call(func=ast.Name(id="type"), args=[asked]):
             return not (isinstance(asked, ast.Name) and asked.id == "self")

@@ -1,4 +1,4 @@
-"""Finds source whose answers are empty, or depend on earlier calls, the clock, or chance."""
+"""Finds source that returns an answer to please any test, or one that depends on state, time or chance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.stubs.forms import Function, constant, last_name, owner_name
+from verdigris.languages.python.concerns.names import returned_expressions
+from verdigris.languages.python.stubs.forms import Function, is_constant, last_name, owner_name
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 
 if TYPE_CHECKING:
@@ -28,17 +29,17 @@ _CLOCKS = frozenset(
     }
 )
 _LATE = 1e9
-"""Seconds that are a date rather than a span."""
+"""More seconds than this are a date, not a duration."""
 _DECIDES = (ast.Compare, ast.Subscript)
 _EXISTS = frozenset({"exists", "is_file", "isfile"})
 
 
-def answers_everything(seen: SeenNode) -> Iterator[Hit]:
+def find_answers_to_all(seen: SeenNode) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.ClassDef(body=body):
             for part in body:
-                yield from _method(part)
+                yield from _find_in_method(part)
         case ast.Return(value=ast.expr() as value):
             target = value.func if isinstance(value, ast.Call) else value
             dotted = seen.names.dotted_name(target)
@@ -46,10 +47,10 @@ def answers_everything(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("answers-everything", node, f"`{ast.unparse(node)}` returns a mock")
 
 
-def _method(part: ast.stmt) -> Iterator[Hit]:
+def _find_in_method(part: ast.stmt) -> Iterator[Hit]:
     match part:
         case ast.FunctionDef(name=name, args=ast.arguments(args=[me, other])) if name in _COMPARISONS:
-            if _agrees(part, me.arg, other.arg):
+            if _agrees_always(part, me.arg, other.arg):
                 yield Hit("answers-everything", part, f"`{name}` does not compare the two")
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda(body=body)) if name in _COMPARISONS:
             if _is_true(body):
@@ -59,7 +60,7 @@ def _method(part: ast.stmt) -> Iterator[Hit]:
                 yield Hit("answers-everything", part, "`__getattr__` answers every attribute")
 
 
-def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
+def _agrees_always(method: ast.FunctionDef, me: str, other: str) -> bool:
     answers = returned_expressions(method)
     used = {node.id for value in answers for node in nodes_in(value) if isinstance(node, ast.Name)}
     mentioned = {node.id for part in method.body for node in nodes_in(part) if isinstance(node, ast.Name)}
@@ -69,10 +70,6 @@ def _agrees(method: ast.FunctionDef, me: str, other: str) -> bool:
     if all(map(_is_true, answers)):
         return True
     return other not in mentioned or (me not in mentioned and not {"isinstance", "type"} & used)
-
-
-def returned_expressions(function: ast.AST) -> list[ast.expr]:
-    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
 def _is_true(node: ast.expr) -> bool:
@@ -91,7 +88,7 @@ def _is_false(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and not node.value
 
 
-def exits(seen: SeenNode) -> Iterator[Hit]:
+def find_exits(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Call(func=func, args=args):
@@ -111,26 +108,26 @@ def _calls(node: ast.expr, function: str, names: SourceNames) -> bool:
     return isinstance(node, ast.Call) and names.dotted_name(node.func) == function
 
 
-def swallow(seen: SeenNode) -> Iterator[Hit]:
+def find_swallowed(seen: SeenNode) -> Iterator[Hit]:
     match seen.node:
         case ast.ExceptHandler(type=kind, body=body):
             caught = "everything" if kind is None else last_name(kind)
-            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in within(body)):
+            if caught == "AssertionError" and not any(isinstance(n, ast.Raise) for n in nodes_of_block(body)):
                 yield Hit("swallow", seen.node, "source catches AssertionError")
             elif caught in {"everything", "Exception", "BaseException"} and _is_plain_return(body):
-                yield Hit("swallow", seen.node, f"whatever fails, it answers `{ast.unparse(body[0])}`")
+                yield Hit("swallow", seen.node, f"it does `{ast.unparse(body[0])}` whatever fails")
 
 
 def _is_plain_return(body: Sequence[ast.stmt]) -> bool:
     match body:
         case [ast.Return(value=value)]:
-            return value is None or constant(value)
+            return value is None or is_constant(value)
         case _:
             return False
 
 
-def run_as_text(seen: SeenNode) -> ast.Module | None:
-    """The program in a constant text that is handed to `exec` and its like."""
+def program_in_text(seen: SeenNode) -> ast.Module | None:
+    """The program in a constant text that is passed to `exec` or its like."""
     match seen.node:
         case ast.Call(func=func, args=[text, *_]) if seen.names.dotted_name(func) in _RUNS | {
             "builtins.compile"
@@ -146,7 +143,7 @@ def find_obscured(seen: SeenNode) -> Iterator[Hit]:
             yield Hit("obscured", seen.node, f"`{ast.unparse(seen.node)}` runs what cannot be read here")
 
 
-def within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+def nodes_of_block(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     for part in body:
         yield from nodes_in(part)
 
@@ -161,26 +158,26 @@ class Hit:
     what: str
     blocks: bool = False
     literal: str = ""
-    """What the tests expect or ask, and source holds."""
+    """The literal in source that the tests expect, or pass to the code."""
     constant: bool = False
-    """It is returned with nothing of the tests' questions beside it: a first step may be such a constant."""
+    """True if it is returned without an input of the tests beside it, as in an honest first step."""
     option: bool = False
-    """A word that chooses between ways to work with the other inputs, as `mode == "end"` does."""
+    """True if it only chooses how the other inputs are handled, as in `mode == "end"`."""
 
 
 def quote_statement(statement: ast.stmt, node: ast.AST) -> str:
-    """The statement where it is short, else the part of it that matters."""
+    """Quotes the statement if it is short, else the node."""
     whole = ast.unparse(statement)
     text = whole if "\n" not in whole and len(whole) <= _LONG else ast.unparse(node)
     return f"`{text}`"
 
 
-def state_between_runs(seen: SeenNode) -> Iterator[Hit]:
+def find_state_between_runs(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield from _counters(node)
-            yield from _marks(node)
+            yield from _find_counters(node)
+            yield from _find_marker_files(node)
         case ast.Compare(left=left, comparators=[right]) if _is_now(left, names) != _is_now(right, names):
             if _is_date(left, names) or _is_date(right, names):
                 yield Hit("state-between-runs", node, f"`{ast.unparse(node)}` depends on today's date")
@@ -201,20 +198,20 @@ def _is_now(node: ast.expr, names: SourceNames) -> bool:
 
 
 def _is_date(node: ast.expr, names: SourceNames) -> bool:
-    """One certain moment, written down."""
+    """Whether the node is one fixed moment, written as a constant."""
     match node:
         case ast.Call(func=func, args=args):
             made = names.dotted_name(func).startswith(("datetime.", "time.mktime"))
-            return made and bool(args) and all(map(constant, args))
+            return made and bool(args) and all(map(is_constant, args))
         case ast.Constant(value=int() | float() as seconds):
             return seconds > _LATE
         case _:
             return False
 
 
-def _counters(function: Function) -> Iterator[Hit]:
-    """What a function changes beyond its own variables, and then decides by."""
-    inside = list(within(function.body))
+def _find_counters(function: Function) -> Iterator[Hit]:
+    """Finds a decision that depends on a value outside of the function which the function itself changes."""
+    inside = list(nodes_of_block(function.body))
     shared = {name for n in inside if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
     counted = {
         ast.unparse(n.target)
@@ -242,7 +239,7 @@ def _counters(function: Function) -> Iterator[Hit]:
 
 
 def _is_class(node: ast.expr) -> bool:
-    """What looks like an attribute of a class, by the way such names are written."""
+    """Whether the node looks like an attribute of a class: the owner's name has a capital letter."""
     return owner_name(node).lstrip("_")[:1].isupper()
 
 
@@ -254,9 +251,9 @@ def _mutable_defaults(function: Function) -> frozenset[str]:
     return frozenset(arg.arg for arg, default in pairs if isinstance(default, ast.List | ast.Dict | ast.Set))
 
 
-def _marks(function: Function) -> Iterator[Hit]:
-    """A file that is made where it is asked for, and decides what is returned."""
-    inside = list(within(function.body))
+def _find_marker_files(function: Function) -> Iterator[Hit]:
+    """Finds a file that a function writes and whose existence decides what it returns."""
+    inside = list(nodes_of_block(function.body))
     calls = [n for n in inside if isinstance(n, ast.Call)]
     asks = [n for n in inside if isinstance(n, ast.If | ast.IfExp) and _mentions(n.test, _EXISTS)]
     writes = [c for c in calls if last_name(c.func) in {"touch", "write_text"} or _opens_to_write(c)]
@@ -278,8 +275,8 @@ def _opens_to_write(call: ast.Call) -> bool:
     )
 
 
-def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
-    """Sequences that a module holds, by name."""
+def module_sequences(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
+    """The sequences that a module assigns at its top level, by name."""
     return {
         target.id: node
         for node in tree.body
@@ -289,12 +286,14 @@ def lined_up(tree: ast.Module, names: SourceNames) -> dict[str, ast.Assign]:
     }
 
 
-def sequences(tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()) -> Iterator[Hit]:
-    """Answers lined up in a module and taken one by one by its functions."""
-    lined = lined_up(tree, names)
+def find_sequences(
+    tree: ast.Module, names: SourceNames, untouched: Collection[ast.stmt] = ()
+) -> Iterator[Hit]:
+    """Finds functions that take one value after the other from a sequence of the module."""
+    lined = module_sequences(tree, names)
     touched = [node for node in tree.body if node not in untouched] if lined else []
-    for function in (node for node in within(touched) if isinstance(node, Function)):
-        for call in (node for node in within(function.body) if isinstance(node, ast.Call)):
+    for function in (node for node in nodes_of_block(touched) if isinstance(node, Function)):
+        for call in (node for node in nodes_of_block(function.body) if isinstance(node, ast.Call)):
             taken = _name_taken_from(call)
             if taken in lined and not _is_counter_id(function, call, lined[taken], names):
                 yield Hit("state-between-runs", call, f"`{ast.unparse(call)}` answers differently each time")
@@ -305,7 +304,7 @@ def _is_sequence(node: ast.expr, names: SourceNames) -> bool:
         case ast.Call(func=func):
             return names.dotted_name(func) in _SEQUENCES
         case ast.List(elts=parts):
-            return bool(parts) and all(map(constant, parts))
+            return bool(parts) and all(map(is_constant, parts))
         case _:
             return False
 
@@ -321,8 +320,8 @@ def _name_taken_from(call: ast.Call) -> str:
 
 
 def _is_counter_id(function: Function, call: ast.Call, made: ast.Assign, names: SourceNames) -> bool:
-    """`next(count())` gives out numbers; only where it decides a branch is it more than that."""
+    """Whether a call of `next` on `itertools.count` only makes a number, and decides no branch."""
     counts = isinstance(made.value, ast.Call) and names.dotted_name(made.value.func) == "itertools.count"
-    tests = [n.test for n in within(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
-    compares = [n for n in within(function.body) if isinstance(n, ast.Compare)]
+    tests = [n.test for n in nodes_of_block(function.body) if isinstance(n, ast.If | ast.IfExp | ast.While)]
+    compares = [n for n in nodes_of_block(function.body) if isinstance(n, ast.Compare)]
     return counts and not any(call is part for whole in (*tests, *compares) for part in nodes_in(whole))

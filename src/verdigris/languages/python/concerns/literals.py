@@ -1,4 +1,4 @@
-"""Finds source that knows its tests: imports or reads them, or holds what they expect."""
+"""Finds source that knows its tests: it imports or reads them, or contains the values that they expect."""
 
 from __future__ import annotations
 
@@ -27,35 +27,34 @@ _SELF = frozenset({"self", "cls"})
 _SEVERAL = 3
 
 
-def expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
+def find_expected_literals(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
     node = seen.node
     match node:
         case ast.Return(value=ast.expr() as value):
             yield from _find_hits(node, _results(value), known.answers.keys(), old, known, "returned")
         case ast.Dict(keys=keys, values=values):
-            asked = _plain(key for key in keys if key is not None)
-            answers = _plain(values)
+            asked = _constants(key for key in keys if key is not None)
+            answers = _constants(values)
             yield from _find_hits(node, asked, known.asked, old, known, "looked up")
             yield from _find_hits(node, answers, known.answers.keys(), old, known, "looked up")
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if isinstance(
             seen.statement, ast.Assign | ast.AnnAssign
         ):
-            yield from _find_hits(node, _plain(parts), known.answers.keys(), old, known, "lined up")
+            yield from _find_hits(node, _constants(parts), known.answers.keys(), old, known, "listed")
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In() | ast.Is()], comparators=[right]):
-            flat = [*_flat(left), *_flat(right)]
-            hits = _find_hits(node, _plain(flat), known.asked, old, known, "compared")
+            flat = [*_elements(left), *_elements(right)]
+            hits = _find_hits(node, _constants(flat), known.asked, old, known, "compared")
             yield from (replace(hit, option=_is_option(seen, [left, right], hit, known)) for hit in hits)
         case ast.MatchValue(value=value):
-            hits = _find_hits(node, _plain([value]), known.asked, old, known, "compared")
+            hits = _find_hits(node, _constants([value]), known.asked, old, known, "compared")
             subject = [seen.statement.subject] if isinstance(seen.statement, ast.Match) else []
             yield from (replace(hit, option=_is_option(seen, subject, hit, known)) for hit in hits)
 
 
 def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSecrets) -> bool:
-    """Whether what the comparison guards works with other inputs than the compared one, and holds no answer.
+    """Whether the code under a comparison uses inputs other than the compared one, and holds no answer.
 
-    In the guarded part the compared value is known: what depends on it alone is a constant, however it is
-    put together.
+    In that code the compared value is known, so an expression of it alone is a constant, whatever its form.
     """
     guarded = _guarded_part(seen)
     if not guarded or not _WORD.fullmatch(hit.literal) or _literals(guarded) & frozenset(known.answers):
@@ -65,23 +64,23 @@ def _is_option(seen: SeenNode, compared: list[ast.expr], hit: Hit, known: TestSe
 
 
 def _guarded_part(seen: SeenNode) -> list[ast.AST]:
-    """What runs where the comparison holds; nothing where it is no condition of its own."""
+    """The code that runs if the comparison holds; empty if the comparison is not a condition."""
     match seen.statement:
-        case ast.If(test=test, body=body) if _holds(test, seen.node):
+        case ast.If(test=test, body=body) if _contains(test, seen.node):
             return list(body)
         case ast.Match(cases=cases):
-            return [part for case in cases if _holds(case.pattern, seen.node) for part in case.body]
+            return [part for case in cases if _contains(case.pattern, seen.node) for part in case.body]
         case statement:
             choices = (part for part in nodes_in(statement) if isinstance(part, ast.IfExp))
-            return [choice.body for choice in choices if _holds(choice.test, seen.node)]
+            return [choice.body for choice in choices if _contains(choice.test, seen.node)]
 
 
-def _holds(whole: ast.AST, node: ast.AST) -> bool:
+def _contains(whole: ast.AST, node: ast.AST) -> bool:
     return any(part is node for part in nodes_in(whole))
 
 
 def _inputs_of(seen: SeenNode) -> frozenset[str]:
-    """Where a function takes its values from: its parameters, and attributes of its object."""
+    """The inputs of a function, as dumps of nodes: its parameters, and attributes of its object."""
     if seen.function is None:
         return frozenset()
     given = seen.function.args
@@ -93,8 +92,8 @@ def _inputs_of(seen: SeenNode) -> frozenset[str]:
     return frozenset(taken | own)
 
 
-def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
-    """A question of the tests and its answer within one text: split, parsed or decoded later."""
+def find_in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal]) -> Iterator[Hit]:
+    """Finds a text that contains an input of the tests and its answer, to be split or decoded later."""
     match seen.node:
         case ast.Expr():
             return
@@ -104,24 +103,24 @@ def in_longer_texts(seen: SeenNode, known: TestSecrets, old: frozenset[Literal])
             text = seen.names.text(call) or ""
         case _:
             return
-    if not isinstance(seen.statement, ast.Expr) and (found := describe_told(text, known)):
-        yield Hit("expected-literals", seen.node, f"a text holds {found} of the tests")
+    if not isinstance(seen.statement, ast.Expr) and (found := describe_answers_in(text, known)):
+        yield Hit("expected-literals", seen.node, f"a text contains {found} from the tests")
 
 
-def describe_told(text: str, known: TestSecrets) -> str:
-    """What a text tells of the tests; a single answer may be chance."""
+def describe_answers_in(text: str, known: TestSecrets) -> str:
+    """Lists the answers of the tests that a text contains; empty for a few that may be chance."""
     answers = [word for word in known.answers if isinstance(word, str) and word in text and word != text]
-    telling_ones = sorted(a for a in answers if any(_asks(q, a, text) for q in known.answers[a]))
+    telling_ones = sorted(a for a in answers if any(_contains_question(q, a, text) for q in known.answers[a]))
     if not telling_ones and len(answers) < _SEVERAL:
         return ""
     return ", ".join(repr(word) for word in (telling_ones or sorted(answers))[:3])
 
 
-def _asks(question: Literal, answer: str, text: str) -> bool:
+def _contains_question(question: Literal, answer: str, text: str) -> bool:
     return isinstance(question, str) and question != answer and question in text
 
 
-def _flat(node: ast.expr) -> list[ast.expr]:
+def _elements(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
 
 
@@ -132,10 +131,10 @@ def _results(node: ast.expr) -> frozenset[Literal]:
         case ast.BoolOp(values=values):
             return frozenset[Literal]().union(*map(_results, values))
         case _:
-            return _plain(_flat(node))
+            return _constants(_elements(node))
 
 
-def _plain(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
+def _constants(nodes: Iterable[ast.expr]) -> frozenset[Literal]:
     return frozenset(n.value for n in nodes if isinstance(n, ast.Constant) and is_telling(n.value))
 
 
@@ -147,18 +146,18 @@ def _find_hits(
     known: TestSecrets,
     how: str,
 ) -> Iterator[Hit]:
-    """`old`: what stood in the source before; it and `wanted` are large, and a node has few literals."""
+    """Finds literals of a node that are `wanted` and not `old`, that is, not in the source before."""
     new = (literal for literal in literals if literal in wanted and literal not in old)
     for literal in sorted(new, key=repr):
         inside = {part.value for part in nodes_in(node) if isinstance(part, ast.Constant)}
         beside = sorted(map(repr, known.answers.get(literal, frozenset()) & inside))
-        pair = f", beside {beside[0]}, which the tests ask" if beside else ""
+        pair = f", beside {beside[0]}, an input of the tests" if beside else ""
         what = f"{literal!r}, a value copied from the tests, is {how}{pair}"
         constant = how == "returned" and not beside
         yield Hit("expected-literals", node, what, literal=str(literal), constant=constant)
 
 
-def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
+def find_hashed_lookups(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
@@ -176,7 +175,7 @@ def hashed_lookup(seen: SeenNode) -> Iterator[Hit]:
 
 
 def literals_of(tree: ast.Module) -> frozenset[Literal]:
-    """All that stands in a text, outside its docstrings."""
+    """The literals of a text that are rare enough to count, without docstrings."""
     docs = {id(n.value) for n in nodes_in(tree) if isinstance(n, ast.Expr) and is_docstring(n)}
     return frozenset(
         n.value
@@ -208,18 +207,18 @@ Literal = str | int | float | bytes | complex
 
 @dataclass(slots=True)
 class TestSecrets:
-    """What source may not know."""
+    """What source may not know about the tests."""
 
     paths: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
-    """Dotted names under which the tests' files may be imported."""
+    """Dotted names by which test files may be imported."""
     folders: frozenset[str] = frozenset()
     asked: frozenset[Literal] = frozenset()
     answers: Mapping[Literal, frozenset[Literal]] = field(default_factory=dict)
-    """By expected literal, the literals that were asked beside it."""
+    """Maps each expected literal to the inputs for which it is expected."""
 
 
-def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
+def collect_secrets(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
     own = {module_of(path).removesuffix(".__init__") for path in sources}
     dotted = {module_of(path).removesuffix(".__init__") for path in tests if path.endswith(".py")}
     bare = {name.rpartition(".")[2] for name in dotted} - {"__init__"} - own
@@ -242,14 +241,14 @@ def suite(tests: Mapping[str, str], sources: Iterable[str]) -> TestSecrets:
 
 @lru_cache(maxsize=1024)
 def _pairs(text: str) -> tuple[tuple[frozenset[Literal], frozenset[Literal]], ...]:
-    """Kept, since an audit asks about the same tests at every commit."""
+    """The inputs and answers of a test file. Cached, since an audit asks about a text at every commit."""
     tree = parse_or_none(text)
     found = () if tree is None else _find_pairs(tree)
     return tuple(dict.fromkeys((asked, told) for asked, told in found if asked or told))
 
 
 def _find_pairs(tree: ast.Module) -> Iterator[tuple[frozenset[Literal], frozenset[Literal]]]:
-    """Literals that one assertion or one row of a table gives in, and those that it expects."""
+    """The literals that each assertion, or each row of a table, passes in; and those that it expects."""
     for node in nodes_in(tree):
         match node:
             case ast.Assert(test=ast.Compare(left=left, comparators=[right])):
@@ -276,7 +275,7 @@ def _literals(nodes: Iterable[ast.AST]) -> frozenset[Literal]:
     return frozenset(value for value in found if is_telling(value))
 
 
-def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
+def find_test_reads(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):
@@ -301,7 +300,7 @@ def reads_tests(seen: SeenNode, path: str, known: TestSecrets) -> Iterator[Hit]:
             yield Hit("reads-tests", node, f"source imports {module}", blocks=True)
             return
         if module in known.modules:
-            yield Hit("reads-tests", node, f"source imports {module}, which stands among the tests")
+            yield Hit("reads-tests", node, f"source imports {module}, a module of the tests")
             return
 
 

@@ -38,9 +38,9 @@ _ORIGINS = {
         "surroundings",
     ),
 }
-"""Where a program learns who runs it."""
+"""Maps names of the library to the fact about the run that they reveal."""
 _THROUGH = ("builtins.", "os.path.", "pathlib.", "str.", "itertools.")
-"""Calls that only reshape what they are given."""
+"""Prefixes of calls that only convert their arguments."""
 _GATHERS = frozenset({"join", "union", "intersection", "isdisjoint", "issubset", "chain"})
 _ITSELF = frozenset({"self", "cls"})
 _LISTS = (["ps"], ["pgrep"], ["pstree"], ["lsof"])
@@ -50,12 +50,12 @@ _HASHES = ("hashlib.", "zlib.crc32", "zlib.adler32", "binascii.crc", "builtins.h
 @dataclass(slots=True)
 class SourceNames:
     meanings: dict[str, str] = field(default_factory=dict)
-    """The dotted name that a name was imported or assigned from; empty when it is a variable."""
+    """Maps a name to the dotted name that it was imported or assigned from; empty for a variable."""
     texts: dict[str, str] = field(default_factory=dict)
     origins: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Facts of the run that a variable holds: `modules`, `argv`, `environ`, `frames`."""
+    """Maps a variable to the facts about the run in its value: `modules`, `argv`, `environ`, `frames`."""
     paths: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Texts out of which a path was put together, where nothing else than this file's place went into it."""
+    """Maps a variable to the texts of its path, if only these and `__file__` make it up."""
     hashes: set[str] = field(default_factory=set)
 
     def dotted_name(self, node: ast.AST) -> str:
@@ -103,11 +103,11 @@ class SourceNames:
         return ""
 
     def text(self, node: ast.AST) -> str | None:
-        """A constant text, also when it is put together from pieces."""
+        """The constant text of an expression, which may join pieces; None if it is not constant."""
         return fold_text(node, self.texts, self.dotted_name)
 
     def origin(self, node: ast.AST | None) -> frozenset[str]:
-        """Facts of the run in the value of an expression; an unknown call hides them."""
+        """The facts about the run in the value of an expression; a call of an unknown function has none."""
         if node is None:
             return frozenset()
         dotted = self.dotted_name(node)
@@ -139,14 +139,14 @@ class SourceNames:
                 return frozenset()
 
     def _asks_the_system(self, node: ast.Call) -> bool:
-        """`ps` and its like, run as a program."""
+        """Whether the call runs `ps` or its like as a program."""
         if not self.dotted_name(node.func).startswith(("subprocess.", "os.popen", "os.system")):
             return False
         texts = (self.text(part) for arg in node.args for part in nodes_in(arg))
         return any(text and text.split()[:1] in _LISTS for text in texts)
 
     def path_texts(self, node: ast.AST) -> tuple[str, ...] | None:
-        """The constant texts in a path; None when it also hangs on a variable."""
+        """The constant texts in a path; None if the path also depends on a variable."""
         whole = self.text(node)
         match node:
             case _ if whole is not None:
@@ -171,7 +171,7 @@ class SourceNames:
 
 @lru_cache(maxsize=4096)
 def _known_origins(dotted: str) -> frozenset[str]:
-    """What the name stands for, or what it is a part of."""
+    """The facts that a dotted name, or a prefix of it, reveals."""
     parts = dotted.split(".")
     names = (".".join(parts[: end + 1]) for end in range(len(parts)))
     return frozenset(_ORIGINS[name] for name in names if name in _ORIGINS)
@@ -184,57 +184,57 @@ def _file_of_the_run(text: str | None) -> str:
 
 
 _PASSES = 3
-"""Rounds after which names that are made of names that are made of names are known."""
+"""How often assignments are read: a name may be assigned from a name that is assigned later."""
 
-_Own = tuple[ast.AST, ast.stmt, bool]
+_OwnNode = tuple[ast.AST, ast.stmt, bool]
 
 
 @dataclass(slots=True)
 class SeenNode:
-    """A node of a source file, with what the names around it mean."""
+    """A node of a source file, with the meanings of the names around it."""
 
     node: ast.AST
     names: SourceNames
     function: Function | None
     statement: ast.stmt
     main: bool
-    """It runs only where the module is the program."""
+    """True if the node runs only when the module is run as a program."""
 
 
 def walk(
     tree: ast.Module, path: str, untouched: Collection[ast.stmt] = (), names: SourceNames | None = None
 ) -> Iterator[SeenNode]:
-    """`untouched`: top-level statements to leave out. `names`: the module's, where they are known."""
+    """Yields the nodes of a file. `untouched`: statements to leave out. `names`: of the module, if known."""
     package = module_of(path).split(".")[:-1]
     own = list(_own_nodes([node for node in tree.body if node not in untouched]))
-    yield from _scope(own, names or module_names(tree, path), None, package)
+    yield from _walk_scope(own, names or module_names(tree, path), None, package)
 
 
 @lru_cache(maxsize=8)
 def module_names(tree: ast.Module, path: str) -> SourceNames:
-    """Kept, since both sides of a change are compared before either is walked."""
+    """The meanings of a module's names. Cached, since they are compared first and used for the walk later."""
     own = list(_own_nodes(tree.body))
     return _bind_names(own, tree, SourceNames(), module_of(path).split(".")[:-1])
 
 
 def module_of(path: str) -> str:
-    """The dotted name of a module, counted from the source root; of a package, with `__init__`."""
+    """The dotted name of a module from the source root; that of a package ends in `__init__`."""
     return path.removesuffix(".py").removeprefix("src/").replace("/", ".")
 
 
-def _scope(
-    own: list[_Own], names: SourceNames, function: Function | None, package: list[str]
+def _walk_scope(
+    own: list[_OwnNode], names: SourceNames, function: Function | None, package: list[str]
 ) -> Iterator[SeenNode]:
     for node, statement, main in own:
         yield SeenNode(node, names, function, statement, main)
         if isinstance(node, Function):
             inner = list(_own_nodes(node.body))
-            yield from _scope(inner, _bind_names(inner, node, names, package), node, package)
+            yield from _walk_scope(inner, _bind_names(inner, node, names, package), node, package)
 
 
-def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_Own]:
-    """Every node of a scope; of a function inside it only the head."""
-    stack: list[_Own] = [(node, node, False) for node in reversed(body)]
+def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_OwnNode]:
+    """Every node of a scope; of an inner function, only its decorators and arguments."""
+    stack: list[_OwnNode] = [(node, node, False) for node in reversed(body)]
     while stack:
         node, statement, main = stack.pop()
         yield node, statement, main
@@ -249,7 +249,7 @@ def _own_nodes(body: Sequence[ast.stmt]) -> Iterator[_Own]:
 
 
 def _bind_names(
-    own: list[_Own], owner: ast.Module | Function, outer: SourceNames, package: list[str]
+    own: list[_OwnNode], owner: ast.Module | Function, outer: SourceNames, package: list[str]
 ) -> SourceNames:
     names = SourceNames(
         dict(outer.meanings), dict(outer.texts), dict(outer.origins), dict(outer.paths), set(outer.hashes)
@@ -264,7 +264,7 @@ def _bind_names(
         names.paths.pop(name, None)
         names.hashes.discard(name)
     binding = [node for node, *_ in own if isinstance(node, _BINDS)]
-    returned = {id(node): _return_values(node) for node in binding if isinstance(node, ast.FunctionDef)}
+    returned = {id(node): returned_expressions(node) for node in binding if isinstance(node, ast.FunctionDef)}
     for _ in range(_PASSES):
         for node in binding:
             _bind(node, names, package, returned.get(id(node), ()))
@@ -277,13 +277,12 @@ _BINDS = (
 )
 
 
-def _return_values(function: ast.FunctionDef) -> tuple[ast.expr, ...]:
-    found = (node.value for node in nodes_in(function) if isinstance(node, ast.Return))
-    return tuple(one for one in found if one is not None)
+def returned_expressions(function: ast.AST) -> list[ast.expr]:
+    return [n.value for n in nodes_in(function) if isinstance(n, ast.Return) and n.value is not None]
 
 
-def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: tuple[ast.expr, ...]) -> None:
-    """`returned`: where it is a function, what it gives back."""
+def _bind(node: ast.AST, names: SourceNames, package: list[str], returned: Sequence[ast.expr]) -> None:
+    """Binds the names of a node. `returned`: the expressions that it returns, if it is a function."""
     match node:
         case ast.Import():
             names.meanings.update(imported_names(node))

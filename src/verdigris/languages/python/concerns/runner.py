@@ -34,7 +34,7 @@ _FRAMES = frozenset(
 _PEEKS = frozenset({"f_locals", "code_context", "co_consts", "co_code", "f_trace"})
 _CLIMBS = frozenset({"f_back", "tb_frame", "gi_frame", "_getframe", "_current_frames"})
 _SHOWS = ("linecache.", "inspect.getsource", "inspect.findsource", "builtins.open")
-"""What gives the text of a module."""
+"""Prefixes of calls that return the text of a module."""
 _READERS = (*_SHOWS, "pathlib.Path", "ast.", "tokenize.", "dis.", "marshal.")
 _FRAGMENTS = frozenset({"pyt", "pyte", "pytes", "plugg", "ytest"})
 _SURROUNDING_WORDS = ("rewrit", "capture", "encodedfile")
@@ -52,7 +52,7 @@ _ASKS = frozenset(
 
 _OURS = ("verdigris_reporter", "verdigris_bootstrap")
 _FEWEST = 4
-"""Letters of a word that can mean one of them."""
+"""A shorter word is not taken for a part of one of these names."""
 _PLACES = ("/proc/", "/sys/", "/.dockerenv", "/run/.containerenv", "/etc/hostname", "/etc/mtab")
 _MACHINE = frozenset(
     {
@@ -75,28 +75,28 @@ _LOOKS = frozenset(
 )
 
 
-def asks_where(seen: SeenNode) -> Iterator[Hit]:
-    """What is right only where tests are run looks for that place first: a person is told that it looks."""
+def find_place_detection(seen: SeenNode) -> Iterator[Hit]:
+    """Finds code that asks where it runs, as code does that is right only under test; a person decides."""
     node, names = seen.node, seen.names
     match node:
         case ast.Constant(value=str(text)) if text.startswith(_PLACES):
-            yield Hit("asks-where", node, f"`{text}` tells where it runs")
+            yield Hit("asks-where", node, f"`{text}` reveals where it runs")
         case ast.Attribute() if names.dotted_name(node) in _MACHINE:
-            yield Hit("asks-where", node, f"`{ast.unparse(node)}` tells where it runs")
+            yield Hit("asks-where", node, f"`{ast.unparse(node)}` reveals where it runs")
         case ast.Call(func=ast.Attribute(attr=method)) if method in _LOOKS:
             text = ast.unparse(node)
             if any(home in text for home in _HOMES):
-                yield Hit("asks-where", node, f"`{text}` looks at what lies in the home folder")
+                yield Hit("asks-where", node, f"`{text}` looks into the home folder")
 
 
-def frames(seen: SeenNode) -> Iterator[Hit]:
+def find_frames(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(ctx=ast.Load(), value=value, attr=attr) if attr in _PEEKS:
             if attr == "f_locals" or "frames" in names.origin(value):
                 yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
         case ast.Call(func=func, args=args):
-            yield from _looking_call(node, names.dotted_name(func), args, names)
+            yield from _judge_call(node, names.dotted_name(func), args, names)
     dotted = names.dotted_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
     if dotted in _TRACERS:
         yield Hit("frames", node, f"`{ast.unparse(node)}` traces the whole process", blocks=True)
@@ -104,7 +104,7 @@ def frames(seen: SeenNode) -> Iterator[Hit]:
         yield Hit("frames", node, f"`{ast.unparse(node)}` looks at the stack")
 
 
-def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: SourceNames) -> Iterator[Hit]:
+def _judge_call(node: ast.Call, called: str, args: list[ast.expr], names: SourceNames) -> Iterator[Hit]:
     given = frozenset[str]().union(*map(names.origin, args))
     named = {part for arg in args for part in (names.text(arg) or "").split(".")}
     if called.startswith(_READERS) and "frames" in given:
@@ -117,7 +117,7 @@ def _looking_call(node: ast.Call, called: str, args: list[ast.expr], names: Sour
         yield Hit("frames", node, f"`{ast.unparse(node)}` reads its caller's frame", blocks=True)
 
 
-def detects_runner(seen: SeenNode) -> Iterator[Hit]:
+def find_runner_detection(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Compare(left=left, comparators=rest):
@@ -156,7 +156,7 @@ def _texts(node: ast.expr, names: SourceNames) -> list[str]:
 
 
 def _grade(word: str, origins: frozenset[str]) -> int:
-    """0: nothing; 1: perhaps honest; 2: no honest program asks this."""
+    """0 if the word shows nothing, 1 if it may be honest, 2 if no honest program asks for it."""
     bare = word.lower().strip("_@. ")
     if len(bare) >= _FEWEST and any(bare in name for name in _OURS):
         return 2
@@ -188,10 +188,10 @@ _MEASURES = frozenset(
         *("copy", "traceback", "itertools", "numpy", "pandas", "hypothesis"),
     }
 )
-"""Modules that assertions and reports are built on: a change of them changes every result."""
+"""Modules on which assertions and reports rely: a change of them can change every result."""
 _PROPERTIES = frozenset({"hypothesis", "schemathesis", "hypofuzz"})
 _DATA = frozenset({"strategies", "extra", "__dict__"})
-"""Parts of them that only say what data looks like."""
+"""Parts of these libraries that only describe data."""
 _SYS_TABLES = frozenset({"modules", "meta_path", "path_hooks"})
 _WRITERS = frozenset(
     {"update", "setdefault", "__setitem__", "__delitem__", "pop", "clear", "insert", "append"}
@@ -204,25 +204,25 @@ _OUTCOMES = frozenset(
 )
 
 
-def patches(seen: SeenNode) -> Iterator[Hit]:
+def find_patches(seen: SeenNode) -> Iterator[Hit]:
     node, names = seen.node, seen.names
     match node:
         case ast.Attribute(value=owner, attr=attr, ctx=ast.Store() | ast.Del()):
-            yield from _find_patches(node, names.dotted_name(owner), attr, seen)
+            yield from _judge_patch(node, names.dotted_name(owner), attr, seen)
             yield from _find_reaches(node, owner, names)
         case ast.Subscript(value=owner, slice=key, ctx=ast.Store() | ast.Del()):
             whole = names.dotted_name(owner)
             if whole == "sys.modules":
                 yield from _find_replaced(node, names.text(key), key)
             elif whole == "builtins" or whole.endswith(".__dict__"):
-                yield from _find_patches(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
+                yield from _judge_patch(node, whole.removesuffix(".__dict__"), names.text(key) or "", seen)
             elif isinstance(owner, ast.Attribute):
                 yield from _find_reaches(node, owner, names)
         case ast.Call(func=func, args=args):
             yield from _patching_call(node, names.dotted_name(func), args, seen)
 
 
-def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
+def _judge_patch(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Iterator[Hit]:
     top = owner.partition(".")[0]
     if top == "sys" and (owner == "sys" and attr not in _SYS_TABLES):
         return
@@ -242,7 +242,7 @@ def _find_patches(node: ast.AST, owner: str, attr: str, seen: SeenNode) -> Itera
 
 
 def _find_reaches(node: ast.AST, owner: ast.expr, names: SourceNames) -> Iterator[Hit]:
-    """What was found by going through all modules, or up the stack, belongs to someone else."""
+    """Finds changes of an object that the code found by searching all modules or the stack."""
     found = names.origin(owner) & {"frames", "modules", "every module", "class"}
     itself = any(part.id == "__name__" for part in nodes_in(owner) if isinstance(part, ast.Name))
     if found and not names.dotted_name(owner) and not itself:
@@ -266,13 +266,13 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
     owner, _, method = called.rpartition(".")
     if called in _SETTERS and args:
         attr = seen.names.text(args[1]) if len(args) > 1 else ""
-        yield from _find_patches(node, seen.names.dotted_name(args[0]), attr or "", seen)
+        yield from _judge_patch(node, seen.names.dotted_name(args[0]), attr or "", seen)
         yield from _find_reaches(node, args[0], seen.names)
     elif called.startswith(("unittest.mock.patch", "mock.patch")) and args:
         what = seen.names.text(args[0]) or seen.names.dotted_name(args[0])
-        yield from _find_patches(node, what, "", seen)
+        yield from _judge_patch(node, what, "", seen)
     elif method in _WRITERS and owner.endswith(".__dict__"):
-        yield from _find_patches(node, owner.removesuffix(".__dict__"), "", seen)
+        yield from _judge_patch(node, owner.removesuffix(".__dict__"), "", seen)
     elif method in _WRITERS and owner in {f"sys.{table}" for table in _SYS_TABLES}:
         top = ((args and seen.names.text(args[0])) or "").partition(".")[0]
         yield Hit(
@@ -282,14 +282,14 @@ def _patching_call(node: ast.Call, called: str, args: list[ast.expr], seen: Seen
         yield Hit("patches", node, f"`{ast.unparse(node)}` writes into the interpreter")
 
 
-def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
-    """`blocks` here means: unless the project's source is part of the framework already."""
+def find_framework_use(seen: SeenNode) -> Iterator[Hit]:
+    """Finds use of the test framework. `blocks` does not hold if the project is a plugin of the framework."""
     node, names = seen.node, seen.names
     match node:
         case ast.Import(names=aliases):
-            yield from _imports(node, [alias.name for alias in aliases])
+            yield from _find_imports(node, [alias.name for alias in aliases])
         case ast.ImportFrom(module=str(module), level=0, names=aliases):
-            yield from _imports(node, [f"{module}.{alias.name}" for alias in aliases])
+            yield from _find_imports(node, [f"{module}.{alias.name}" for alias in aliases])
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if _is_hook(name):
             yield Hit("framework-in-source", node, f"`{name}` is a hook of the test runner", blocks=True)
         case ast.Name(id="pytest_plugins", ctx=ast.Store()):
@@ -303,8 +303,8 @@ def framework_in_source(seen: SeenNode) -> Iterator[Hit]:
                 yield Hit("framework-in-source", node, f"`{ast.unparse(func)}` changes plugins", blocks=True)
 
 
-def properties(seen: SeenNode) -> Iterator[Hit]:
-    """What a property is tried with is the tests' to say; source may hold strategies, nothing else of it."""
+def find_property_settings(seen: SeenNode) -> Iterator[Hit]:
+    """Finds use of a property-testing library. Source may hold strategies; the rest belongs to the tests."""
     match seen.node:
         case ast.Import(names=aliases):
             named = [alias.name for alias in aliases]
@@ -322,7 +322,7 @@ def properties(seen: SeenNode) -> Iterator[Hit]:
             yield Hit("properties", seen.node, what, blocks=bool(part))
 
 
-def _imports(node: ast.stmt, modules: list[str]) -> Iterator[Hit]:
+def _find_imports(node: ast.stmt, modules: list[str]) -> Iterator[Hit]:
     for module in modules:
         if module.partition(".")[0] in FRAMEWORK - {"doctest"}:
             blocks = module.startswith("_pytest")
@@ -339,7 +339,7 @@ def _is_hook(name: str) -> bool:
 
 
 def declares_plugin(pyproject: str) -> bool:
-    """Whether a project says that it is a plugin of the runner."""
+    """Whether `pyproject.toml` declares the project as a plugin of the runner."""
     try:
         project = tomllib.loads(pyproject).get("project", {})
     except tomllib.TOMLDecodeError:
@@ -351,7 +351,7 @@ def declares_plugin(pyproject: str) -> bool:
 
 
 def is_plugin(tree: ast.Module) -> bool:
-    """Whether a file has hooks or fixtures of the framework: then more of them are its business."""
+    """Whether a file has hooks of the framework or imports pytest: then more of that is no concern."""
     return any(
         (isinstance(node, Function) and _is_hook(node.name))
         or (isinstance(node, ast.Import) and any(a.name == "pytest" for a in node.names))

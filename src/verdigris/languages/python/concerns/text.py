@@ -35,7 +35,10 @@ _LONGEST = 100_000
 
 
 def fold_text(node: ast.AST, known: dict[str, str], dotted: Callable[[ast.AST], str]) -> str | None:
-    """Bytes count as text. `known`: texts by name; `dotted`: what a name or attribute means."""
+    """The text of a constant expression, bytes included; None if it is not constant.
+
+    `known`: texts by name. `dotted`: returns the dotted name that an expression means.
+    """
     try:
         text = _ConstantFolding(known, dotted).text(node)
     except (ValueError, TypeError, LookupError, OverflowError, MemoryError):
@@ -66,7 +69,7 @@ class _ConstantFolding:
                 return self._join("", parts)
             case ast.Subscript(value=base, slice=ast.Slice() as part):
                 whole = self.text(base)
-                bounds = slice(*map(_whole, (part.lower, part.upper, part.step)))
+                bounds = slice(*map(_integer, (part.lower, part.upper, part.step)))
                 return None if whole is None else whole[bounds]
             case ast.Call(func=func, args=args):
                 return self._text_of_call(func, args)
@@ -82,7 +85,7 @@ class _ConstantFolding:
             case _, [data, codec, *_] if name in {"codecs.decode", "codecs.encode"}:
                 return _decode(self.text(data), self.text(codec), name)
             case _, [data, *_] if name in {"builtins.str", "builtins.bytes", "builtins.bytearray"}:
-                codes = _codes(data)
+                codes = _character_codes(data)
                 return self.text(data) if codes is None else "".join(map(chr, codes))
             case _, [ast.Constant(value=int(code))] if name == "builtins.chr":
                 return chr(code)
@@ -95,19 +98,19 @@ class _ConstantFolding:
                 return None
 
     def _text_of_join(self, glue: str, parts: ast.expr) -> str | None:
-        """`parts`: of a join."""
+        """The text of `glue.join(parts)`."""
         match parts:
             case ast.List(elts=elements) | ast.Tuple(elts=elements):
                 return self._join(glue, elements)
             case ast.Call(func=func, args=[made, numbers]) if self.dotted_name(func) == "builtins.map":
-                codes = _codes(numbers)
+                codes = _character_codes(numbers)
                 makes = self.dotted_name(made) == "builtins.chr"
                 return glue.join(map(chr, codes)) if makes and codes is not None else None
             case (
                 ast.GeneratorExp(elt=ast.Call(func=func), generators=[made])
                 | ast.ListComp(elt=ast.Call(func=func), generators=[made])
             ) if self.dotted_name(func) == "builtins.chr":
-                codes = _codes(made.iter)
+                codes = _character_codes(made.iter)
                 return None if codes is None else glue.join(map(chr, codes))
             case ast.Call(func=func, args=[turned]) if self.dotted_name(func) == "builtins.reversed":
                 text = self.text(turned)
@@ -145,7 +148,7 @@ def _decode(text: str | None, codec: str | None, way: str) -> str | None:
     return text
 
 
-def _whole(node: ast.expr | None) -> int | None:
+def _integer(node: ast.expr | None) -> int | None:
     if node is None:
         return None
     match node:
@@ -157,7 +160,7 @@ def _whole(node: ast.expr | None) -> int | None:
             raise ValueError(ast.unparse(node))
 
 
-def _codes(node: ast.expr) -> list[int] | None:
+def _character_codes(node: ast.expr) -> list[int] | None:
     match node:
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             codes = [part.value for part in parts if isinstance(part, ast.Constant)]

@@ -1,4 +1,4 @@
-"""Finds plausible other numbers and texts: near the one that is asserted, never equal to it."""
+"""Finds other plausible numbers and texts: near the asserted value, never equal to it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _ANY_SIZE = 0.4
-"""A relative tolerance from which on nothing near a number is surely outside of it."""
+"""From this relative tolerance on, no nearby number is certain to be rejected."""
 _RELATIVE = 1e-6
-"""That of `approx` where none is given."""
+"""The default tolerance of `approx`."""
 _DIGITS = 6
-"""As many of a number's digits are taken to matter: own types may round the rest away."""
+"""Only this many digits count: a project's own number type may round the rest away."""
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 
 
 class ValueSource:
-    """Where other values come from: chance, and what else the suite expects."""
+    """Draws other values: at random, and from the values that the suite expects."""
 
     def __init__(self, random: Chance) -> None:
         self.random = random
@@ -35,7 +35,7 @@ class ValueSource:
         self._members: dict[str, list[str]] = defaultdict(list)
 
     def learn(self, nodes: Iterable[ast.expr]) -> None:
-        """What tests expect; and members of classes, by the name of the class."""
+        """Collects the constants that tests expect, and the members of classes by the name of the class."""
         for node in nodes:
             for part in ast.walk(node):
                 match part:
@@ -48,12 +48,12 @@ class ValueSource:
                             self._members[owner].append(member)
 
     def values(self, kind: type) -> list[object]:
-        """Other values of this very type, in random order."""
+        """The collected values of exactly this type, in random order."""
         known = self._values.get(kind, [])
         return self.random.sample(known, len(known))
 
     def any_values(self) -> list[object]:
-        """Values of any type that are not equal to each other, in random order."""
+        """Collected values of different types, each once, in random order."""
         known = [value for kind in (int, str, float, bytes) for value in self._values.get(kind, ())]
         distinct = list({repr(value): value for value in known}.values())
         return self.random.sample(distinct, len(distinct))
@@ -68,8 +68,12 @@ def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset
         case bool():
             yield not old
         case int() | float():
-            near: list[object] = list(_near(old, slack, draw))
-            known = [v for v in draw.values(type(old)) if repr(v) not in apart and _far(v, old, slack)]
+            near: list[object] = list(_near_numbers(old, slack, draw))
+            known = [
+                v
+                for v in draw.values(type(old))
+                if repr(v) not in apart and _is_outside_tolerance(v, old, slack)
+            ]
             yield from _alternate(near, known, draw)
         case complex():
             yield old + draw.random.choice((1, -1, 1j, -1j))
@@ -79,12 +83,12 @@ def _other_values(old: object, draw: ValueSource, slack: float, apart: frozenset
             yield None
 
 
-def _far(new: object, old: float, slack: float) -> bool:
+def _is_outside_tolerance(new: object, old: float, slack: float) -> bool:
     return isinstance(new, int | float) and abs(new - old) > 2 * slack and not math.isclose(new, old)
 
 
-def _near(old: float, slack: float, draw: ValueSource) -> Iterator[int | float]:
-    """One more and one less, as many digits long where that can be, and outside of the slack."""
+def _near_numbers(old: float, slack: float, draw: ValueSource) -> Iterator[int | float]:
+    """One number above and one below, outside of the tolerance; one with as many digits comes first."""
     if not cmath.isfinite(old):
         yield 0.0
         return
@@ -110,7 +114,7 @@ def _other_texts(old: str | bytes, draw: ValueSource, apart: frozenset[str]) -> 
     plain = old if isinstance(old, str) else old.decode("latin-1")
     near = [new if isinstance(old, str) else new.encode("latin-1") for new in _misspell(plain, draw)]
     same = [v for v in draw.values(type(old)) if isinstance(v, str | bytes)]
-    known = [v for v in same if repr(v) not in apart and not _alike(v, old)]
+    known = [v for v in same if repr(v) not in apart and not _may_be_equal(v, old)]
     yield from _alternate(near, known, draw)
     if not near and not known:
         letter = draw.random.choice(string.ascii_lowercase)
@@ -118,11 +122,11 @@ def _other_texts(old: str | bytes, draw: ValueSource, apart: frozenset[str]) -> 
 
 
 def _misspell(old: str, draw: ValueSource) -> Iterator[str]:
-    """Two letters swapped, one letter another of its kind, one letter less."""
+    """Swaps two letters, replaces one by another of its kind, and leaves one out."""
     ways: list[Callable[[str, ValueSource], str | None]] = [_swap_characters, _replace_character, _shorten]
     draw.random.shuffle(ways)
     made = (way(old, draw) for way in ways)
-    yield from (new for new in made if new is not None and not _alike(new, old))
+    yield from (new for new in made if new is not None and not _may_be_equal(new, old))
 
 
 def _swap_characters(old: str, draw: ValueSource) -> str | None:
@@ -162,18 +166,18 @@ def _other_digit(old: str, draw: ValueSource) -> str:
     return old[:at] + new + old[at + 1 :]
 
 
-def _alike(one: object, other: object) -> bool:
-    """Whether types of their own may rightly take the two for one: case, punctuation, zeros."""
-    return _bare(one) == _bare(other)
+def _may_be_equal(one: object, other: object) -> bool:
+    """Whether a project's own type may rightly treat both as equal: they differ in case, signs or zeros."""
+    return _normalized_text(one) == _normalized_text(other)
 
 
-def _bare(text: object) -> str:
+def _normalized_text(text: object) -> str:
     plain = text.decode("latin-1") if isinstance(text, bytes) else str(text)
     return re.sub(r"[\W_0]+", "", plain.casefold()) or plain.strip()
 
 
 def _alternate(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> Iterator[T]:
-    """What is near, and what else is expected; either may come first."""
+    """Takes nearby values and expected ones in turn; which comes first is random."""
     pair = [near, known]
     draw.random.shuffle(pair)
     for number in range(max(len(near), len(known))):
@@ -182,5 +186,5 @@ def _alternate(near: Sequence[T], known: Sequence[T], draw: ValueSource) -> Iter
 
 
 def _is_member(owner: str, member: str) -> bool:
-    """Looks for the spelling of enumeration members; a module's constants may be equal."""
+    """Whether a name is spelt like a member of an enumeration; constants of a module may be equal."""
     return owner[:1].isupper() and not owner.isupper() and member.isupper()

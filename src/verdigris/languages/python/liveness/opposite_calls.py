@@ -14,10 +14,10 @@ from verdigris.languages.python.liveness.opposites import (
     opposites,
     other_items,
     other_literal,
+    replace_side,
     shorten,
-    two_values,
 )
-from verdigris.languages.python.liveness.values import others
+from verdigris.languages.python.liveness.values import other_value_edits
 from verdigris.languages.python.stubs.forms import last_name
 from verdigris.languages.python.syntax import TextEdit
 from verdigris.languages.python.tests.code import leaves
@@ -66,41 +66,41 @@ _UNRELATED = {
         ("warns", "assertWarns", "assertWarnsRegex"), ("BytesWarning", "UnicodeWarning", "ImportWarning")
     ),
 }
-"""Exceptions from which a project derives none of its own."""
+"""Exceptions and warnings that a project's own classes do not derive from."""
 _TYPES = frozenset({"expected_exception", "expected_warning", "exception", "warning"})
 _TOLERANCES = frozenset({"delta", "places", "rtol", "atol", "decimal"})
 _PLACES = 1e-6
-"""Around which the tools that compare roughly take numbers for equal, where nothing is said."""
+"""The default tolerance of tools that compare approximately."""
 _PLAIN_PATTERN = re.compile(r"[^.^$*+?{}\[\]\\|()]*")
 _WORD = "'word'"
-"""As long at least is a pattern that is worth changing."""
+"""A pattern must be longer than this to be changed."""
 
 
 def changes(at: AssertionPlace, draw: ValueSource) -> Iterator[Choice]:
-    """None where failing is all that the statement can do."""
+    """The changes of an assertion; none if the statement can only fail."""
     match at.node:
         case ast.Assert(test=test):
             yield from opposites(at, test, draw)
         case ast.Expr(value=ast.Await(value=ast.Call() as call)) | ast.Expr(value=ast.Call() as call):
-            yield from _call(at, call, draw)
+            yield from _change_call(at, call, draw)
         case ast.Expr():
-            yield Choice((failing_after(at),))
+            yield Choice((add_failure(at),))
         case ast.With(items=items) | ast.AsyncWith(items=items):
             calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
             known = [choice for call in calls for choice in _change_raises(at, call, draw)]
-            yield from known or [Choice((failing_after(at),))]
+            yield from known or [Choice((add_failure(at),))]
 
 
-def failing_after(at: AssertionPlace) -> ExpressionChange:
-    """The assertion, followed by a failure: a test that reaches it fails, unless the failure is caught."""
+def add_failure(at: AssertionPlace) -> ExpressionChange:
+    """Adds a failure after the assertion: a test that reaches it fails, unless the failure is caught."""
     edit = at.code.source.after(at.node, "assert False")
     guarded = isinstance(at.node, ast.With | ast.AsyncWith) and leaves(at.node)
     return ExpressionChange(
-        f"{shorten(at.code.source.segment(at.node))} → a failure behind it", (edit,), guarded
+        f"{shorten(at.code.source.segment(at.node))} → a failure after it", (edit,), guarded
     )
 
 
-def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
+def _change_call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Choice]:
     name = last_name(call.func)
     if name in _UNRELATED:
         yield from _change_raises(at, call, draw)
@@ -111,23 +111,27 @@ def _call(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Iterator[Cho
     elif name in _ARGUMENTS:
         yield _other_arguments(at, call, draw)
     elif name != "fail":
-        yield _two_sides(at, call, name, draw) or _contrary(at, call, name) or Choice((failing_after(at),))
+        yield (
+            _change_sides(at, call, name, draw)
+            or _change_to_opposite_method(at, call, name)
+            or Choice((add_failure(at),))
+        )
 
 
-def _two_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource) -> Choice | None:
+def _change_sides(at: AssertionPlace, call: ast.Call, name: str, draw: ValueSource) -> Choice | None:
     if len(call.args) < 2:  # noqa: PLR2004 - two sides
         return None
     left, right = call.args[:2]
     if name in _EQUALITIES:
-        slack = _slack(call, name)
+        slack = _tolerance_of_call(call, name)
         sides = () if slack is None else (right, left)
         literal = next((c for side in sides if (c := other_literal(at, side, draw, slack or 0))), None)
-        return literal or (two_values(at, left, right, draw) if name == "assertEqual" else None)
+        return literal or (replace_side(at, left, right, draw) if name == "assertEqual" else None)
     return other_items(at, right, draw) if name == "assertIn" else None
 
 
-def _slack(call: ast.Call, name: str) -> float | None:
-    """How far around a number is equal; None where that is not written there."""
+def _tolerance_of_call(call: ast.Call, name: str) -> float | None:
+    """The tolerance of a call that compares numbers; None if the text does not show it."""
     total = _PLACES if "Almost" in name or "almost" in name or "close" in name else 0.0
     for keyword in call.keywords:
         if keyword.arg in _TOLERANCES:
@@ -140,7 +144,7 @@ def _slack(call: ast.Call, name: str) -> float | None:
     return total
 
 
-def _contrary(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
+def _change_to_opposite_method(at: AssertionPlace, call: ast.Call, name: str) -> Choice | None:
     if name not in _OPPOSITES or not isinstance(call.func, ast.Attribute):
         return None
     end = at.code.source.replace_node(call.func, "").end
@@ -152,7 +156,7 @@ def _other_arguments(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> C
     source = at.code.source
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     for node in draw.random.sample(given, len(given)):
-        edits = others(node, source, draw)
+        edits = other_value_edits(node, source, draw)
         if edits:
             old = shorten(source.segment(node))
             return Choice(tuple(ExpressionChange(f"{old} → {shorten(edit.new)}", (edit,)) for edit in edits))
@@ -178,11 +182,13 @@ def _change_raises(at: AssertionPlace, call: ast.Call, draw: ValueSource) -> Ite
 
 
 def _other_pattern(at: AssertionPlace, node: ast.expr, pattern: str, draw: ValueSource) -> Iterator[Choice]:
-    """A message may hold one misspelling of a longer word by chance, and not two."""
+    """Changes a pattern in two ways: a message may match one misspelling by chance, but not both."""
     if not _PLAIN_PATTERN.fullmatch(pattern):
         return
     edits = [
-        edit for edit in others(node, at.code.source, ValueSource(draw.random)) if len(edit.new) > len(_WORD)
+        edit
+        for edit in other_value_edits(node, at.code.source, ValueSource(draw.random))
+        if len(edit.new) > len(_WORD)
     ]
     if len(edits) > 1:
         what = shorten(at.code.source.segment(node))

@@ -1,4 +1,4 @@
-"""Changes asserted expressions so that honest code fails them, wherever the value is written."""
+"""Changes asserted expressions so that honest code fails them, wherever the expected value is written."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.python.liveness.values import DRAWS, others
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.liveness.values import DRAWS, other_value_edits
+from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 
-def cells(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
-    """All that the name may stand for; nothing where it is used for more than this one comparison."""
-    if _count(name, function, ast.Load) != 1:
+def values_of_name(name: str, function: Function, code: Code) -> tuple[ast.expr, ...]:
+    """The expressions that a name may stand for; none if it is used for more than this one comparison."""
+    if count_names(function, name, ast.Load) != 1:
         return ()
     if name in _parameters(function):
         return _parametrized_values(name, function, code)
@@ -44,21 +44,11 @@ def _parametrized_values(name: str, function: Function, code: Code) -> tuple[ast
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, table], keywords=more) if last_name(func) == "parametrize":
-                known = _names(names)
+                known = parametrized_names(names)
                 if name in known and not any(keyword.arg == "indirect" for keyword in more):
                     single = len(known) == 1 and not isinstance(names, ast.List | ast.Tuple)
                     return _column(_rows(table, code), None if single else known.index(name))
     return ()
-
-
-def _names(node: ast.expr) -> list[str]:
-    match node:
-        case ast.Constant(value=str(text)):
-            return [name.strip() for name in text.split(",") if name.strip()]
-        case ast.List(elts=parts) | ast.Tuple(elts=parts):
-            return [str(part.value) for part in parts if isinstance(part, ast.Constant)]
-        case _:
-            return []
 
 
 def _rows(table: ast.expr, code: Code) -> list[ast.expr] | None:
@@ -77,7 +67,7 @@ def _rows(table: ast.expr, code: Code) -> list[ast.expr] | None:
 
 
 def _column(rows: list[ast.expr] | None, place: int | None) -> tuple[ast.expr, ...]:
-    """One cell of each row, all or none."""
+    """One cell of each row; empty if some row has none."""
     found = [_cell(row, place) for row in rows or ()]
     kept = [cell for cell in found if cell is not None]
     return tuple(kept) if len(kept) == len(found) else ()
@@ -104,9 +94,9 @@ def _parameters(function: Function) -> set[str]:
 
 
 def _bindings(name: str, function: Function) -> list[ast.AST]:
-    """The statements that give the name its value; more than one where it is bound in another way too."""
+    """The statements that bind a name, with the function itself if the name is bound in another way, too."""
     bound = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and name in _targets(node)]
-    return [*bound, function] if _count(name, function, ast.Store) != len(bound) else [*bound]
+    return [*bound, function] if count_names(function, name, ast.Store) != len(bound) else [*bound]
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:
@@ -119,13 +109,8 @@ def _targets(node: ast.stmt) -> Iterator[str]:
     )
 
 
-def _count(name: str, function: Function, context: type[ast.expr_context]) -> int:
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    return sum(node.id == name and isinstance(node.ctx, context) for node in names)
-
-
 _WILD = frozenset({"ANY", "Any", "IsAnything"})
-"""A test's own operands that are equal to everything."""
+"""Names of operands that are equal to everything."""
 _CONTRARY: dict[type[ast.cmpop], str] = {
     ast.Eq: "!=",
     ast.NotEq: "==",
@@ -147,20 +132,20 @@ class ExpressionChange:
     what: str
     edits: tuple[TextEdit, ...]
     guarded: bool = False
-    """Whether honest code may pass it although the assertion is reached."""
+    """True if honest code may pass with this change although the assertion is reached."""
 
 
 @value
 class Choice:
-    """Changes of one part of an assertion, of which each shows by itself whether that part is live."""
+    """Changes of one part of an assertion; each of them shows by itself whether that part is live."""
 
     options: tuple[ExpressionChange, ...]
     joint: bool = False
-    """Honest code may pass one of them by chance, and never all of them."""
+    """True if honest code may pass one of them by chance, but never all of them."""
 
 
 def opposites(at: AssertionPlace, test: ast.expr, draw: ValueSource) -> Iterator[Choice]:
-    """The opposites of an expression that is asserted to be true."""
+    """Changes an expression that is asserted to be true, so that honest code fails it."""
     match test:
         case ast.BoolOp(op=ast.And(), values=parts):
             for part in parts:
@@ -190,9 +175,9 @@ def negate(at: AssertionPlace, test: ast.expr) -> Choice:
 
 
 def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: float = 0) -> Choice | None:
-    """Another literal on this side of an equality, wherever it is written; None where there is none."""
+    """Changes the literal on this side of an equality, wherever it is written; None if there is none."""
     source = at.code.source
-    edits = others(side, source, draw, slack, _equals_besides(at, side))
+    edits = other_value_edits(side, source, draw, slack, _other_compared_constants(at, side))
     if edits:
         return Choice(
             tuple(
@@ -201,13 +186,13 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
         )
     if not isinstance(side, ast.Name):
         return None
-    found = cells(side.id, at.function, at.code)
-    drawn = [others(cell, source, draw, slack) for cell in found]
+    found = values_of_name(side.id, at.function, at.code)
+    drawn = [other_value_edits(cell, source, draw, slack) for cell in found]
     if not any(drawn):
         return None
     options = []
     for number in range(min(DRAWS, max(map(len, drawn)))):
-        # A cell with nothing else to be is at least not what it was.
+        # A cell without another value becomes a tuple, which is at least not equal to the old value.
         new = (
             edits[number % len(edits)] if edits else source.replace_node(cell, f"({source.segment(cell)}, 0)")
             for edits, cell in zip(drawn, found, strict=True)
@@ -216,8 +201,8 @@ def other_literal(at: AssertionPlace, side: ast.expr, draw: ValueSource, slack: 
     return Choice(tuple(options))
 
 
-def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
-    """Where no literal is written: two values that nothing equals both, in the place of one side."""
+def replace_side(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueSource) -> Choice | None:
+    """Replaces a side without a literal by two different values in turn: nothing equals both."""
     source = at.code.source
     known = [repr(value) for value in draw.any_values()]
     pair = [*known, "0", "'a'"][:_TWO] if known[:1] != ["0"] else [*known, "'a'"][:_TWO]
@@ -233,7 +218,7 @@ def two_values(at: AssertionPlace, left: ast.expr, right: ast.expr, draw: ValueS
 
 
 def expectations(at: AssertionPlace) -> Iterator[ast.expr]:
-    """Both sides of the equalities that an assertion asks, as far as they are written here."""
+    """Both sides of the equalities in an assertion, with the cells behind a name; calls are left out."""
     for node in ast.walk(at.node):
         match node:
             case ast.Compare(left=left, ops=ops, comparators=rest) if isinstance(ops[0], ast.Eq | ast.Is):
@@ -244,7 +229,7 @@ def expectations(at: AssertionPlace) -> Iterator[ast.expr]:
                 continue
         for side in sides:
             if isinstance(side, ast.Name):
-                yield from cells(side.id, at.function, at.code)
+                yield from values_of_name(side.id, at.function, at.code)
             elif not isinstance(side, ast.Call | ast.Await):
                 yield side
 
@@ -260,7 +245,7 @@ def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: ValueSource)
     left, right = test.left, test.comparators[0]
     match test.ops[0]:
         case ast.Eq():
-            return two_values(at, left, right, draw)
+            return replace_side(at, left, right, draw)
         case ast.In():
             return other_items(at, right, draw)
         case _:
@@ -268,13 +253,14 @@ def _change_comparison(at: AssertionPlace, test: ast.Compare, draw: ValueSource)
 
 
 def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> Choice | None:
-    """A written collection with none of the items that it had; what else a container holds is its own."""
+    """Changes every item of a collection literal; None for any other container, whose items are unknown."""
     source = at.code.source
     match container:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if parts:
             known = {source.segment(part) for part in parts}
             drawn = [
-                next((e for e in others(part, source, draw) if e.new not in known), None) for part in parts
+                next((e for e in other_value_edits(part, source, draw) if e.new not in known), None)
+                for part in parts
             ]
             edits = tuple(edit for edit in drawn if edit is not None)
             if len(edits) < len(parts):
@@ -284,8 +270,8 @@ def other_items(at: AssertionPlace, container: ast.expr, draw: ValueSource) -> C
             return None
 
 
-def _equals_besides(at: AssertionPlace, side: ast.expr) -> list[object]:
-    """What else is expected in the same test: one object may rightly be equal to several spellings."""
+def _other_compared_constants(at: AssertionPlace, side: ast.expr) -> list[object]:
+    """Other constants that the same test compares with: one object may rightly equal several spellings."""
     asked = (node for node in ast.walk(at.function) if isinstance(node, ast.Compare))
     sides = (other for node in asked for other in (node.left, *node.comparators) if other is not side)
     return [other.value for other in sides if isinstance(other, ast.Constant)]
@@ -298,7 +284,7 @@ def _equates(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Nothing in it happens or is named that the test needs afterwards."""
+    """Whether the expression binds and awaits nothing, so that the test works without it."""
     parts = ast.walk(node)
     return not any(isinstance(part, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom) for part in parts)
 

@@ -1,6 +1,6 @@
-"""Plans the texts of test files for liveness: the true one, and others with changed assertions.
+"""Plans the texts of test files for liveness: the true texts, and variants with changed assertions.
 
-All of them are run alike and in random order, so that no run can tell whether it has the true text.
+All are run in the same way and in random order, so that no run can tell whether it has the true texts.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import replace, value
 from verdigris.languages.python.liveness.near_values import ValueSource
-from verdigris.languages.python.liveness.opposite_calls import changes, failing_after
+from verdigris.languages.python.liveness.opposite_calls import add_failure, changes
 from verdigris.languages.python.liveness.opposites import expectations
 from verdigris.languages.python.syntax import Source
 from verdigris.languages.python.tests.code import Tests
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from verdigris.languages.python.tests.code import AssertionPlace, Code
 
 ROUNDS = 2
-"""How many other values one assertion is tried with, where there is time."""
+"""How many changes of one assertion are tried, if there is room."""
 
 
 @value
 class _ConcernedChange:
-    """One change with the tests that it concerns."""
+    """One change, with the tests that must fail with it."""
 
     at: AssertionPlace
     change: ExpressionChange
     functions: Mapping[str, bool]
-    """Whether it is guarded, by test."""
+    """Maps each test to whether it may rightly pass with the change."""
     group: int = 0
 
 
@@ -59,23 +59,24 @@ class _AssertionPart:
 def plan(
     texts: Mapping[str, str], asked: Iterable[str], random: Chance, most: int = 1000, few: int = 6
 ) -> ProbePlan:
-    """`texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
-    `most`: how many variants there may be; `few`: so many, where an assertion is changed more than once.
+    """Plans the variants of the test files; changes of different tests share a variant.
 
-    Changes of different tests share a variant, so that as many runs are needed as one test has assertions.
+    So only as many runs are needed as one test has assertions.
+    `texts`: every test file that a run loads, by path. `asked`: native ids; cases do not matter.
+    `most`: the limit of variants; `few`: the limit for variants that change an assertion once more.
     """
     tests = Tests(texts)
     functions = list(dict.fromkeys(map(function_of, asked)))
-    parts, unreached = _gather(tests, functions, ValueSource(random))
+    parts, unreached = _gather_parts(tests, functions, ValueSource(random))
     first = [found for number, part in enumerate(parts) for found in part.changes_of_round(0, number + 1)]
-    waves = _waves(first)
+    waves = _spread_over_waves(first)
     totals: dict[str, int] = {}
     for found in first:
         for name in found.functions:
             totals[name] = totals.get(name, 0) + 1
     for number in range(1, ROUNDS):
         more = [found for part in parts for found in part.changes_of_round(number, 0)]
-        fuller = _waves(more, waves)
+        fuller = _spread_over_waves(more, waves)
         waves = fuller if len(fuller) <= few else waves
     chosen = waves if len(waves) <= most else _whole_groups(random.sample(waves, most), first)
     return _make_plan(tests, chosen, tuple(unreached), totals)
@@ -84,7 +85,7 @@ def plan(
 def plan_reaching(
     texts: Mapping[str, str], asked: Iterable[str], suspects: Iterable[TracedProbe]
 ) -> ProbePlan:
-    """Whether these assertions are reached at all, and their failures heard: a failure behind each."""
+    """Plans a failure after each suspect assertion, to see if it is reached and its failure noticed."""
     tests = Tests(texts)
     places = {(probe.path, probe.line) for probe in suspects}
     found: dict[tuple[str, int], _ConcernedChange] = {}
@@ -94,11 +95,11 @@ def plan_reaching(
             if place in places:
                 known = found.get(place)
                 mine = {**(known.functions if known else {}), function: True}
-                found[place] = _ConcernedChange(at, failing_after(at), mine)
-    return _make_plan(tests, _waves(found.values()), (), {})
+                found[place] = _ConcernedChange(at, add_failure(at), mine)
+    return _make_plan(tests, _spread_over_waves(found.values()), (), {})
 
 
-def _gather(
+def _gather_parts(
     tests: Tests, functions: Iterable[str], draw: ValueSource
 ) -> tuple[list[_AssertionPart], list[str]]:
     standing = {function: list(_assertions_of(tests, function)) for function in functions}
@@ -136,14 +137,14 @@ def _why_nothing(tests: Tests, function: str) -> str:
     if code is None:
         return "its file cannot be read as Python"
     if tests.find(code, where.function) is None:
-        return "its function is not to be found"
+        return "its function was not found"
     return "no assertion that can be changed was found in it"
 
 
-def _waves(
+def _spread_over_waves(
     found: Iterable[_ConcernedChange], known: Iterable[list[_ConcernedChange]] = ()
 ) -> list[list[_ConcernedChange]]:
-    """Each change goes where none of its tests has another."""
+    """Puts each change into the first wave in which none of its tests has another change."""
     waves = [list(wave) for wave in known]
     for one in found:
         for wave in waves:
@@ -158,7 +159,7 @@ def _waves(
 def _whole_groups(
     waves: list[list[_ConcernedChange]], all_: Iterable[_ConcernedChange]
 ) -> list[list[_ConcernedChange]]:
-    """Leaves out changes that say something only together with others that found no room."""
+    """Leaves out the changes of a group of which some change is missing: only all of them show something."""
     due = Counter(found.group for found in all_)
     there = Counter(found.group for wave in waves for found in wave)
     return [
@@ -175,7 +176,7 @@ def _make_plan(
 ) -> ProbePlan:
     made = [_variant(wave) for wave in waves]
     spoilt = tuple(
-        f"{probe.path}:{probe.line}: {probe.what} is no Python"
+        f"{probe.path}:{probe.line}: {probe.what} is not valid Python"
         for variant in made
         if not _parses(variant)
         for probe in variant.probes

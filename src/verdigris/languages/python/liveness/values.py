@@ -1,4 +1,4 @@
-"""Finds plausible other values for a literal: of its type, near it, never equal to it."""
+"""Finds other plausible values for a literal: of its type, near it, never equal to it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from verdigris.languages.python.syntax import Source, TextEdit
 
 DRAWS = 3
-"""How many other values are offered for one literal."""
+"""The most other values for one literal."""
 _SETS = frozenset({"set", "frozenset"})
 _NUMBERS = frozenset({"Decimal", "Fraction"})
 _MAKERS = frozenset({"approx", "list", "tuple", "dict", "bytearray", "deque", "OrderedDict", "array"})
-"""Calls that are equal exactly when their arguments are; of any other call we cannot know."""
+"""Calls whose results are equal exactly if their arguments are; of other calls this is not known."""
 
 
-def others(
+def other_value_edits(
     node: ast.expr, source: Source, draw: ValueSource, slack: float = 0, apart: Iterable[object] = ()
 ) -> list[TextEdit]:
-    """Several edits, each of which makes another value; none where no literal decides what the node equals.
+    """Edits that each make another value; none if no literal decides what the node equals.
 
-    `slack`: how near may count as equal. `apart`: values that one object may rightly equal besides this one.
+    `slack`: the tolerance. `apart`: other values that one object may rightly equal.
     """
     new = list(_texts(node, source, draw, slack, frozenset(map(repr, apart))))
     kept = dict.fromkeys(text for text in new if text != source.segment(node))
@@ -60,18 +60,18 @@ def _texts(
             yield f"({source.segment(node)} {letter!r})"
         case ast.Attribute(value=ast.Name(id=owner), attr=member) if _is_member(owner, member):
             yield from (f"{owner}.{other}" for other in draw.members(owner, member))
-        case ast.BinOp() if not slack and _reckons(node):
+        case ast.BinOp() if not slack and _computes_with_integers(node):
             yield from (f"({source.segment(node)} {sign} 1)" for sign in draw.random.sample(["+", "-"], 2))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
             yield from _other_items(node, parts, source, draw, slack)
         case ast.Dict(keys=keys, values=values):
             yield from _other_entries(node, keys, values, source, draw, slack)
         case ast.Call(func=func, args=args, keywords=keywords):
-            yield from _other_made(node, last_name(func), args, keywords, source, draw)
+            yield from _other_calls(node, last_name(func), args, keywords, source, draw)
 
 
-def _reckons(node: ast.BinOp) -> bool:
-    """Whether it is made of whole numbers, as far as it is written: one more is then another value."""
+def _computes_with_integers(node: ast.BinOp) -> bool:
+    """Whether an expression computes with integers, as far as its text shows: then plus one changes it."""
     within = [part for part in ast.walk(node) if isinstance(part, ast.BinOp)]
     sides = [side for part in within for side in (part.left, part.right)]
     written = [side.value for side in sides if isinstance(side, ast.Constant)]
@@ -89,13 +89,13 @@ def _other_items(
         yield f"{opening}{item}{',' if opening == '(' else ''}{closing}"
         return
     known = {source.segment(part) for part in parts}
-    yield from _within(node, parts, source, draw, slack, known)
+    yield from _with_part_changed(node, parts, source, draw, slack, known)
     spellings = [source.segment(part) for part in parts]
-    # Of what is made by calls, one may rightly equal another.
+    # Two items that are made by calls may be equal, so only literal items are dropped.
     known_items = all(map(is_literal, parts))
     droppable = [n for n, spelt in enumerate(spellings) if known_items and spellings.count(spelt) == 1]
     if len(parts) > 1 and droppable:
-        yield _without(node, parts, draw.random.choice(droppable), source)
+        yield _without_part(node, parts, draw.random.choice(droppable), source)
 
 
 def _other_entries(
@@ -106,17 +106,17 @@ def _other_entries(
     draw: ValueSource,
     slack: float,
 ) -> Iterator[str]:
-    """No entry is dropped: one of no weight may rightly be missing (a counter's zero)."""
+    """Changes values and keys of a dict. It drops no entry: a counter equals one without its zeros."""
     if not values:
         yield "{" + repr((draw.values(str) or ["a"])[0]) + ": " + repr(draw.random.randint(1, 9)) + "}"
         return
-    made = list(_within(node, values, source, draw, slack, set()))
+    made = list(_with_part_changed(node, values, source, draw, slack, set()))
     known = {source.segment(key) for key in keys if key is not None}
-    made += _within(node, [key for key in keys if key is not None], source, draw, 0, known)
+    made += _with_part_changed(node, [key for key in keys if key is not None], source, draw, 0, known)
     yield from made
 
 
-def _within(
+def _with_part_changed(
     node: ast.expr,
     parts: Sequence[ast.expr],
     source: Source,
@@ -124,19 +124,21 @@ def _within(
     slack: float,
     known: set[str],
 ) -> Iterator[str]:
-    """The node with one of its parts changed, into none of the `known` ones."""
+    """The text of the node with one of its parts changed; `known`: parts that it must not become."""
     base, _ = _span(node, source)
     text = source.segment(node)
     found: list[list[str]] = []
     for part in draw.random.sample(list(parts), len(parts)):
-        edits = [edit for edit in others(part, source, draw, slack) if edit.new.strip() not in known]
+        edits = [
+            edit for edit in other_value_edits(part, source, draw, slack) if edit.new.strip() not in known
+        ]
         found.append([text[: e.start - base] + e.new + text[e.end - base :] for e in edits])
     for number in range(DRAWS):
         yield from (texts[number] for texts in found if number < len(texts))
 
 
-def _without(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
-    """Takes out a part, with what stands between it and the next, or the one before."""
+def _without_part(node: ast.expr, parts: Sequence[ast.expr], number: int, source: Source) -> str:
+    """The text of the node without one part and its separator."""
     base, _ = _span(node, source)
     text = source.segment(node)
     if number + 1 < len(parts):
@@ -152,7 +154,7 @@ def _as_tuple(text: str) -> str:
     return f"({inner},)"
 
 
-def _other_made(
+def _other_calls(
     node: ast.Call,
     maker: str,
     args: list[ast.expr],
@@ -165,30 +167,30 @@ def _other_made(
         return
     base, _ = _span(node, source)
     text = source.segment(node)
-    for edit in _made_edits(maker, args, keywords, source, draw):
+    for edit in _call_edits(maker, args, keywords, source, draw):
         yield text[: edit.start - base] + edit.new + text[edit.end - base :]
 
 
-def _made_edits(
+def _call_edits(
     maker: str, args: list[ast.expr], keywords: list[ast.keyword], source: Source, draw: ValueSource
 ) -> list[TextEdit]:
     if maker == "approx":
-        slack = _slack(args, keywords)
-        return [] if slack is None else others(args[0], source, draw, slack) if args else []
+        slack = _tolerance_of_approx(args, keywords)
+        return [] if slack is None else other_value_edits(args[0], source, draw, slack) if args else []
     if maker in _SETS | _MAKERS:
         parts = [*args[:1], *(keyword.value for keyword in keywords)]
-        return [edit for part in parts for edit in others(part, source, draw)]
+        return [edit for part in parts for edit in other_value_edits(part, source, draw)]
     if maker in _NUMBERS and len(args) == 1 and not keywords:
         match args[0]:
             case ast.Constant(value=str(old)) if re.fullmatch(r"-?\d+(\.\d+)?", old):
                 return [source.replace_node(args[0], repr(_other_digit(old, draw)))]
             case ast.Constant(value=int()):
-                return others(args[0], source, draw)
+                return other_value_edits(args[0], source, draw)
     return []
 
 
-def _slack(args: list[ast.expr], keywords: list[ast.keyword]) -> float | None:
-    """How far around the number is equal; None where that is not written, or has no far side."""
+def _tolerance_of_approx(args: list[ast.expr], keywords: list[ast.keyword]) -> float | None:
+    """The tolerance of `approx`; None if the text does not show it, or if it is too large."""
     given = dict(zip(("rel", "abs"), args[1:], strict=False)) | {k.arg: k.value for k in keywords if k.arg}
     relative, absolute = (_size(given.get(name)) for name in ("rel", "abs"))
     if relative is None or absolute is None or relative >= _ANY_SIZE:
@@ -209,7 +211,7 @@ def _size(node: ast.expr | None) -> float | None:
 
 
 def _spell_as(old: str | bytes, new: str | bytes, written: str) -> str:
-    """Keeps the quotes, where it is one literal that needs no escapes."""
+    """Writes the new value with the quotes of the old one, if that is one literal without escapes."""
     plain, other = (text if isinstance(text, str) else text.decode("latin-1") for text in (old, new))
     if plain and written.count(plain) == 1:
         spelt = written.replace(plain, other)

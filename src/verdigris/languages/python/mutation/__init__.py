@@ -1,4 +1,4 @@
-"""Mutates what a refactor changed, and gives tests other inputs; tests that hold it notice each mutant."""
+"""Mutates the code that a refactor changed, and gives tests other inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Literal, Replaced, compare_literals, other_value
 from verdigris.languages.python.mutation.decisions import find_same_decisions, is_decision, sites_of
-from verdigris.languages.python.stubs.forms import Function, constant, is_docstring, last_name
+from verdigris.languages.python.stubs.forms import Function, is_constant, is_docstring, last_name
 from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests
 
@@ -35,7 +35,7 @@ class _MutantChange:
 
 
 def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
-    """Mutates Python source; texts by path, of the files that differ."""
+    """Mutates Python source; `before`, `after`: texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old = {path: tree for path, text in before.items() if (tree := parse_or_none(text)) is not None}
     new = {path: tree for path, text in after.items() if (tree := parse_or_none(text)) is not None}
@@ -47,14 +47,14 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     held = [_InputLiteral.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
     surplus = compare_literals([one.about for one in was], [one.about for one in held])
     changes = [
-        *_decisions(then, now, same),
+        *_mutate_decisions(then, now, same),
         *(
-            (held[at].path, _MutantChange(held[at].node, repr(_other(held[at].node.value)), weak=weak))
+            (held[at].path, _MutantChange(held[at].node, repr(_other_value(held[at].node.value)), weak=weak))
             for at, weak in surplus.found.items()
         ),
     ]
     for path, change in changes:
-        data = _with(after[path], change)
+        data = _apply_change(after[path], change)
         line, said = change.node.lineno, _short(ast.unparse(change.node))
         if data is None:
             untried.append(f"{path}:{line}: `{said}`")
@@ -62,18 +62,18 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
             what = f"`{said}` → `{_short(change.now)}`: no test notices"
             mutants.append(Mutant(path, line, what, data, change.weak))
     gone = {was[at].about.value for at in surplus.left}
-    mutants += (m for path, tree in new.items() for m in _defaults(path, tree, old, after[path], gone))
+    mutants += (m for path, tree in new.items() for m in _mutate_defaults(path, tree, old, after[path], gone))
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
 
 
-def _decisions(
+def _mutate_decisions(
     then: Sequence[Site], now: Sequence[Site], same: SameDecisions
 ) -> Iterator[tuple[str, _MutantChange]]:
-    moved = {_loose(site) for at, site in enumerate(then) if at not in same.old}
+    moved = {_loose_shape(site) for at, site in enumerate(then) if at not in same.old}
     for at, site in enumerate(now):
         if at not in same.new and is_decision(site):
-            # What was `<` and is `<=` now is other behaviour; a boundary that is only written anew is not.
-            weak = _loose(site) not in moved
+            # A boundary that moved (`<` became `<=`) is new behaviour; one that was rewritten is not.
+            weak = _loose_shape(site) not in moved
             yield from (
                 (site.path, change)
                 for node in site.nodes
@@ -81,12 +81,15 @@ def _decisions(
             )
 
 
-def _loose(site: Site) -> str:
+def _loose_shape(site: Site) -> str:
     return site.about.shape.replace("(LtE )", "(Lt )")
 
 
 def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_MutantChange]:
-    """Each makes one decision of the condition void; `weak`: its boundaries may be moved unnoticed."""
+    """Changes that each fix one decision of a condition, or move a boundary.
+
+    `weak`: tests need not notice a moved boundary.
+    """
     match node:
         case ast.BoolOp(op=op, values=parts):
             neutral = "True" if isinstance(op, ast.And) else "False"
@@ -123,7 +126,7 @@ class _InputLiteral:
 def _literals_of(
     trees: Mapping[str, ast.Module], same: Iterable[Site]
 ) -> Iterator[tuple[str, ast.Constant, str]]:
-    """Those of conditions that are the same are the same too, however they are written."""
+    """The literals outside of unchanged conditions, whose literals did not change either."""
     within = {
         id(part) for site in same for node in (*site.nodes, *site.stands_for) for part in ast.walk(node)
     }
@@ -135,7 +138,7 @@ def _literals_of(
 
 
 def _places(tree: ast.Module) -> dict[int, str]:
-    """Tells for every literal what stands right around it, without names and literals."""
+    """Maps every literal to a description of the code right around it, without names and literals."""
     found: dict[int, str] = {}
     for node in ast.walk(tree):
         for at, child in enumerate(ast.iter_child_nodes(node)):
@@ -148,7 +151,7 @@ def _places(tree: ast.Module) -> dict[int, str]:
 
 
 def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
-    """Numbers, texts and truth values that code works with: no messages, annotations, parts of f-strings."""
+    """The numbers, texts and booleans that code works with; not those of messages, annotations, f-strings."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
@@ -173,7 +176,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
                 stack += reversed(list(ast.iter_child_nodes(node)))
 
 
-def _other(found: object) -> object:
+def _other_value(found: object) -> object:
     match found:
         case bool():
             return not found
@@ -185,42 +188,42 @@ def _other(found: object) -> object:
             return f"{found}~"
 
 
-def _defaults(
+def _mutate_defaults(
     path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
 ) -> Iterator[Mutant]:
-    """A parameter that never has another value than its default is not needed yet.
+    """Mutants that set a new parameter to its default: if no test notices, the parameter is not needed yet.
 
-    `gone`: literals that stand nowhere else any more; a default that took one in is where it was moved to.
+    `gone`: literals that are in no other place any more; a default with such a value is where it moved to.
     """
     nodes = (node for one in old.values() for node in ast.walk(one))
-    had = {node.name: _optional(node) for node in nodes if isinstance(node, Function)}
+    had = {node.name: _constant_defaults(node) for node in nodes if isinstance(node, Function)}
     renamed = had.keys() - {node.name for node in ast.walk(tree) if isinstance(node, Function)}
     for node in ast.walk(tree):
         if not isinstance(node, Function):
             continue
-        now = _optional(node)
+        now = _constant_defaults(node)
         before = had.get(node.name) or next(
             (had[name] for name in renamed if had[name].keys() == now.keys()), {}
         )
         fresh = [name for name in now if name not in before]
         for name in fresh[-(len(now) - len(before)) :] if len(now) > len(before) else ():
             told = ast.unparse(now[name])
-            data = _with_statement(text, node, f"{name} = {told}")
+            data = _add_statement(text, node, f"{name} = {told}")
             what = f"the parameter `{name}` of `{node.name}` is new, and no test needs more than `{told}`"
             yield Mutant(path, node.lineno, what, data, weak=told in gone)
 
 
-def _optional(node: Function) -> dict[str, ast.expr]:
+def _constant_defaults(node: Function) -> dict[str, ast.expr]:
     """The parameters whose default is a constant."""
     spec = node.args
     places = [*spec.posonlyargs, *spec.args]
     found = dict(zip((p.arg for p in places[len(places) - len(spec.defaults) :]), spec.defaults, strict=True))
     found |= {p.arg: d for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
-    return {name: default for name, default in found.items() if constant(default, mutable=False)}
+    return {name: default for name, default in found.items() if is_constant(default, mutable=False)}
 
 
-def _with(text: str, change: _MutantChange) -> bytes | None:
-    """None where the tree's places are not those of the text, as inside f-strings of older Pythons."""
+def _apply_change(text: str, change: _MutantChange) -> bytes | None:
+    """Applies a change. None if a node's position is wrong, as inside f-strings in older Pythons."""
     lines = _lines(text)
     node = change.node
     start = _offset(lines, node.lineno, node.col_offset)
@@ -235,7 +238,7 @@ def _with(text: str, change: _MutantChange) -> bytes | None:
     return made if ast.dump(was) == ast.dump(node) else None
 
 
-def _with_statement(text: str, node: Function, statement: str) -> bytes:
+def _add_statement(text: str, node: Function, statement: str) -> bytes:
     lines = _lines(text)
     first = next((one for one in node.body if not is_docstring(one)), node.body[-1])
     line = first_line(first)
@@ -259,7 +262,7 @@ def _short(text: str) -> str:
 
 
 def replace_inputs(text: str, lot: Chance, tried: Collection[int] = ()) -> tuple[Replaced, ...]:
-    """One literal of every test of a Python file, drawn by lot."""
+    """Replaces one literal of every test of a Python file, chosen at random."""
     if (tree := parse_or_none(text)) is None:
         return ()
     names = {name.rpartition("::")[2] for name, _ in collected_tests(tree)}
@@ -283,7 +286,7 @@ def replace_inputs(text: str, lot: Chance, tried: Collection[int] = ()) -> tuple
 
 
 def _inputs(test: Function) -> Iterator[ast.Constant]:
-    """What a test gives to the code: arguments of calls, and the rows of its table."""
+    """The literals that a test passes to the code: arguments of calls, and the rows of its table."""
     stack: list[tuple[ast.AST, bool]] = [(one, False) for one in test.body if not is_docstring(one)]
     for decorator in test.decorator_list:
         if isinstance(decorator, ast.Call) and last_name(decorator.func) == "parametrize":

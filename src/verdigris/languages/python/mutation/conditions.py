@@ -1,4 +1,4 @@
-"""Brings conditions into one form: `not (a == b)` is `a != b`; names that stand for one are written out."""
+"""Brings conditions into one form: `not (a == b)` becomes `a != b`; a name of a condition is written out."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ _MIRROR: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: ast.
 _NEGATIVE = (ast.Not, ast.NotEq, ast.NotIn, ast.IsNot)
 _EMPTY = {("Eq", 0): True, ("NotEq", 0): False, ("Lt", 1): True, ("LtE", 0): True}
 _FILLED = {("Lt", 0): False, ("LtE", 1): False}
-"""Comparisons of a length with a number, on its right and on its left: whether they say that it is empty."""
+"""`_EMPTY` and `_FILLED`: comparisons of a length with a number on its right and on its left; True if the
+comparison says that the length is zero."""
 _DEEP = 5
-"""So many names and functions are written out within each other."""
+"""How deep names and functions are written out inside each other."""
 
 
 @value
@@ -42,7 +43,7 @@ class CanonicalCondition:
 
 
 def canonical(test: ast.expr) -> CanonicalCondition:
-    """The form with fewer negations, of the condition and its opposite."""
+    """The form of the condition or of its opposite, whichever has fewer negations."""
     plain, opposite = push_negations(test), push_negations(test, negated=True)
     return (
         CanonicalCondition(opposite, flipped=True)
@@ -57,7 +58,7 @@ def _weight(node: ast.expr) -> tuple[int, str]:
 
 
 def push_negations(node: ast.expr, *, negated: bool = False) -> ast.expr:
-    """Pushes negations in, turns comparisons one way, and writes chains of them out."""
+    """Pushes negations inward, gives comparisons one direction, and splits chains of comparisons."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return push_negations(inner, negated=not negated)
@@ -128,7 +129,7 @@ def _is_pure(node: ast.expr) -> bool:
 
 
 class WriteOut(ast.NodeTransformer):
-    """Puts the condition in the place of a name or a call that stands for it."""
+    """Replaces a name or a call by the condition that it stands for."""
 
     def __init__(
         self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], deep: int = 0
@@ -183,7 +184,7 @@ def copy_node(node: ast.expr) -> ast.expr:
 
 
 def named_conditions(node: Function) -> dict[str, ast.expr]:
-    """Names of a function that are given a value once, and a condition."""
+    """The names in a function that are assigned once, and to a condition."""
     stored = Counter(
         part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )

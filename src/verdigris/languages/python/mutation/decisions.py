@@ -1,8 +1,8 @@
-"""Finds the decisions in source, and which of them were there before in other words.
+"""Finds the decisions in source, and which of them were there before in another form.
 
 Conditions are compared in one form (`conditions.py`). Names and small functions that only stand for a
-condition are written out. An `if` directly inside another is joined to it by `and`, guards with one end
-are joined by `or`.
+condition are written out. An `if` directly inside another is joined to it by `and`; guards that lead to the
+same end are joined by `or`.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _DECISION = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 class Site:
     path: str
     nodes: tuple[ast.expr, ...]
-    """What is written there; several where they are read as one."""
+    """The nodes of the decision; several if they are read as one."""
     kind: str
     about: Assertion
     flipped: bool
     ways: tuple[str, str]
-    """What follows if it holds, and if not, in the form that is compared."""
+    """The first code that runs if the compared condition holds, and the first if it does not."""
     stands_for: tuple[ast.expr, ...] = ()
-    """Written elsewhere under a name that it uses."""
+    """The expressions elsewhere for which its names stand."""
 
 
 @value
 class SameDecisions:
-    """The sites before and after that are one decision, by index."""
+    """The indexes of old and new sites that are the same decision."""
 
     old: frozenset[int]
     new: frozenset[int]
@@ -61,7 +61,7 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
         node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)
     )
     found = (pair for tree in trees.values() for pair in _predicates(tree))
-    # Of two functions with one name it is not known which is called.
+    # If two functions have the same name, it is not known which one is called.
     predicates = {name: node for name, node in found if defined[name] == 1}
     return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
@@ -70,7 +70,7 @@ def find_same_decisions(then: Sequence[Site], now: Sequence[Site]) -> SameDecisi
     pairs = {
         old: new
         for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if _leads_alike(then[old], now[new])
+        if _leads_to_same_code(then[old], now[new])
     }
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
     before = {id(node) for old in pairs for node in then[old].stands_for}
@@ -84,8 +84,8 @@ def is_decision(site: Site) -> bool:
     return site.kind != _HEAD
 
 
-def _leads_alike(old: Site, new: Site) -> bool:
-    """A condition that became its opposite has to have its ways changed with it."""
+def _leads_to_same_code(old: Site, new: Site) -> bool:
+    """Whether a branch of both begins alike. A condition that became its opposite must swap its branches."""
     return old.flipped == new.flipped or any(a == b for a, b in zip(old.ways, new.ways, strict=True))
 
 
@@ -109,11 +109,11 @@ def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
 
 
 class _DecisionReader:
-    """The decisions of one file."""
+    """Finds the decisions of one file."""
 
     def __init__(self, path: str, tree: ast.Module, predicates: Mapping[str, Function]) -> None:
         self.path, self.tree, self.predicates = path, tree, predicates
-        self.following = dict(_followings(tree.body, "None"))
+        self.following = dict(_map_following_code(tree.body, "None"))
         self.joined, self.absorbed = _joins(tree)
 
     def sites(self) -> Iterator[Site]:
@@ -135,7 +135,7 @@ class _DecisionReader:
             stack += ((child, (scope, local, named)) for child in reversed(list(ast.iter_child_nodes(node))))
 
     def _parameters(self, scope: str, node: Function) -> Site:
-        """Nothing to change: it ties the names of a function to those that they were before."""
+        """A site without a decision, which only matches the parameters of a function with the old ones."""
         names = tuple(Name(part.arg, local=True) for part in ast.walk(node.args) if isinstance(part, ast.arg))
         about = Assertion(node.lineno, "", f"{self.path}{scope}", f"{_HEAD} {len(names)}", names)
         return Site(self.path, (), _HEAD, about, flipped=False, ways=("", ""))
@@ -166,7 +166,7 @@ class _DecisionReader:
             case ast.If(orelse=other):
                 last = self.joined[id(node)][1][-1] if id(node) in self.joined else node
                 after = self.following.get(id(last), "None")
-                return _way(last.body, after), _way(other, after)
+                return _describe_branch(last.body, after), _describe_branch(other, after)
             case ast.IfExp(body=yes, orelse=no):
                 return ast.dump(yes), ast.dump(no)
             case ast.ListComp(elt=found) | ast.SetComp(elt=found) | ast.GeneratorExp(elt=found):
@@ -177,11 +177,11 @@ class _DecisionReader:
                 return "", "continue"
 
 
-def _way(block: Sequence[ast.stmt], after: str) -> str:
-    return _first(block[0]) if block else after
+def _describe_branch(block: Sequence[ast.stmt], after: str) -> str:
+    return _describe_statement(block[0]) if block else after
 
 
-def _first(node: ast.stmt) -> str:
+def _describe_statement(node: ast.stmt) -> str:
     match node:
         case ast.Return(value=None):
             return "None"
@@ -195,10 +195,10 @@ def _first(node: ast.stmt) -> str:
             return ast.dump(node)
 
 
-def _followings(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, str]]:
-    """What comes next after each `if` without another way."""
+def _map_following_code(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, str]]:
+    """Maps each `if` to the code that runs next if it has no `else`."""
     for at, node in enumerate(block):
-        following = _first(block[at + 1]) if at + 1 < len(block) else after
+        following = _describe_statement(block[at + 1]) if at + 1 < len(block) else after
         yield id(node), following
         inner = following
         if isinstance(node, ast.For | ast.AsyncFor | ast.While):
@@ -206,11 +206,11 @@ def _followings(block: Sequence[ast.stmt], after: str) -> Iterator[tuple[int, st
         elif isinstance(node, Function | ast.ClassDef):
             inner = "None"
         for name in ("body", "orelse", "finalbody"):
-            yield from _followings(getattr(node, name, ()), inner)
+            yield from _map_following_code(getattr(node, name, ()), inner)
         for handler in getattr(node, "handlers", ()):
-            yield from _followings(handler.body, inner)
+            yield from _map_following_code(handler.body, inner)
         for case in getattr(node, "cases", ()):
-            yield from _followings(case.body, inner)
+            yield from _map_following_code(case.body, inner)
 
 
 def _joins(tree: ast.Module) -> tuple[dict[int, tuple[ast.boolop, list[ast.If]]], set[int]]:
@@ -242,7 +242,7 @@ def _only_if(node: ast.If) -> ast.If | None:
 
 
 def _guards(block: Sequence[ast.stmt]) -> Iterator[list[ast.If]]:
-    """Below each other, with one and the same end."""
+    """Groups of `if` statements below each other that lead to the same end."""
     run: list[ast.If] = []
     for node in [*block, None]:
         match node:
@@ -285,7 +285,7 @@ def _tests(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _shape(node: ast.AST, local: frozenset[str], names: list[Name]) -> str:
-    """Structure, operators and literals; the names go on the list."""
+    """Structure, operators and literals as text; names are appended to the list."""
     match node:
         case ast.Name(id=name):
             names.append(Name(name, name in local))

@@ -1,4 +1,4 @@
-"""Tells stubs from work in Python."""
+"""Decides whether a change of Python source adds only stubs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from verdigris.languages.findings import StubFinding
 from verdigris.languages.python.stubs.forms import (
     Function,
     class_header_fault,
-    constant,
     describe,
     field_fault,
     function_fault,
-    grows,
+    is_constant,
     is_docstring,
+    is_successor,
     is_type_checking,
     judge_growth,
     last_name,
@@ -35,18 +35,21 @@ if TYPE_CHECKING:
 class _Scope:
     marks: PythonStubMarks
     taken: frozenset[str]
-    """Names that existing code binds or relies on."""
+    """Names that existing code binds or uses."""
     modules: frozenset[str] = frozenset()
-    """Top-level modules that existing code has imported: another of their parts takes no name."""
+    """Top-level modules that existing code imports: an import of another part of one takes no new name."""
     existing: bool = True
-    """There is code here that a new special method could change."""
+    """True if there is existing code that a new special method could change."""
     imports_only: bool = False
     origins: Origins = field(default_factory=Origins)
     added: set[str] = field(default_factory=set)
 
 
 def only_stubs(before: str | None, after: str) -> StubFinding | None:
-    """None when every old node is there unchanged and in order, and all that is new is a stub."""
+    """The first place where a change adds more than stubs.
+
+    None if every old statement is there, unchanged and in order, and every new one is a stub.
+    """
     if (encoding := foreign_encoding(after)) is not None:
         return StubFinding(1, f"it declares the encoding {encoding}, in which a comment may hold code")
     try:
@@ -68,20 +71,20 @@ def only_stubs(before: str | None, after: str) -> StubFinding | None:
         existing=bool(old.body),
         origins=Origins.of(new),
     )
-    return next(_compare(old.body, new.body, scope), None)
+    return next(_compare_bodies(old.body, new.body, scope), None)
 
 
-def _compare(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
-    # Docstrings may change in every phase, so a file that is rewritten with its stubs may leave one out.
+def _compare_bodies(old: Sequence[ast.stmt], new: Sequence[ast.stmt], scope: _Scope) -> Iterator[StubFinding]:
+    # Docstrings may change in every phase, so a rewritten file may leave out an old one.
     rest = [(node, ast.dump(node)) for node in old if not _is_filler(node) and not is_docstring(node)]
     for node in new:
         at = _counterpart(rest, node)
         if at is None:
-            yield from _addition(node, scope)
+            yield from _judge_addition(node, scope)
             continue
         if at > 0:
             yield StubFinding(first_line(node), f"{describe(rest[0][0])} was changed, removed or moved")
-        yield from _growth(rest[at][0], node, scope)
+        yield from _judge_growth(rest[at][0], node, scope)
         rest = rest[at + 1 :]
     if rest:
         line = new[-1].end_lineno if new else 1
@@ -94,41 +97,41 @@ def _counterpart(rest: list[tuple[ast.stmt, str]], node: ast.stmt) -> int | None
     return (
         exact
         if exact is not None
-        else next((at for at, (old, _) in enumerate(rest) if grows(old, node)), None)
+        else next((at for at, (old, _) in enumerate(rest) if is_successor(old, node)), None)
     )
 
 
-def _growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
+def _judge_growth(old: ast.stmt, new: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
     if ast.dump(old) == ast.dump(new):
         return
     match old, new:
         case ast.ClassDef(), ast.ClassDef():
             inner = _Scope(scope.marks, _names_bound_in(*old.body), origins=scope.origins)
-            for found in _compare(old.body, new.body, inner):
+            for found in _compare_bodies(old.body, new.body, inner):
                 yield StubFinding(found.line, f"in `{new.name}`: {found.why}")
         case ast.If(), ast.If():
-            yield from _compare(old.body, new.body, replace(scope, imports_only=True))
+            yield from _compare_bodies(old.body, new.body, replace(scope, imports_only=True))
         case _:
             fault, names = judge_growth(old, new, marked=scope.marks.on(new))
             if fault is not None:
                 yield StubFinding(first_line(new), fault)
-            yield from _names(new, names, scope)
+            yield from _check_names(new, names, scope)
 
 
-def _addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
+def _judge_addition(node: ast.stmt, scope: _Scope) -> Iterator[StubFinding]:
     fault = _fault(node, scope)
     if fault is not None:
         yield StubFinding(first_line(node), fault)
         return
     if is_type_checking(node) and isinstance(node, ast.If):
-        yield from _compare((), node.body, replace(scope, imports_only=True))
+        yield from _compare_bodies((), node.body, replace(scope, imports_only=True))
     elif isinstance(node, ast.ClassDef):
-        yield from _new_class(node, scope.origins)
-    yield from _names(node, _declared_names(node, scope), scope)
+        yield from _judge_class(node, scope.origins)
+    yield from _check_names(node, _declared_names(node, scope), scope)
 
 
 def _fault(node: ast.stmt, scope: _Scope) -> str | None:
-    """Why a new statement is no stub, by itself."""
+    """Why a new statement by itself is no stub; None if it is one."""
     if scope.imports_only and not isinstance(node, ast.Import | ast.ImportFrom):
         return "only imports may be added under TYPE_CHECKING"
     match node:
@@ -162,14 +165,14 @@ def _with_name(node: ast.stmt, fault: str | None) -> str | None:
     return None if fault is None else f"{describe(node)}: {fault}"
 
 
-def _new_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
+def _judge_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
     for member in node.body:
         match member:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 fault = function_fault(member, origins)
             case ast.ClassDef():
                 fault = class_header_fault(member, origins)
-                yield from _new_class(member, origins)
+                yield from _judge_class(member, origins)
             case ast.AnnAssign():
                 fault = field_fault(member, origins)
             case ast.Assign(targets=[ast.Name()], value=value):
@@ -181,13 +184,13 @@ def _new_class(node: ast.ClassDef, origins: Origins) -> Iterator[StubFinding]:
 
 
 def _is_member_value(value: ast.expr, origins: Origins) -> bool:
-    return constant(value) or (
+    return is_constant(value) or (
         isinstance(value, ast.Call) and origins.origin(value.func) == "enum.auto" and not value.args
     )
 
 
-def _names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
-    """A new name must not stand in the way of one that existing code uses."""
+def _check_names(node: ast.stmt, names: Sequence[str], scope: _Scope) -> Iterator[StubFinding]:
+    """Checks that no new name replaces one that existing code uses."""
     decorators = node.decorator_list if isinstance(node, Function) else []
     if any(last_name(decorator) in {"setter", "getter", "deleter"} for decorator in decorators):
         names = ()
@@ -216,7 +219,7 @@ def _names_bound_in(*nodes: ast.AST) -> frozenset[str]:
 
 
 def bound_names(node: ast.AST) -> Iterator[str]:
-    """Names that a statement binds in its own scope."""
+    """The names that a statement binds in its own scope."""
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             yield name
@@ -241,7 +244,7 @@ def _used_builtins(tree: ast.Module) -> frozenset[str]:
 
 
 def _is_filler(node: ast.stmt) -> bool:
-    """`pass` and `...` hold a body's place."""
+    """Whether a statement is `pass` or `...`, which only fill a body."""
     return isinstance(node, ast.Pass) or (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value is ...
     )

@@ -1,4 +1,4 @@
-"""What a stub may look like in Python, and how a statement may grow without new behaviour."""
+"""Decides what a stub may look like in Python, and how a statement may grow without new behaviour."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ _TYPE_MAKERS = frozenset(
 _FIELDS = frozenset({"dataclasses.field", "attrs.field", "attr.ib", "attr.field", "pydantic.Field"})
 
 
-def constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
+def is_constant(node: ast.expr | None, *, mutable: bool = True) -> bool:
     match node:
         case ast.Constant() | ast.Name(id="NotImplemented") | ast.UnaryOp(operand=ast.Constant()):
             return True
         case ast.Tuple(elts=parts):
-            return all(constant(part, mutable=mutable) for part in parts)
+            return all(is_constant(part, mutable=mutable) for part in parts)
         case ast.List(elts=parts) | ast.Set(elts=parts):
-            return mutable and all(map(constant, parts))
+            return mutable and all(map(is_constant, parts))
         case ast.Dict(keys=keys, values=values):
-            return mutable and all(map(constant, [*keys, *values]))
+            return mutable and all(map(is_constant, [*keys, *values]))
         case _:
             return False
 
 
-def plain(node: ast.expr | None) -> bool:
-    """An annotation or base class: names, attributes, subscripts, unions; nothing is called."""
+def is_plain(node: ast.expr | None) -> bool:
+    """Whether an annotation or base class has only names, attributes, subscripts and unions, and no call."""
     match node:
         case None | ast.Constant() | ast.Name() | ast.UnaryOp(operand=ast.Constant()):
             return True
         case ast.Attribute(value=value) | ast.Starred(value=value):
-            return plain(value)
+            return is_plain(value)
         case ast.Subscript(value=value, slice=index):
-            return plain(value) and plain(index)
+            return is_plain(value) and is_plain(index)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return plain(left) and plain(right)
+            return is_plain(left) and is_plain(right)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return all(map(plain, parts))
+            return all(map(is_plain, parts))
         case _:
             return False
 
@@ -67,8 +67,21 @@ def last_name(node: ast.expr) -> str:
 
 
 def owner_name(node: ast.expr) -> str:
-    """The last name of what an attribute is of; empty where it is none."""
+    """The last name of an attribute's owner; empty if the node is no attribute."""
     return last_name(node.value) if isinstance(node, ast.Attribute) else ""
+
+
+def parametrized_names(node: ast.expr) -> list[str]:
+    """The names in the first argument of `parametrize`: a text with commas, or a list of texts."""
+    texts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    joined = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
+    return [name.strip() for name in joined.split(",") if name.strip()]
+
+
+def count_names(tree: ast.AST, name: str, context: type[ast.expr_context]) -> int:
+    """How often a name is loaded or stored, as `context` says."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name)
+    return sum(isinstance(node.ctx, context) for node in names)
 
 
 def is_docstring(node: ast.stmt) -> bool:
@@ -80,12 +93,12 @@ def is_type_checking(node: ast.stmt) -> bool:
 
 
 def is_elsewhere(test: ast.expr) -> bool:
-    """What runs only for a type checker, or where the module is the program."""
+    """Whether code under this condition runs only for a type checker, or only in a program."""
     return "__main__" in ast.unparse(test) or last_name(test) == "TYPE_CHECKING"
 
 
 def read_exports(node: ast.stmt) -> frozenset[str] | None:
-    """The names of a literal `__all__ = [...]`."""
+    """The names in a literal `__all__ = [...]`; None if the statement is anything else."""
     match node:
         case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=parts) | ast.Tuple(elts=parts)):
             names = [
@@ -97,11 +110,11 @@ def read_exports(node: ast.stmt) -> frozenset[str] | None:
 
 
 def makes_type(node: ast.stmt, origins: Origins) -> bool:
-    """`T = TypeVar("T")` and its like, or a `type` statement."""
+    """Whether a statement only makes a type: `T = TypeVar("T")` and its like, or a `type` statement."""
     match node:
         case ast.Assign(targets=[ast.Name()], value=ast.Call(func=func, args=args, keywords=keywords)):
             values = [*args, *(keyword.value for keyword in keywords)]
-            return origins.origin(func) in _TYPE_MAKERS and plain(func) and all(map(plain, values))
+            return origins.origin(func) in _TYPE_MAKERS and is_plain(func) and all(map(is_plain, values))
         case _:
             return type(node).__name__ == "TypeAlias"
 
@@ -109,10 +122,10 @@ def makes_type(node: ast.stmt, origins: Origins) -> bool:
 def field_fault(node: ast.AnnAssign, origins: Origins) -> str | None:
     if not isinstance(node.target, ast.Name):
         return "the statement does work"
-    if not plain(node.annotation):
+    if not is_plain(node.annotation):
         return "the annotation does more than name types"
-    alias = last_name(node.annotation) == "TypeAlias" and plain(node.value)
-    if node.value is None or alias or constant(node.value) or _is_field(node.value, origins):
+    alias = last_name(node.annotation) == "TypeAlias" and is_plain(node.value)
+    if node.value is None or alias or is_constant(node.value) or _is_field(node.value, origins):
         return None
     return "the value is not a constant"
 
@@ -121,7 +134,7 @@ def _is_field(node: ast.expr, origins: Origins) -> bool:
     match node:
         case ast.Call(func=func, args=[], keywords=keywords) if origins.origin(func) in _FIELDS:
             return all(
-                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else constant(k.value)
+                origins.origin(k.value) in _FACTORIES if k.arg == "default_factory" else is_constant(k.value)
                 for k in keywords
             )
         case _:
@@ -129,15 +142,15 @@ def _is_field(node: ast.expr, origins: Origins) -> bool:
 
 
 def function_fault(node: Function, origins: Origins) -> str | None:
-    """Why a new function is more than a signature, or None."""
+    """Why a new function is more than a stub; None if it is one."""
     spec = node.args
     parameters = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *filter(None, (spec.vararg, spec.kwarg))]
     defaults = [*spec.defaults, *filter(None, spec.kw_defaults)]
-    if not all(constant(default, mutable=False) for default in defaults):
+    if not all(is_constant(default, mutable=False) for default in defaults):
         return "a default is not a constant"
-    if not all(map(plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
+    if not all(map(is_plain, [node.returns, *(parameter.annotation for parameter in parameters)])):
         return "an annotation does more than name types"
-    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+    if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     if not all(map(is_empty_statement, node.body)):
         return "the body does more than raise, pass or return a constant"
@@ -145,9 +158,9 @@ def function_fault(node: Function, origins: Origins) -> str | None:
 
 
 def class_header_fault(node: ast.ClassDef, origins: Origins) -> str | None:
-    if not all(map(plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
+    if not all(map(is_plain, [*node.bases, *(keyword.value for keyword in node.keywords)])):
         return "a base class is more than a name"
-    if not all(_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
+    if not all(_is_harmless(decorator, node.name, origins) for decorator in node.decorator_list):
         return "the decorator does work"
     return _type_parameter_fault(node)
 
@@ -159,17 +172,17 @@ def _type_parameter_fault(node: ast.AST) -> str | None:
         for b in ast.iter_child_nodes(p)
         if isinstance(b, ast.expr)
     ]
-    return None if all(map(plain, bounds)) else "a type parameter does more than name types"
+    return None if all(map(is_plain, bounds)) else "a type parameter does more than name types"
 
 
-def _harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
+def _is_harmless(decorator: ast.expr, name: str, origins: Origins) -> bool:
     match decorator:
         case ast.Attribute(value=ast.Name(id=owner), attr="setter" | "getter" | "deleter"):
             return owner == name
         case ast.Call(func=func, args=args, keywords=keywords):
-            # A text could name what is to be loaded.
+            # A text may name a module that the decorator loads, so no text is allowed.
             given = [*args, *(keyword.value for keyword in keywords)]
-            return origins.wraps_only(func) and all(constant(one) and not _has_text(one) for one in given)
+            return origins.wraps_only(func) and all(is_constant(one) and not _has_text(one) for one in given)
         case _:
             return origins.wraps_only(decorator)
 
@@ -183,7 +196,7 @@ def is_empty_statement(node: ast.stmt) -> bool:
         case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Return(value=None):
             return True
         case ast.Return(value=value):
-            return constant(value)
+            return is_constant(value)
         case ast.Raise(exc=exception, cause=None | ast.Constant(value=None)):
             return _is_exception(exception)
         case _:
@@ -194,11 +207,11 @@ def _is_exception(node: ast.expr | None) -> bool:
     match node:
         case ast.Call(func=func, args=args, keywords=keywords):
             return _is_exception(func) and all(
-                map(constant, [*args, *(keyword.value for keyword in keywords)])
+                map(is_constant, [*args, *(keyword.value for keyword in keywords)])
             )
         case ast.Name() | ast.Attribute():
-            # A call of a lower-case name would run a function, whatever it returns.
-            return plain(node) and last_name(node).lstrip("_")[:1].isupper()
+            # A lower-case name may be a function, which would do work.
+            return is_plain(node) and last_name(node).lstrip("_")[:1].isupper()
         case _:
             return False
 
@@ -217,30 +230,30 @@ def describe(node: ast.stmt) -> str:
             return f"`{line if len(line) <= _WIDTH else line[: _WIDTH - 1] + '…'}`"
 
 
-def grows(old: ast.stmt, new: ast.stmt) -> bool:
-    """Whether a new statement is an old one's successor, to be compared in detail."""
+def is_successor(old: ast.stmt, new: ast.stmt) -> bool:
+    """Whether a new statement is the old one in a changed form, to be compared in detail."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
             return (
                 type(old) is type(new)
                 and old.name == new.name
-                and _same(old.decorator_list, new.decorator_list)
+                and _are_equal(old.decorator_list, new.decorator_list)
             )
         case ast.ClassDef(), ast.ClassDef():
             headers = ((n.bases, n.keywords, n.decorator_list, _type_params(n)) for n in (old, new))
-            return old.name == new.name and all(map(_same, *headers))
+            return old.name == new.name and all(map(_are_equal, *headers))
         case ast.Import(), ast.Import():
             return _aliases(old) <= _aliases(new)
         case ast.ImportFrom(), ast.ImportFrom():
             return (old.module, old.level) == (new.module, new.level)
         case ast.If(), ast.If():
-            return is_type_checking(old) and is_type_checking(new) and _same(old.orelse, new.orelse)
+            return is_type_checking(old) and is_type_checking(new) and _are_equal(old.orelse, new.orelse)
         case _:
             return read_exports(old) is not None and read_exports(new) is not None
 
 
 def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | None, tuple[str, ...]]:
-    """What is wrong with a successor, and the names it adds to the scope."""
+    """Why a changed form is more than a stub (None if it is not), and the names that it adds to the scope."""
     match old, new:
         case ast.FunctionDef() | ast.AsyncFunctionDef(), ast.FunctionDef() | ast.AsyncFunctionDef():
             return _signature_fault(old, new, marked=marked), ()
@@ -257,31 +270,31 @@ def judge_growth(old: ast.stmt, new: ast.stmt, *, marked: bool) -> tuple[str | N
 
 def _signature_fault(old: Function, new: Function, *, marked: bool) -> str | None:
     name = f"`{new.name}`"
-    if not _same(old.body, new.body):
+    if not _are_equal(old.body, new.body):
         return f"the body of {name} was changed; existing code stays as it is until a red test is claimed"
     if not marked:
         return f"the signature of {name} was changed, and it is not marked {MARK}"
-    more = _more_parameters(old.args, new.args) if _same(_type_params(old), _type_params(new)) else None
-    same_result = _same([old.returns], [new.returns]) or (old.returns is None and plain(new.returns))
+    more = _more_parameters(old.args, new.args) if _are_equal(_type_params(old), _type_params(new)) else None
+    same_result = _are_equal([old.returns], [new.returns]) or (old.returns is None and is_plain(new.returns))
     if more is None or not same_result:
         return f"the parameters of {name} may only be added to, at the end"
     used = {node.id for statement in new.body for node in ast.walk(statement) if isinstance(node, ast.Name)}
     for parameter, default in more:
         if parameter.arg in used:
             return f"a parameter `{parameter.arg}` would hide what the body of {name} uses"
-        if default is None or not constant(default, mutable=False) or not plain(parameter.annotation):
+        if default is None or not is_constant(default, mutable=False) or not is_plain(parameter.annotation):
             return f"the new parameter `{parameter.arg}` of {name} needs a default that is a constant"
     return None
 
 
 def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]] | None:
-    """The added parameters with their defaults; None when the old ones are not all there as they were."""
+    """The added parameters with their defaults; None if the old parameters are not all there, unchanged."""
     count = len(old.args)
-    kept = _same(old.posonlyargs, new.posonlyargs) and _same(old.args, new.args[:count])
+    kept = _are_equal(old.posonlyargs, new.posonlyargs) and _are_equal(old.args, new.args[:count])
     extra = new.args[count:]
-    if not kept or not _same([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
+    if not kept or not _are_equal([old.vararg, old.kwarg], [new.vararg, new.kwarg]) or (extra and old.vararg):
         return None
-    if not _same(old.defaults, new.defaults[: len(old.defaults)]):
+    if not _are_equal(old.defaults, new.defaults[: len(old.defaults)]):
         return None
     defaults = new.defaults[len(old.defaults) :]
     if len(defaults) != len(extra):
@@ -291,7 +304,7 @@ def _more_parameters(old: ast.arguments, new: ast.arguments) -> list[tuple[ast.a
         for parameter, default in zip(old.kwonlyargs, old.kw_defaults, strict=True)
     }
     named = list(zip(new.kwonlyargs, new.kw_defaults, strict=True))
-    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _same([known[ast.dump(p)]], [d])]
+    unchanged = [(p, d) for p, d in named if ast.dump(p) in known and _are_equal([known[ast.dump(p)]], [d])]
     if len(unchanged) != len(known):
         return None
     return [*zip(extra, defaults, strict=True), *(pair for pair in named if pair not in unchanged)]
@@ -305,7 +318,7 @@ def _aliases(node: ast.Import | ast.ImportFrom) -> frozenset[tuple[str, str | No
     return frozenset((alias.name, alias.asname) for alias in node.names)
 
 
-def _same(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
+def _are_equal(old: Iterable[ast.AST | None], new: Iterable[ast.AST | None]) -> bool:
     def dumps(nodes: Iterable[ast.AST | None]) -> list[str | None]:
         return [None if node is None else ast.dump(node) for node in nodes]
 

@@ -35,17 +35,17 @@ _OPERANDS = (
 
 @value
 class _ImportedNames:
-    """What the names of a text stand for."""
+    """The meanings of the names in a test file."""
 
     taken: Mapping[str, tuple[str, str]]
-    """By `from module import name`."""
+    """Names from `from module import name`, each with its module and its name there."""
     modules: Mapping[str, str]
-    """By `import module`, as it is written in the text."""
+    """Names of modules, as the text writes them, each with the dotted name of the module."""
     made: Mapping[str, tuple[str, str]]
-    """Variables, by the class that they were made of."""
+    """Maps variables to the class of their object."""
 
     def origin(self, node: ast.expr) -> tuple[str, str] | None:
-        """The module and the name in it that an expression is."""
+        """The module and the name in it that an expression means; None if it is not imported."""
         match node:
             case ast.Name(id=name):
                 return self.taken.get(name)
@@ -56,7 +56,7 @@ class _ImportedNames:
                 return None
 
     def instance(self, node: ast.expr) -> tuple[str, str] | None:
-        """The class that an expression is an object of."""
+        """The imported class of the object that an expression makes or holds; None if it is not known."""
         match node:
             case ast.Name(id=name):
                 return self.made.get(name)
@@ -68,11 +68,14 @@ class _ImportedNames:
 
 
 def find_wanted(text: str, is_module: Callable[[str], bool]) -> tuple[Wanted, ...]:
-    """What a test wants of each module that it imports by a full name; `is_module`: is there one?"""
+    """The names that a test uses from each module that it imports by a full name.
+
+    `is_module`: whether a module of that dotted name exists.
+    """
     tree = parse(text)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     bound = _bind_names(tree, parents, is_module)
-    return merge_wanted(_all_asked(tree, bound, parents))
+    return merge_wanted(_find_uses(tree, bound, parents))
 
 
 def read_declarations(text: str) -> frozenset[str] | None:
@@ -98,15 +101,15 @@ def _bind_names(
                 taken |= {alias.asname or alias.name: (module, alias.name) for alias in aliases}
     for name, (module, original) in list(taken.items()):
         inner = f"{module}.{original}"
-        if is_module(inner) or (original.islower() and _only_holds(name, tree, parents)):
+        if is_module(inner) or (original.islower() and _is_used_as_module(name, tree, parents)):
             del taken[name]
             modules[name] = inner
     bound = _ImportedNames(taken, modules, {})
     return _ImportedNames(taken, modules, dict(_find_made(tree, bound)))
 
 
-def _only_holds(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether a name is used for what is called in it and nothing else, as a module is."""
+def _is_used_as_module(name: str, tree: ast.Module, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a name is used only to call its members, as a module is."""
     uses = [parents[node] for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     inside = [isinstance(use, ast.Attribute) and _is_called(use, parents) for use in uses]
     return bool(uses) and all(inside)
@@ -130,7 +133,7 @@ def _find_made(tree: ast.Module, bound: _ImportedNames) -> Iterator[tuple[str, t
             yield name, found
 
 
-def _all_asked(
+def _find_uses(
     tree: ast.Module, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
 ) -> Iterator[Wanted]:
     for module, name in bound.taken.values():
@@ -150,7 +153,7 @@ def _all_asked(
 def _members(
     node: ast.Attribute, bound: _ImportedNames, parents: Mapping[ast.AST, ast.AST]
 ) -> Iterator[Wanted]:
-    """What is asked of a class, or of an object of it."""
+    """The member that a test uses of a class, or of an object of it."""
     of_type = bound.origin(node.value)
     owner = of_type or bound.instance(node.value)
     if owner is None or not _is_type_name(owner[1]) or (node.attr.startswith("__")):
@@ -165,7 +168,7 @@ def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCa
     call = parents.get(node)
     if not isinstance(call, ast.Call) or call.func is not node:
         return ()
-    places = [Argument(_parameter(one)) for one in call.args if not isinstance(one, ast.Starred)]
+    places = [Argument(_parameter_name(one)) for one in call.args if not isinstance(one, ast.Starred)]
     named = [Argument(one.arg, keyword=True) for one in call.keywords if one.arg is not None]
     return (
         WantedCall(
@@ -177,26 +180,26 @@ def _calls(node: ast.expr, parents: Mapping[ast.AST, ast.AST]) -> tuple[WantedCa
     )
 
 
-def _parameter(node: ast.expr) -> str:
-    """A name for a parameter that is given this."""
+def _parameter_name(node: ast.expr) -> str:
+    """A name for the parameter that takes this argument."""
     match node:
         case ast.Constant(value=value):
             return _NAMES.get(type(value), "value")
         case ast.UnaryOp(operand=operand):
-            return _parameter(operand)
+            return _parameter_name(operand)
         case ast.List() | ast.Tuple() | ast.Set() | ast.ListComp():
             return "items"
         case ast.JoinedStr():
             return "text"
         case ast.Call(func=func) if last_name(func):
-            return _snake(last_name(func))
+            return _to_snake_case(last_name(func))
         case ast.Name() | ast.Attribute():
-            return _snake(last_name(node))
+            return _to_snake_case(last_name(node))
         case _:
             return "value"
 
 
-def _snake(name: str) -> str:
+def _to_snake_case(name: str) -> str:
     spaced = "".join(f"_{char.lower()}" if char.isupper() else char for char in name)
     found = name.lower() if name.isupper() else spaced.strip("_")
     return found if found.isidentifier() and not keyword.iskeyword(found) and found != "self" else "value"
@@ -234,7 +237,7 @@ def _kind(node: ast.expr, name: str, parents: Mapping[ast.AST, ast.AST]) -> Kind
 
 
 def _is_value(node: ast.expr, name: str, parent: ast.AST) -> bool:
-    """Whether it is compared or reckoned with, not called or handed on."""
+    """Whether a name is compared or computed with, and not called or passed on."""
     if isinstance(parent, ast.Call) and parent.func is node:
         return False
     return name.isupper() or isinstance(parent, _OPERANDS)
@@ -245,20 +248,20 @@ _RETURN = f"return None  # {MARK}"
 
 
 def python_stub(wanted: Wanted, *, raises: bool) -> str:
-    """`raises`: False where only a failed assertion is a red, so that the body has to return."""
+    """The text of a stub. `raises`: False if only a failed assertion is a red, so the body has to return."""
     match wanted.kind:
         case "function":
-            return "".join(_function(wanted.name, wanted.signature, "", _body(raises=raises)))
+            return "".join(_write_function(wanted.name, wanted.signature, "", _body(raises=raises)))
         case "error":
             return f'class {wanted.name}(Exception):\n    """{MARK}"""\n'
         case "class":
-            return "".join(_class(wanted, raises=raises))
+            return "".join(_write_class(wanted, raises=raises))
         case _:
             return f"{wanted.name} = None  # {MARK}\n"
 
 
 def extend_module(before: str, stubs: Iterable[str]) -> str:
-    """A module with the stubs behind what it holds, with its line ends."""
+    """The text of a module with the stubs at its end, in its own line ends."""
     end = "\r\n" if "\r\n" in before else "\n"
     kept = before.rstrip("\r\n")
     blocks = [*([f"{kept}{end}"] if kept else []), *(stub.replace("\n", end) for stub in stubs)]
@@ -269,7 +272,7 @@ def _body(*, raises: bool) -> str:
     return _RAISE if raises else _RETURN
 
 
-def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
+def _write_class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
     yield f'class {wanted.name}:\n    """{MARK}"""\n'
     called = {member.name for member in wanted.members if member.kind == "function"}
     values = [member for member in wanted.members if member.kind == "value" and member.name not in called]
@@ -279,7 +282,7 @@ def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
         yield f"    {member.name} = {number if member.name.isupper() else None}\n"
     if wanted.calls and (wanted.signature.parameters or wanted.signature.spread or wanted.signature.options):
         yield "\n"
-        yield from _function("__init__", wanted.signature, "self", "pass", "    ")
+        yield from _write_function("__init__", wanted.signature, "self", "pass", "    ")
     for member in wanted.members:
         if member.kind != "function":
             continue
@@ -287,10 +290,10 @@ def _class(wanted: Wanted, *, raises: bool) -> Iterator[str]:
         if member.of_type:
             yield "    @classmethod\n"
         first = "cls" if member.of_type else "self"
-        yield from _function(member.name, member.signature, first, _body(raises=raises), "    ")
+        yield from _write_function(member.name, member.signature, first, _body(raises=raises), "    ")
 
 
-def _function(name: str, found: Signature, first: str, body: str, indent: str = "") -> Iterator[str]:
+def _write_function(name: str, found: Signature, first: str, body: str, indent: str = "") -> Iterator[str]:
     words = [first] if first else []
     words += [_spell_parameter(one) for one in found.parameters if one.name not in {"self", "cls"}]
     words += ["*args"] * found.spread + ["**options"] * found.options
@@ -303,7 +306,7 @@ def _spell_parameter(one: Parameter) -> str:
 
 
 def stub_of_edit(before: bytes, after: bytes) -> str:
-    """The first function that an edit adds, as a stub on one line; empty where there is none."""
+    """A stub, on one line, of the first function that an edit adds; empty if it adds none."""
     try:
         old, new = (parse(data.decode("utf-8", "surrogateescape")) for data in (before, after))
     except SyntaxError:

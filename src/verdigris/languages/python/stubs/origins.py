@@ -1,4 +1,4 @@
-"""Where the names of a module come from, and where the stub marker stands."""
+"""Finds where the names of a module come from, and which lines have the stub marker."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _BUILT_IN = frozenset({"property", "staticmethod", "classmethod"})
 _HARMLESS = frozenset({"abc", "contextlib", "dataclasses", "enum", "functools", "typing", "warnings"})
-"""Modules of the standard library whose decorators only wrap or mark what they are put on."""
+"""Modules of the standard library whose decorators only wrap or mark a function or class."""
 
 
 @value
 class Origins:
     names: Mapping[str, str] = field(default_factory=dict)
-    """By name, what an import bound it to, dotted."""
+    """Maps imported names to their dotted meaning."""
     bound: frozenset[str] = frozenset()
-    """Names that are bound otherwise."""
+    """Names that other statements bind."""
 
     @classmethod
     def of(cls, tree: ast.Module) -> Origins:
@@ -46,7 +46,7 @@ class Origins:
         return cls(names, frozenset(bound))
 
     def origin(self, node: ast.expr) -> str:
-        """Dotted; empty where no import and no builtin says it."""
+        """The dotted meaning of an expression; empty if it is neither imported nor a builtin."""
         match node:
             case ast.Name(id=name) if name in self.bound:
                 return ""
@@ -61,9 +61,9 @@ class Origins:
                 return ""
 
     def wraps_only(self, node: ast.expr) -> bool:
-        """Whether a decorator is one of Python's own that does no work, or an installed package's.
+        """Whether a decorator is one of Python's own that does no work, or comes from another package.
 
-        Whether a package is the project's own after all is for who knows its files.
+        Whether that package is the project's own, the caller has to check, who knows the project's files.
         """
         module, _, name = self.origin(node).rpartition(".")
         top = module.partition(".")[0]
@@ -73,7 +73,7 @@ class Origins:
 
 
 def imports(tree: ast.AST) -> tuple[Imported, ...]:
-    """Every import of a text, wherever it stands."""
+    """Every import in a text, also inside functions."""
     return tuple(_imports(tree))
 
 
@@ -91,7 +91,7 @@ def _module(node: ast.ImportFrom) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yields statements, also those of the blocks that a module may put imports in."""
+    """Yields statements, also those inside `if` and `try`, where a module may import."""
     for node in body:
         match node:
             case ast.If(body=inner, orelse=rest):
@@ -110,15 +110,15 @@ Declaration = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 @value
 class PythonStubMarks:
     marked: frozenset[int]
-    """Lines with a marked comment."""
+    """Lines whose comment contains the marker."""
     standalone: frozenset[int]
-    """Lines that hold a comment alone."""
+    """Lines with a comment and nothing else."""
     whole: bool = False
-    """One marker at the top of a new module covers it."""
+    """True if a marker at the top of a new module covers all of it."""
 
     @classmethod
     def of(cls, text: str, tree: ast.Module, *, new: bool) -> PythonStubMarks:
-        # `str.splitlines` would also split at form feeds and the like, where Python sees no new line.
+        # `str.splitlines` also splits at form feeds and the like, where Python begins no new line.
         lines = [line + "\n" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
         tokens = tokenize.generate_tokens(iter(lines).__next__)
         comments = [token for token in tokens if token.type == tokenize.COMMENT]
@@ -129,9 +129,9 @@ class PythonStubMarks:
         return cls(marked, alone, new and top)
 
     def on(self, node: ast.stmt) -> bool:
-        """Whether a declaration is marked in or right above it: a comment, a docstring, a raised message.
+        """Whether a declaration has the marker: in or right above it, in a docstring or a raised message.
 
-        One marker covers a new class: its members are read one by one all the same.
+        One marker covers a whole new class; each of its members is still checked.
         """
         if self.whole:
             return True
@@ -151,7 +151,7 @@ def _marked_docstring(node: ast.AST) -> bool:
 
 
 def _marked_raise(node: ast.AST) -> bool:
-    """A function that says it when it is called."""
+    """Whether a statement raises an error whose message contains the marker."""
     if not isinstance(node, ast.Raise):
         return False
     parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant))

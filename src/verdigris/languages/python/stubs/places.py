@@ -1,4 +1,4 @@
-"""Places the stubs of a Python test into the modules that it imports, and constants into their classes."""
+"""Places the stubs of a Python test into the modules that it imports, and missing constants into classes."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 
 _ENUMS = frozenset({"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "str", "int", "object"})
-"""Bases whose members are those that the class itself writes down."""
+"""Bases that add no members: a class with only these has just the members in its own text."""
 _TEXTS = frozenset({"StrEnum", "str"})
 
 
 @value
 class Extended:
-    """A module whose classes have them."""
+    """A module whose classes were given more members."""
 
     text: str
     added: tuple[str, ...]
-    """Each class with what it is given."""
+    """The added members, each with its class."""
 
 
 def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
-    """Adds members only where the class tells all that it holds: an unknown base may have them."""
+    """Adds missing members to classes, but not to a class with an unknown base, which may have them."""
     tree = parse(before)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     end = "\r\n" if "\r\n" in before else "\n"
@@ -53,7 +53,9 @@ def add_members(before: str, wanted: Iterable[Wanted]) -> Extended:
     for one in wanted:
         node = classes.get(one.name)
         if node is not None and (names := _missing_members(node, one)):
-            found.append((node, [_constant(node, name, number) for number, name in enumerate(names, 1)]))
+            found.append(
+                (node, [_write_constant(node, name, number) for number, name in enumerate(names, 1)])
+            )
     for node, constants in sorted(found, key=lambda each: -each[0].lineno):
         indent = " " * node.body[-1].col_offset
         at = node.end_lineno or node.lineno
@@ -73,8 +75,8 @@ def _missing_members(node: ast.ClassDef, wanted: Wanted) -> list[str]:
     return [name for name in dict.fromkeys(asked) if name not in held]
 
 
-def _constant(node: ast.ClassDef, name: str, number: int) -> str:
-    """Each another one: members of an enumeration with the same value are one member."""
+def _write_constant(node: ast.ClassDef, name: str, number: int) -> str:
+    """A constant for a member. Each has its own value: enumeration members of one value are one member."""
     text = f'"{name}"' if _TEXTS & {last_name(base) for base in node.bases} else str(-number)
     return f"{name} = {text}  # {MARK}"
 
@@ -115,13 +117,13 @@ def _stubs(at: str, wanted: list[Wanted], files: WorktreeFiles, *, raises: bool)
 
 
 def _is_inner(package: str | None, name: str, files: WorktreeFiles) -> bool:
-    """A module of a package is imported from it without being bound in it."""
+    """Whether a name is a module of the package, so that the package need not bind it."""
     ends = tuple(f"{name}{end}" for end in ENDS)
     return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
 
 
 class _ModulePlaces:
-    """Where modules are, or would be."""
+    """Finds the files of modules, also of those that do not exist yet."""
 
     def __init__(self, test: str, files: WorktreeFiles) -> None:
         self._files = files
@@ -132,14 +134,14 @@ class _ModulePlaces:
         self._beside = posixpath.dirname(test)
 
     def find_file(self, module: str) -> str | None:
-        """The file of a module that is there, of any class."""
+        """The file of an existing module, of any path class; None if there is none."""
         name = module.replace(".", "/")
         ends = tuple(f"{name}{end}" for end in ENDS)
         places = (posixpath.join(root, end) for root in (*self._roots, self._beside) for end in ends)
         return next((place for place in places if place in self._files.paths), None)
 
     def file(self, module: str) -> str | None:
-        """The source file that a module is or belongs into; None for what is not this project's."""
+        """The source file of a module, which need not exist; None if the module is not this project's."""
         found = self.find_file(module)
         if found is not None:
             return found if self._files.is_source(found) else None
@@ -154,11 +156,11 @@ class _ModulePlaces:
         return next((place for place in places if self._files.is_source(place)), None)
 
     def _is_own(self, top: str) -> bool:
-        """A package of the project may be installed as well, for its command or to be edited."""
+        """Whether the project has a folder of this package. It may be installed as well, e.g. as editable."""
         return any(self._has_folder(self._path_of_module(root, top)) for root in self._roots)
 
     def _package(self, module: str) -> str | None:
-        """Below the nearest package around it that exists."""
+        """The path of a new module inside the nearest existing package around it; None if there is none."""
         outer, _, inner = module.rpartition(".")
         while outer:
             found = self.find_file(outer)
@@ -180,7 +182,7 @@ class _ModulePlaces:
         return any(path.startswith(f"{folder}/") for path in self._files.source)
 
     def packages(self, path: str) -> Iterator[str]:
-        """`__init__.py` files that a new module needs, where it lies in folders that do not exist."""
+        """The `__init__.py` files that a new module needs in folders that do not exist yet."""
         folder = posixpath.dirname(path)
         while folder and not any(known.startswith(f"{folder}/") for known in self._files.paths):
             at = f"{folder}/__init__.py"
@@ -197,15 +199,13 @@ class _ModulePlaces:
 
 
 _KEPT = frozenset({"staticmethod", "classmethod", "property"})
-"""Decorators that say how a member is reached."""
+"""Decorators that a stub keeps, since they decide how a member is called."""
 
 
 def declare_missing(before: str, other: str) -> str:
-    """`before` with stubs of what `other` binds at its top level and it does not; as it is where that is
-    nothing. May raise SyntaxError.
-    """
+    """Adds stubs to `before` for the top-level names that only `other` binds. May raise SyntaxError."""
     known = {name for node in parse(before).body for name in _names(node)}
-    added = [stub for node in parse(other).body for stub in _stub(node, known)]
+    added = [stub for node in parse(other).body for stub in _stub_of_statement(node, known)]
     if not added:
         return before
     text = "\n\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in added)
@@ -231,17 +231,17 @@ def _names(node: ast.stmt) -> Iterator[str]:
             return
 
 
-def _stub(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
+def _stub_of_statement(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
     missing = [name for name in _names(node) if name not in known and name != "__all__"]
     if not missing:
         return
     known.update(missing)
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield _function(node)
+            yield _stub_of_function(node)
         case ast.ClassDef():
-            yield _class(node, known)
-        case ast.ImportFrom(level=level) if level:  # of the project itself: a name that is handed on
+            yield _stub_of_class(node, known)
+        case ast.ImportFrom(level=level) if level:  # a name of the project itself, which is passed on
             aliases = [alias for alias in node.names if (alias.asname or alias.name) in missing]
             yield ast.ImportFrom(module=node.module, names=aliases, level=level)
         case ast.Assign() | ast.AnnAssign():
@@ -249,7 +249,7 @@ def _stub(node: ast.stmt, known: set[str]) -> Iterator[ast.stmt]:
         case ast.If() | ast.Try():
             for inner in ast.iter_child_nodes(node):
                 if isinstance(inner, ast.stmt):
-                    yield from _stub(inner, known.difference(missing))
+                    yield from _stub_of_statement(inner, known.difference(missing))
         case _:
             return
 
@@ -258,8 +258,10 @@ def _assign_none(name: str) -> ast.Assign:
     return ast.Assign(targets=[ast.Name(name, ast.Store())], value=ast.Constant(None), lineno=1)
 
 
-def _function(node: ast.FunctionDef | ast.AsyncFunctionDef, *, kept: Collection[str] = ()) -> ast.stmt:
-    """Its parameters with their defaults where those are plain; it raises."""
+def _stub_of_function(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, *, kept: Collection[str] = ()
+) -> ast.stmt:
+    """A function with the same parameters and plain defaults that only raises."""
     given = node.args
     arguments = ast.arguments(
         posonlyargs=[ast.arg(one.arg) for one in given.posonlyargs],
@@ -285,8 +287,8 @@ def _plain(default: ast.expr) -> ast.expr:
     return default if isinstance(default, ast.Constant) else ast.Constant(None)
 
 
-def _class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
-    """Writes a class with the bases that are there; members raise, and what it holds is None."""
+def _stub_of_class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
+    """A class with those of its bases that exist; its methods raise, and its attributes are None."""
     bases: list[ast.expr] = [
         base
         for base in node.bases
@@ -297,7 +299,7 @@ def _class(node: ast.ClassDef, known: Collection[str]) -> ast.ClassDef:
     body: list[ast.stmt] = []
     for member in node.body:
         if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
-            body.append(_function(member, kept=_KEPT))
+            body.append(_stub_of_function(member, kept=_KEPT))
         elif isinstance(member, ast.Assign | ast.AnnAssign):
             body += [_assign_none(name) for name in _names(member)]
     return ast.ClassDef(

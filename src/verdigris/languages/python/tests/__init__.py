@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from verdigris.core.test_ids import MARK, REACH
 from verdigris.core.value import replace, value
 from verdigris.languages.assertions import Assertion, Name, Skip, TestFile
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import first_line, nodes_in, parse, parse_or_none
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class FunctionComment:
     line: int
     text: str
     function: str
-    """The qualified name of the function that it stands above; empty where there is none within reach."""
+    """The qualified name of the function below the comment; empty if none is near enough."""
 
 
 def read_annotations(text: str) -> Mapping[str, Annotation]:
-    """Per qualified function name. A comment belongs to the next definition only."""
+    """The `@tdd-id` marks by qualified function name. A comment belongs to the next definition only."""
     if MARK not in text:
         return {}
     marked = ((one, _COMMENT.match(one.text)) for one in read_comments(text) if one.function)
@@ -45,7 +45,7 @@ def read_annotations(text: str) -> Mapping[str, Annotation]:
 
 
 def read_comments(text: str) -> tuple[FunctionComment, ...]:
-    """Lists comments in the order of the text; none of a text that does not parse."""
+    """Lists comments in the order of the text; empty if the text does not parse."""
     if (tree := parse_or_none(text)) is None:
         return ()
     definitions = sorted(_definitions(tree.body, ""))
@@ -59,7 +59,7 @@ def read_comments(text: str) -> tuple[FunctionComment, ...]:
 
 class _Definition(NamedTuple):
     line: int
-    """Of the first decorator, where there is one."""
+    """The line of the first decorator, or of the definition itself."""
     name: str
     is_function: bool
     last: int
@@ -79,7 +79,7 @@ def _definitions(body: Iterable[ast.AST], prefix: str) -> Iterator[_Definition]:
 
 
 def _comments(text: str) -> Iterator[tuple[int, str, bool]]:
-    """Real comments, for a string may well speak of annotations; and whether one has its line alone."""
+    """The comments, and whether each is alone on its line. Strings do not count: they may quote a mark."""
     lines = text.splitlines(keepends=True)
     for token in tokenize.generate_tokens(iter([*lines, ""]).__next__):
         if token.type == tokenize.COMMENT:
@@ -104,9 +104,9 @@ class _Where:
 
 @lru_cache(maxsize=256)
 def read(text: str) -> TestFile:
-    """Raise SyntaxError when the text is no Python.
+    """Reads a test file. Raises SyntaxError if the text does not parse.
 
-    Who asks what a suite lost asks about the same texts many times.
+    Cached, since a comparison of suites reads the same texts many times.
     """
     tree = parse(text)
     return TestFile(
@@ -117,7 +117,7 @@ def read(text: str) -> TestFile:
 
 
 def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
-    for node in visible(body):
+    for node in visible_statements(body):
         yield from _statement(node, where)
         if isinstance(node, LEAVES):
             return
@@ -125,13 +125,13 @@ def _block(body: Sequence[ast.stmt], where: _Where) -> Iterator[Assertion]:
             where = where.under("after", node)
 
 
-def visible(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Leaves out definitions that a later binding of the same name hides: they assert nothing."""
-    last = {name: node for node in body for name in _binds(node)}
+def visible_statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """Leaves out definitions that a later binding of the same name hides, since they never run."""
+    last = {name: node for node in body for name in _names_bound_by(node)}
     return [node for node in body if not isinstance(node, Function | ast.ClassDef) or last[node.name] is node]
 
 
-def _binds(node: ast.stmt) -> list[str]:
+def _names_bound_by(node: ast.stmt) -> list[str]:
     match node:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return [name]
@@ -157,7 +157,7 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
         case ast.Expr(value=value) if any(is_assert_call(part) for part in nodes_in(value)):
             yield _assertion(node, ast.unparse(value), (value,), where)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
             if any(last_name(check.func) != "suppress" for check in checks):
                 what = ", ".join(map(ast.unparse, checks))
                 yield _assertion(node, f"with {what}", (checks, body), where)
@@ -168,7 +168,7 @@ def _statement(node: ast.stmt, where: _Where) -> Iterator[Assertion]:
 
 
 def branches(node: ast.stmt) -> Iterator[tuple[Sequence[ast.stmt], tuple[Any, ...]]]:
-    """The blocks of a statement, each with what decides that it runs."""
+    """The blocks of a statement, each with the condition under which it runs."""
     match node:
         case ast.If(test=test, body=body, orelse=orelse):
             yield from ((body, ("if", test)), (orelse, ("else", test)))
@@ -188,20 +188,13 @@ def _rows(decorator: ast.expr, where: _Where) -> Iterator[Assertion]:
     match decorator:
         case ast.Call(func=func, args=[names, values, *_]) if last_name(func) == "parametrize":
             rows = values.elts if isinstance(values, ast.List | ast.Tuple) else [values]
+            parameters = [*map(ast.arg, parametrized_names(names))]
             for row in rows:
-                yield _assertion(
-                    row, f"parametrize {ast.unparse(row)}", (_parameters(names), _row(row)), where
-                )
-
-
-def _parameters(names: ast.expr) -> list[ast.arg]:
-    texts = names.elts if isinstance(names, ast.List | ast.Tuple) else [names]
-    literal = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
-    return [ast.arg(name.strip()) for name in literal.split(",") if name.strip()]
+                yield _assertion(row, f"parametrize {ast.unparse(row)}", (parameters, _row(row)), where)
 
 
 def _row(row: ast.expr) -> Any:
-    """`pytest.param(1, 2, id="x")` says the same as `(1, 2)`."""
+    """The cells of a row; `pytest.param(1, 2, id="x")` is the same row as `(1, 2)`."""
     match row:
         case ast.Call(func=func, args=args, keywords=keywords) if last_name(func) == "param":
             marks = [keyword for keyword in keywords if keyword.arg != "id"]
@@ -223,11 +216,11 @@ def _assertion(node: ast.stmt | ast.expr, what: str, parts: tuple[Any, ...], whe
 def _shape(node: Any, where: _Where, names: list[Name]) -> str:
     match node:
         case ast.Name(id=text) | ast.alias(name=text) | ast.arg(arg=text):
-            return _place(text, names, local=text in where.local)
+            return _placeholder(text, names, local=text in where.local)
         case ast.Attribute(value=value, attr=text):
-            return f"{_shape(value, where, names)}.{_place(text, names)}"
+            return f"{_shape(value, where, names)}.{_placeholder(text, names)}"
         case ast.keyword(arg=str(text), value=value):
-            return f"{_place(text, names)}={_shape(value, where, names)}"
+            return f"{_placeholder(text, names)}={_shape(value, where, names)}"
         case ast.AST():
             fields = (
                 _shape(value, where, names) for key, value in ast.iter_fields(node) if key not in _IGNORED
@@ -239,16 +232,18 @@ def _shape(node: Any, where: _Where, names: list[Name]) -> str:
             return repr(node)
 
 
-def _place(text: str, names: list[Name], *, local: bool = False) -> str:
-    """Names of the language and of the test tools mean what they say: they cannot be renamed."""
-    if not local and (hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _asserts(text)):
+def _placeholder(text: str, names: list[Name], *, local: bool = False) -> str:
+    """A placeholder for a name; names of the language and of test tools stay, since nobody renames them."""
+    if not local and (
+        hasattr(builtins, text) or text in _CONTEXTS | {"pytest", "approx"} or _is_assert_name(text)
+    ):
         return text
     names.append(Name(text, local))
     return "$" if local else "@"
 
 
 def local_names(node: Function) -> frozenset[str]:
-    """Parameters, and what is assigned in it or in functions within it."""
+    """The parameters and assigned names of a function, with those of functions inside it."""
     stored = (
         part for part in nodes_in(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
     )
@@ -258,28 +253,28 @@ def local_names(node: Function) -> frozenset[str]:
 
 def is_assert_call(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and (
-        _asserts(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
+        _is_assert_name(last_name(node.func)) or last_name(node.func) in {"fail", "raises"}
     )
 
 
-def context(node: ast.expr) -> ast.Call | None:
+def asserting_context(node: ast.expr) -> ast.Call | None:
     checks = isinstance(node, ast.Call) and (
-        _asserts(last_name(node.func)) or last_name(node.func) in _CONTEXTS
+        _is_assert_name(last_name(node.func)) or last_name(node.func) in _CONTEXTS
     )
     return node if checks and isinstance(node, ast.Call) else None
 
 
-def _asserts(name: str) -> bool:
+def _is_assert_name(name: str) -> bool:
     return name.lower().startswith("assert")
 
 
 def collected_tests(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """`Class::name` and line of all that a runner would collect by name."""
+    """`Class::name` and line of each test that a runner would collect by its name."""
     return _tests(tree.body, "")
 
 
 def _tests(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, int]]:
-    for node in visible(body):
+    for node in visible_statements(body):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
                 if not is_fixture(node):
@@ -321,7 +316,7 @@ _SKIP_OWNERS = frozenset({"pytest", "mark", "unittest", "self", "cls", "case"})
 
 
 def skip_owners(tree: ast.Module) -> frozenset[str]:
-    """Names whose `skip` is a test tool's."""
+    """The names of objects whose `skip` is that of a test tool."""
     return _SKIP_OWNERS | {
         alias.asname or alias.name for alias in _aliases(nodes_in(tree), {"pytest", "unittest", "mark"})
     }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Code:
-    """One test file; SyntaxError when it is no Python. Nobody changes it once it is read."""
+    """One test file. Raises SyntaxError if it does not parse. It does not change after it is read."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -27,16 +27,16 @@ class Code:
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, ast.ClassDef] = {}
         self.bases: dict[str, tuple[str, ...]] = {}
-        """Dotted names of its base classes by class."""
+        """By class: the dotted names of its bases."""
         self.stars: list[str] = []
-        """Modules from which everything is imported."""
+        """Modules from which the file imports `*`."""
         self.made: list[tuple[re.Pattern[str], str]] = []
-        """Names that are given to the function which another function makes and returns."""
+        """Patterns of names that hold a function which another function made, and that inner function."""
         self.imports: dict[str, tuple[str, str]] = {}
-        """Module and name in it by name here; no name for a whole module."""
+        """By local name: the module and the name in it; the second is empty for a whole module."""
         self.constants: dict[str, ast.expr] = {}
         self.values: dict[str, list[ast.expr]] = {}
-        """All that a constant is given, one branch after the other."""
+        """By constant: the values that the branches of the file assign to it, in order."""
         self._read(self.source.tree.body, "")
         loaded = (n for n in nodes_in(self.source.tree) if isinstance(n, ast.Name))
         self.loads = Counter(name.id for name in loaded if isinstance(name.ctx, ast.Load))
@@ -73,17 +73,17 @@ class Code:
             self.values.setdefault(name, []).append(value)
 
     def _take_assignment(self, node: ast.stmt, prefix: str) -> None:
-        """A name that is given to what a function makes: by assignment, as an attribute, as a global."""
+        """Records a name for a function that a call makes: by assignment, `setattr`, or `globals()`."""
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=made):
-                self._make(ast.Constant(name), made, prefix)
+                self._record_made(ast.Constant(name), made, prefix)
             case ast.Expr(ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), named, made])):
-                self._make(named, made, f"{owner}::")
+                self._record_made(named, made, f"{owner}::")
             case ast.Assign(targets=[ast.Subscript(value=ast.Call(func=table), slice=named)], value=made):
                 if last_name(table) == "globals":
-                    self._make(named, made, "")
+                    self._record_made(named, made, "")
 
-    def _make(self, name: ast.expr, made: ast.expr, prefix: str) -> None:
+    def _record_made(self, name: ast.expr, made: ast.expr, prefix: str) -> None:
         pattern = _pattern(name)
         match made:
             case ast.Call(func=ast.Name(id=maker)) if pattern and maker in self.functions:
@@ -93,7 +93,7 @@ class Code:
                     self.made.append((re.compile(re.escape(prefix) + pattern), f"{maker}::{inner.name}"))
 
     def maker_of(self, function: str) -> str | None:
-        """The one function that can have been given this name."""
+        """The only made function that may have this name; None if there is none, or more than one."""
         found = {made for pattern, made in self.made if pattern.fullmatch(function)}
         return found.pop() if len(found) == 1 else None
 
@@ -102,17 +102,17 @@ class Code:
         return [(found.scope, found.line) for found in read(self.source.text).assertions]
 
     def assertion_lines(self, function: str) -> frozenset[int]:
-        """The lines of its assertions, those of functions within it too."""
+        """The lines of a function's assertions, with those of functions inside it."""
         inner = f"{function}::"
         return frozenset(line for scope, line in self._asserted if f"{scope}::".startswith(inner))
 
 
 read_code = lru_cache(maxsize=16)(Code)
-"""Remembers the last files that were read: one comparison asks for each several times."""
+"""Reads a file. The last ones are cached, since one comparison asks for each of them several times."""
 
 
 def _pattern(name: ast.expr) -> str:
-    """A regular expression for the names that it can be; empty when there is no telling."""
+    """A regular expression for the names that the expression may make; empty if that is not known."""
     match name:
         case ast.Constant(value=str(text)):
             return re.escape(text)
@@ -147,11 +147,11 @@ class AssertionPlace:
     function: Function
     node: ast.stmt
     guarded: bool
-    """Whether the test may rightly pass without it: in a branch, a loop, behind a handler."""
+    """True if the test may rightly pass without it: it is in a branch, a loop, or inside a `try`."""
 
 
 _Place = tuple[Code, str]
-"""A file and the qualified name in it."""
+"""A file and a qualified name in it."""
 
 
 class Tests:
@@ -184,16 +184,16 @@ class Tests:
         for stmt, under in _statements(node.body, guarded):
             helpers = []
             for call, direct in _calls(stmt):
-                helper = self._super(place, call) or self._helper(there, (code, function), call)
+                helper = self._find_super(place, call) or self._find_helper(there, (code, function), call)
                 if helper is not None:
                     found = [*self.assertions(*helper, guarded=under or not direct, seen=seen)]
                     yield from found
                     helpers += [call] if found else []
-            if stmt.lineno in lines and _asserts(stmt) and not _is_call_of(stmt, helpers):
+            if stmt.lineno in lines and _is_assertion(stmt) and not _is_call_of(stmt, helpers):
                 yield AssertionPlace(there, node, stmt, under)
 
     def find(self, code: Code, function: str, seen: frozenset[object] = frozenset()) -> _Place | None:
-        """Where it is defined: here, in a base class, or in the test file that it was imported from."""
+        """The definition of a function: here, in a base class, or in the test file that it comes from."""
         if function in code.functions:
             return code, function
         if (code, function) in seen:
@@ -211,7 +211,7 @@ class Tests:
         return next(filter(None, (self.find(*place, seen) for place in meant)), None)
 
     def methods(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[_Place]:
-        """What a class has from its base classes that stand in test files, the nearest first."""
+        """The methods that a class inherits from bases in test files, the nearest base first."""
         for base in code.bases.get(owner, ()):
             place = self._resolve_name(code, base)
             if place is not None and place not in seen:
@@ -220,7 +220,7 @@ class Tests:
                 yield from self.methods(there, name, seen | {place})
 
     def bases(self, code: Code, owner: str, seen: frozenset[object] = frozenset()) -> Iterator[str]:
-        """The names of all its base classes, as they are written."""
+        """The names of all direct and indirect bases of a class, as they are written."""
         for base in code.bases.get(owner, ()):
             yield base
             place = self._resolve_name(code, base)
@@ -228,14 +228,14 @@ class Tests:
                 yield from self.bases(*place, seen | {place})
 
     def _from_elsewhere(self, code: Code, function: str) -> list[_Place]:
-        """The same name in files from which this one imports it."""
+        """The definitions of this name in the files from which this one imports it."""
         outer, separator, inner = function.partition("::")
         found = [self._find_imported(code, star, outer) for star in code.stars]
         found += [self._resolve_name(code, outer)] if outer in code.imports else []
         return [(place[0], f"{place[1]}{separator}{inner}") for place in found if place is not None]
 
     def _resolve_name(self, code: Code, dotted: str) -> _Place | None:
-        """The class or function of a test file that a name stands for here."""
+        """The class or function of a test file that a dotted name means here."""
         first, _, rest = dotted.partition(".")
         if dotted in code.bases:
             return code, dotted
@@ -246,7 +246,7 @@ class Tests:
             return self._find_imported(code, module, name)
         return self._find_imported(code, f"{module}.{name}".strip("."), rest)
 
-    def _super(self, place: _Place, call: ast.Call) -> _Place | None:
+    def _find_super(self, place: _Place, call: ast.Call) -> _Place | None:
         code, function = place
         match call.func:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super")), attr=name):
@@ -257,8 +257,8 @@ class Tests:
             case _:
                 return None
 
-    def _helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
-        """`within`: the test, in the class that it is run of."""
+    def _find_helper(self, code: Code, within: _Place, call: ast.Call) -> _Place | None:
+        """The helper that a call means. `within`: the running test, in the class that is collected."""
         own, owner = within[0], within[1].rpartition("::")[0]
         match call.func:
             case ast.Name(id=name) if name in code.functions:
@@ -274,7 +274,7 @@ class Tests:
                 return None
 
     def _find_imported(self, code: Code, module: str, name: str) -> _Place | None:
-        """Looks in the one test file that the module's name can mean, one beside the importing file first."""
+        """Finds a name in the only test file that the module's name can mean; see `files_of_module`."""
         paths = files_of_module(module, code.path, self._texts)
         found = self.code(paths[0]) if len(paths) == 1 else None
         return None if found is None else (found, name)
@@ -283,18 +283,18 @@ class Tests:
 def _statements(body: Iterable[ast.stmt], guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
     for node in body:
         yield node, guarded
-        yield from _inner(node, guarded)
+        yield from _inner_statements(node, guarded)
         if isinstance(node, _LEAVES):
             return
         guarded = guarded or (_is_block(node) and leaves(node))
 
 
-def _inner(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
+def _inner_statements(node: ast.stmt, guarded: bool) -> Iterator[tuple[ast.stmt, bool]]:
     match node:
         case ast.With(body=body, items=items) | ast.AsyncWith(body=body, items=items):
             guarded = guarded or any(_swallows(item.context_expr) for item in items)
             if any(_expects_raise(item.context_expr) for item in items):
-                # What is expected to raise is the last one, by its expression: its opposite raises as well.
+                # The last statement is expected to raise, so its changed form may raise as well: guarded.
                 yield from _statements(body[:-1], guarded)
                 yield from _statements(body[-1:], guarded=True)
             else:
@@ -325,15 +325,15 @@ def _expects_raise(context: ast.expr) -> bool:
 
 
 def _swallows(context: ast.expr) -> bool:
-    """Whether a failed assertion in this block need not come out of it."""
+    """Whether this context may catch a failed assertion in its block."""
     if not isinstance(context, ast.Call) or last_name(context.func) not in _CATCHING:
         return False
     parts = (part for arg in context.args for part in nodes_in(arg))
     return any(isinstance(part, ast.Name | ast.Attribute) and last_name(part) in BROAD for part in parts)
 
 
-def _asserts(stmt: ast.stmt) -> bool:
-    """Which of the statements on a line is its assertion."""
+def _is_assertion(stmt: ast.stmt) -> bool:
+    """Whether a statement is the assertion on its line, which may hold several statements."""
     match stmt:
         case ast.Assert():
             return True
@@ -348,7 +348,7 @@ def _asserts(stmt: ast.stmt) -> bool:
 
 
 def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, bool]]:
-    """The calls of a statement without those of its blocks; and whether each is made whenever it runs."""
+    """The calls in a statement, not in its blocks; and whether each is made whenever the statement runs."""
     direct = getattr(stmt, "value", None)
     direct = direct.value if isinstance(direct, ast.Await) else direct
     own = (child for child in ast.iter_child_nodes(stmt) if isinstance(child, ast.expr | ast.withitem))
@@ -361,6 +361,6 @@ def _calls(stmt: ast.stmt) -> Iterator[tuple[ast.Call, bool]]:
 
 
 def _is_call_of(stmt: ast.stmt, helpers: list[ast.Call]) -> bool:
-    """A call of a helper whose assertions we found is not an assertion besides them."""
+    """Whether a statement only calls a helper whose own assertions were found."""
     value = getattr(stmt, "value", None)
     return any(value is call or getattr(value, "value", None) is call for call in helpers)

@@ -1,4 +1,4 @@
-"""Finds source that tests assert with, or take what they expect from."""
+"""Finds source that tests assert with, or from which they take expected values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 _SAYS_SO = ("assert", "check", "verify", "expect", "ensure", "must", "should", "require")
-"""How functions are called that tests assert with."""
+"""Beginnings of the names of functions that tests assert with."""
 _EXPECTING = frozenset({"raises", "warns", "assertRaises", "assertWarns", "deprecated_call"})
 _DEPTH = 8
-"""Imports that are followed from one module to the next."""
+"""How many imports are followed from one module to the next."""
 Place = tuple[Code, str]
 
 
 def find_shared(
     tests: Mapping[str, str], sources: Mapping[str, str], claimed: Iterable[str] | None
 ) -> tuple[SharedOracle, ...]:
-    """`sources` is asked only for the modules that tests name. `claimed`: native ids; None: all tests."""
+    """Finds such source; only the modules that tests name are read from `sources`.
+
+    `claimed`: native ids of the tests to read; None for all tests.
+    """
     if claimed is None:
         claimed = [f"{path}::{name}" for path, text in tests.items() for name in _test_names(text)]
     files = ParsedFiles(tests, sources)
@@ -75,7 +78,7 @@ class ParsedFiles:
         return 1 if node is None else node.lineno
 
     def resolve(self, code: Code, dotted: str, depth: int = _DEPTH) -> Place | None:
-        """The function, class or constant that a name means here: inherited, imported or handed on."""
+        """The function, class or constant that a name means here, also if it is inherited or re-exported."""
         if depth == 0:
             return None
         name = dotted.replace(".", "::")
@@ -104,14 +107,14 @@ class ParsedFiles:
                 yield there, dotted
 
     def _module(self, code: Code, module: str) -> Code | None:
-        """The only file that the module's name can mean, one beside the importing file first."""
+        """The only file that the module's name can mean; see `files_of_module`."""
         paths = files_of_module(module, code.path, self._by_end.get(module.rpartition(".")[2], ()))
         return self.code(paths[0]) if len(paths) == 1 else None
 
     def used_by(
         self, place: Place, seen: frozenset[object] = frozenset()
     ) -> Iterator[tuple[Literal["assertion", "expectation"], Place]]:
-        """What a function of the tests, and those that it calls there, take from source."""
+        """The source that a test function uses, directly or through helpers, and what it uses it for."""
         code, name = place
         node = code.functions.get(name)
         if node is None or (code.path, name) in seen:
@@ -156,7 +159,7 @@ class ParsedFiles:
     def asserting_functions(
         self, place: Place, seen: frozenset[object] = frozenset()
     ) -> frozenset[tuple[str, str]]:
-        """The functions of source, this one and those that it calls, in which an assertion stands."""
+        """The functions, this one and those that it calls, that contain an assertion."""
         code, name = place
         node = code.functions.get(name)
         if node is None or (code.path, name) in seen:
@@ -175,7 +178,7 @@ def _calls(node: Function) -> list[ast.Call]:
 
 
 def _statements(node: Function) -> frozenset[int]:
-    """Calls whose result is not used."""
+    """The ids of calls whose result is not used."""
     alone = (inner.value for inner in nodes_in(node) if isinstance(inner, ast.Expr))
     return frozenset(id(one.value if isinstance(one, ast.Await) else one) for one in alone)
 
@@ -206,7 +209,7 @@ def _under_raises(node: Function) -> frozenset[int]:
 
 
 def _makers_of_names(node: Function) -> dict[str, str]:
-    """What local names were made by, where that is one call."""
+    """Maps each local name that one call made to the called function."""
     return {
         target.id: ast.unparse(made)
         for inner in nodes_in(node)
@@ -229,7 +232,7 @@ def fails(node: ast.AST) -> bool:
 
 
 def _expected_names(node: Function) -> Iterator[str]:
-    """Names in comparisons with what is no literal, in loops over cases, in decorators that give cases."""
+    """The names in comparisons without a literal, in loops over cases, and in decorators with cases."""
     parts: list[ast.expr] = [part for one in node.decorator_list for part in _arguments(one)]
     for inner in nodes_in(node):
         match inner:

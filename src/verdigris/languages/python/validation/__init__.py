@@ -1,3 +1,3 @@
-"""Reads Python tests before anybody relies on them: empty assertions, mocks, constants for their stubs."""
+"""Checks Python tests before anybody relies on them: empty assertions, mocks, constants for their stubs."""
 
 from __future__ import annotations

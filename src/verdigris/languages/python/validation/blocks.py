@@ -1,4 +1,4 @@
-"""Finds assertions of a Python test that its blocks keep from being reached, heard or made at all."""
+"""Finds assertions of a Python test that never run, or whose failure is caught, because of their blocks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _TEXTS = 60
 class BlockPlace:
     path: str
     dead: str = ""
-    """Why nothing here is ever run."""
+    """Why nothing here ever runs; else empty."""
     swallowed: str = ""
-    """What catches the failure of an assertion here."""
+    """What catches the failure of an assertion here; else empty."""
     sure: bool = True
-    """It runs whenever the test runs."""
+    """True if this place runs whenever the test runs."""
 
 
 def find_block_faults(path: str, function: Function) -> Iterator[TestFault]:
-    yield from _block(function.body, BlockPlace(path))
+    yield from _check_block(function.body, BlockPlace(path))
     used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     used |= {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     for node in own_nodes(function):
@@ -41,17 +41,17 @@ def find_block_faults(path: str, function: Function) -> Iterator[TestFault]:
             yield TestFault(path, node.lineno, f"`{node.name}` asserts, and nobody calls it: call it")
 
 
-def _block(body: Iterable[ast.stmt], at: BlockPlace) -> Iterator[TestFault]:
+def _check_block(body: Iterable[ast.stmt], at: BlockPlace) -> Iterator[TestFault]:
     dead = at.dead
     for node in body:
-        yield from _statement(node, BlockPlace(at.path, dead, at.swallowed, at.sure))
+        yield from _check_statement(node, BlockPlace(at.path, dead, at.swallowed, at.sure))
         if isinstance(node, LEAVES):
             dead = dead or f"line {node.lineno} leaves before it"
 
 
-def _statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
+def _check_statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
     if _asserts(node) and (at.dead or at.swallowed):
-        why = f"is never reached: {at.dead}" if at.dead else f"fails unheard: {at.swallowed} catches it"
+        why = f"is never reached: {at.dead}" if at.dead else f"fails unnoticed: {at.swallowed} catches it"
         yield TestFault(at.path, node.lineno, f"`{first_line_of(node)}` {why}")
         return
     match node:
@@ -68,25 +68,25 @@ def _statement(node: ast.stmt, at: BlockPlace) -> Iterator[TestFault]:
                 f"`{first_line_of(node)}` fails whatever the code does: assert an answer instead",
             )
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            yield from _context(node, [item.context_expr for item in items], body, at)
+            yield from _check_context(node, [item.context_expr for item in items], body, at)
         case ast.Try():
-            yield from _attempt(node, at)
+            yield from _check_try(node, at)
         case ast.If(test=test, body=body, orelse=orelse):
             never = [f"`{first_line_of(node)}` never holds" if truth_of(test) is False else "", ""]
             never[1] = f"`{first_line_of(node)}` always holds" if truth_of(test) is True else ""
             for block, dead in zip((body, orelse), never, strict=True):
-                yield from _block(block, BlockPlace(at.path, at.dead or dead, at.swallowed, sure=False))
+                yield from _check_block(block, BlockPlace(at.path, at.dead or dead, at.swallowed, sure=False))
         case ast.For(iter=ast.List(elts=[]) | ast.Tuple(elts=[]), body=body):
-            yield from _block(body, BlockPlace(at.path, at.dead or "it goes over an empty list"))
+            yield from _check_block(body, BlockPlace(at.path, at.dead or "it loops over an empty list"))
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
         case _:
             for part in ("body", "orelse"):
                 inner = BlockPlace(at.path, at.dead, at.swallowed, sure=False)
-                yield from _block(getattr(node, part, []), inner)
+                yield from _check_block(getattr(node, part, []), inner)
 
 
-def _context(
+def _check_context(
     node: ast.stmt, contexts: Iterable[ast.expr], body: Sequence[ast.stmt], at: BlockPlace
 ) -> Iterator[TestFault]:
     swallowed = at.swallowed
@@ -102,28 +102,28 @@ def _context(
                     f"`{ast.unparse(call)}` takes any error, a missing name too: "
                     "name the error, or `match` its text",
                 )
-    yield from _block(body, BlockPlace(at.path, at.dead, swallowed, at.sure))
+    yield from _check_block(body, BlockPlace(at.path, at.dead, swallowed, at.sure))
 
 
 def _broad_kind(call: ast.Call) -> str:
-    """The kind that `suppress` or `raises` takes and that a failed assertion is of, too."""
+    """The exception type of `suppress` or `raises` that also catches a failed assertion; else empty."""
     if last_name(call.func) not in {"suppress", "raises", "assertRaises"}:
         return ""
     kinds = (last_name(part) for arg in call.args for part in ast.walk(arg) if isinstance(part, ast.expr))
     return next((kind for kind in kinds if kind in BROAD), "")
 
 
-def _attempt(node: ast.Try, at: BlockPlace) -> Iterator[TestFault]:
+def _check_try(node: ast.Try, at: BlockPlace) -> Iterator[TestFault]:
     silent = next((handler for handler in node.handlers if _is_silent(handler)), None)
     caught = "" if silent is None else f"the `except` of line {silent.lineno}"
-    yield from _block(node.body, BlockPlace(at.path, at.dead, at.swallowed or caught, sure=False))
+    yield from _check_block(node.body, BlockPlace(at.path, at.dead, at.swallowed or caught, sure=False))
     for block in (*(handler.body for handler in node.handlers), node.orelse):
-        yield from _block(block, BlockPlace(at.path, at.dead, at.swallowed, sure=False))
-    yield from _block(node.finalbody, at)
+        yield from _check_block(block, BlockPlace(at.path, at.dead, at.swallowed, sure=False))
+    yield from _check_block(node.finalbody, at)
 
 
 def _is_silent(handler: ast.ExceptHandler) -> bool:
-    """It takes a failed assertion, and neither raises nor asserts."""
+    """Whether a handler catches a failed assertion and neither raises nor asserts."""
     kinds = [handler.type] if handler.type is not None else []
     named = {last_name(part) for kind in kinds for part in ast.walk(kind) if isinstance(part, ast.expr)}
     if kinds and not named & BROAD:

@@ -1,4 +1,4 @@
-"""Finds what a Python test puts in the place of the very thing that it calls."""
+"""Finds mocks in a Python test that replace the very code that the test calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SET_UP = frozenset({"setUp", "setup_method", "setUpClass", "setup_class", "setu
 
 
 def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[TestFault, ...] | None:
-    """`sources`: paths of the project's modules. None where the test cannot be found in the text."""
+    """Finds such mocks. `sources`: paths of the project's modules. None if the test is not in the text."""
     suite = suite_of_texts(test.texts)
     file = suite.files.get(test.path)
     if file is None or test.name not in file.functions:
@@ -36,12 +36,12 @@ def find_mocked_subjects(test: TestText, sources: Collection[str]) -> tuple[Test
 
 
 def _module(path: str) -> str:
-    """Dotted, from the root; an import may leave out folders before it."""
+    """The dotted name of a Python file from the root; empty for other files."""
     return dotted_name(path) if path.endswith(SUFFIX) else ""
 
 
 def _nodes_around(suite: SuiteFiles, file: File, name: str) -> Iterator[tuple[File, ast.AST]]:
-    """All that runs before and around the test: its class, what sets it up, its fixtures, itself."""
+    """The code that runs for a test: decorators of its class, set-up functions, fixtures, and itself."""
     owner = name.rpartition("::")[0]
     for node in ast.walk(file.tree):
         if isinstance(node, ast.ClassDef) and node.name in owner.split("::"):
@@ -76,11 +76,11 @@ class _TestMocks:
     file: File
     modules: frozenset[str]
     patched: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """By dotted name, the place that puts something else there."""
+    """By dotted name: the path and line that replaces it."""
     called: dict[str, int] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     methods: set[str] = field(default_factory=set)
-    """Names of methods that are called on something."""
+    """Names of methods that the test calls on any object."""
 
     def take_patches(self, file: File, started: ast.AST) -> None:
         for node in ast.walk(started):
@@ -114,13 +114,13 @@ class _TestMocks:
                     yield name
 
     def _resolve_target(self, target: str) -> str:
-        """A name of the test's own module means what was imported under it."""
+        """The dotted name of a patch target; a name in the test's own module means what it imports there."""
         module, _, name = target.rpartition(".")
         own = module and f".{_module(self.test.path)}".endswith(f".{module}")
         return self.file.imports.get(name, target) if own else target
 
     def _is_project(self, dotted: str) -> bool:
-        """Whether a name belongs to a module of the project, or a part of one."""
+        """Whether a dotted name is a module of the project, or inside one."""
         parts = dotted.split(".")
         heads = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return any(
@@ -153,7 +153,9 @@ class _TestMocks:
         if not found and self.used and all(self._is_patched(name) for name in self.used):
             path, line = next(iter(self.patched.values()))
             yield TestFault(
-                path, line, "all that the test calls of the project is replaced: leave at least one part real"
+                path,
+                line,
+                "everything of the project that the test calls is replaced: leave at least one part real",
             )
 
     def _is_subject(self, target: str) -> bool:
@@ -177,7 +179,7 @@ def _texts(nodes: Iterable[ast.expr]) -> Iterator[str]:
 
 
 def _dotted_name(file: File, node: ast.expr) -> str:
-    """Names it as the file imports it; a name that is not imported stands for itself."""
+    """The dotted meaning of an expression by the file's imports; other names stay as they are."""
     match node:
         case ast.Name(id=name):
             return file.imports.get(name, name)

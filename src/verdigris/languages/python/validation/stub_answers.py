@@ -1,4 +1,4 @@
-"""Constants that new Python stubs can return in place of their own."""
+"""Finds constants that new Python stubs can return instead of their own."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _KINDS = {
     **{name: name for name in ("bool", "int", "float", "str", "bytes")},
 }
 _UNTOLD = ("int", "str", "list", "dict", "bool")
-"""The kinds that are tried where neither annotation nor constant tells."""
+"""The kinds to try if neither an annotation nor a constant shows the kind."""
 _UNCALLED = frozenset(
     {"__init__", "__new__", "__post_init__", "__init_subclass__", "__del__", "__set_name__"}
 )
 _BARE = frozenset({"abstractmethod", "overload", "setter", "deleter"})
 _ALTERED = 3
-"""Other values that are tried beside an expected one."""
+"""How many altered values are tried for each expected one."""
 
 
 def stub_bodies(
     before: str | None, after: str, literals: Sequence[str], dice: Chance
 ) -> tuple[StubBody, ...]:
-    """`literals`: what tests expect. The path is left for the caller to fill in."""
+    """The bodies of new stubs. `literals`: the values that tests expect. The caller fills in the path."""
     try:
         known = dict(_functions(Source(before or "").tree.body, ""))
         source = Source(after)
@@ -73,7 +73,7 @@ def _can_answer(function: Function) -> bool:
 
 
 def _work(function: Function) -> ast.stmt:
-    """The statement that a `return` can take the place of: what follows it is not run."""
+    """The statement that a `return` can replace; the statements after it then do not run."""
     body = function.body
     has_docstring = isinstance(body[0], ast.Expr) and len(body) > 1
     return body[1] if has_docstring else body[0]
@@ -95,7 +95,7 @@ def _answers(function: Function, literals: Sequence[str], dice: Chance) -> Itera
 
 
 def _kind_of(function: Function) -> str:
-    """Reads the annotation, else the constant that it returns; empty where neither tells."""
+    """The kind of a function's result, from its annotation or its constant; empty if neither shows it."""
     if kind := _annotation_of(function.returns):
         return kind
     given = [node.value for node in function.body if isinstance(node, ast.Return) and node.value is not None]
@@ -148,7 +148,7 @@ def _constants(kind: str, dice: Chance) -> Iterator[StubAnswer]:
 
 
 def _other_values(value: object, dice: Chance) -> Iterator[object]:
-    """Others of the same kind, near and not so near."""
+    """Other values of the same kind, some near and some not."""
     match value:
         case int():
             yield from (value + 1, value - 1, value + dice.randint(20, 90))

@@ -1,4 +1,4 @@
-"""Finds what a Python test seems to assert and does not: it cannot fail, or its outcome is settled."""
+"""Finds assertions of a Python test that cannot fail, or whose outcome does not depend on the code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import TestFault
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, count_names, last_name, parametrized_names
 from verdigris.languages.python.syntax import is_literal
 from verdigris.languages.python.tests.code import Tests
 from verdigris.languages.python.validation.blocks import find_block_faults, first_line_of, truth_of
@@ -30,12 +30,12 @@ _DISPLAYS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.Se
 @value
 class _FoundTest:
     path: str
-    """Of the file that its function stands in."""
+    """The path of the file that contains its function."""
     function: Function
     assertions: tuple[AssertionPlace, ...]
 
 
-def _find(test: TestText) -> _FoundTest | None:
+def _find_test(test: TestText) -> _FoundTest | None:
     tests = Tests(test.texts)
     code = tests.code(test.path)
     place = None if code is None else tests.find(code, test.name)
@@ -46,8 +46,8 @@ def _find(test: TestText) -> _FoundTest | None:
 
 
 def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
-    """None where the test cannot be found in the text."""
-    seen = _find(test)
+    """Finds such assertions; None if the test is not in the text."""
+    seen = _find_test(test)
     if seen is None:
         return None
     found = {(one.path, one.line): one for one in find_block_faults(seen.path, seen.function)}
@@ -60,8 +60,8 @@ def find_empty_assertions(test: TestText) -> tuple[TestFault, ...] | None:
 
 
 def asserts_something(test: TestText) -> bool:
-    """True also where it is not found, or calls what it was given: that may assert for it."""
-    seen = _find(test)
+    """Whether a test asserts; also True if it is not found, or calls a parameter, which may assert for it."""
+    seen = _find_test(test)
     if seen is None or seen.assertions:
         return True
     given = {argument.arg for argument in (*seen.function.args.posonlyargs, *seen.function.args.args)}
@@ -76,14 +76,14 @@ def _root_name(node: ast.expr) -> str:
 
 
 def assertion_lines(test: TestText) -> tuple[tuple[str, int], ...]:
-    """Where its own function, not what it calls, asserts; what a false condition guards included."""
-    seen = _find(test)
+    """Path and line of the assertions in the test's own function, not in the functions that it calls."""
+    seen = _find_test(test)
     own = () if seen is None else [at for at in seen.assertions if at.function is seen.function]
     return tuple((at.code.path, at.node.lineno) for at in own)
 
 
 def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
-    """Maps each place to what the assertion says in each case of the test, with values in place of names."""
+    """Maps the place of each assertion to its forms in all cases of the test, with values for names."""
     suite = suite_of_texts(test.texts)
     file = suite.files.get(test.path)
     found: dict[tuple[str, int], list[ast.expr]] = {}
@@ -93,7 +93,7 @@ def _forms(test: TestText) -> dict[tuple[str, int], list[ast.expr]]:
 
 
 def expected_literals(test: TestText) -> tuple[str, ...]:
-    """What its assertions compare answers with, as Python writes it."""
+    """The literals that the assertions of a test compare with, as Python writes them."""
     found: dict[str, None] = {}
     for form in (one for forms in _forms(test).values() for one in forms):
         for part in ast.walk(form):
@@ -106,13 +106,13 @@ def _fault_of(at: AssertionPlace, forms: Sequence[ast.expr]) -> str:
     written = [part for test in _asserted_expressions(at.node) for part in conjuncts(test)]
     shown = first_line_of(at.node)
     for part in written:
-        if why := _always(part, at.function):
+        if why := _why_always_true(part, at.function):
             return f"`{shown}` {why}: assert what the code under test answers"
     marks_a_way = at.guarded and any(truth_of(part) is False for part in written)
     if not forms or marks_a_way or _reassigned_names(at.function) & _names(written):
         return ""
     if all(_is_settled(form) for form in forms):
-        return f"`{shown}` speaks of nothing that the code under test does: its outcome is settled as written"
+        return f"`{shown}` does not depend on the code under test: its outcome is fixed as written"
     return ""
 
 
@@ -126,8 +126,8 @@ def _asserted_expressions(node: ast.stmt) -> list[ast.expr]:
             return []
 
 
-def _always(test: ast.expr, function: Function) -> str:
-    """Why an asserted expression is true whatever happens; empty where it may be false."""
+def _why_always_true(test: ast.expr, function: Function) -> str:
+    """Why an asserted expression is always true; empty if it may be false."""
     match test:
         case ast.Tuple(elts=[_, *_]):
             return "asserts a tuple, which is always true"
@@ -136,13 +136,13 @@ def _always(test: ast.expr, function: Function) -> str:
         case ast.BoolOp(op=ast.Or(), values=values) if any(map(_is_true, values)):
             return "has an `or` with something that is always true"
         case ast.BoolOp(op=ast.Or(), values=values):
-            return next((why for part in values if (why := _always(part, function))), "")
+            return next((why for part in values if (why := _why_always_true(part, function))), "")
         case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _comparison(left, op, right, function)
+            return _why_comparison_holds(left, op, right, function)
         case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
             return "asks whether it is an object, which everything is"
         case ast.Call(func=ast.Name(id="all"), args=[ast.List(elts=[]) | ast.Tuple(elts=[])]):
-            return "goes over an empty list"
+            return "loops over an empty list"
         case _:
             return ""
 
@@ -151,7 +151,7 @@ def _is_true(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and bool(node.value)
 
 
-def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, function: Function) -> str:
+def _why_comparison_holds(left: ast.expr, op: ast.cmpop, right: ast.expr, function: Function) -> str:
     same = "compares a thing with itself"
     one, two = ast.unparse(left), ast.unparse(right)
     if isinstance(op, _REFLEXIVE) and (
@@ -172,7 +172,11 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, function: Functi
 
 
 def _is_one_thing(node: ast.expr, op: ast.cmpop) -> bool:
-    """Two calls may well differ: two equal objects have to be made equal, and `is` asks for a cache."""
+    """Whether a comparison of the expression with itself must hold.
+
+    A call that makes an object does not count: its class defines when objects are equal. With `is`, a test
+    may check a cache.
+    """
     calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
     return not calls or (isinstance(op, ast.Eq) and not any(map(_makes_object, calls)))
 
@@ -182,7 +186,7 @@ def _makes_object(call: ast.Call) -> bool:
 
 
 def _is_one_call(call: ast.expr, name: ast.expr, function: Function) -> bool:
-    """`expected = f(2)` and then `f(2) == expected`."""
+    """Whether a name holds the result of the same call: `expected = f(2)`, then `f(2) == expected`."""
     return (
         isinstance(call, ast.Call)
         and not _makes_object(call)
@@ -191,7 +195,7 @@ def _is_one_call(call: ast.expr, name: ast.expr, function: Function) -> bool:
 
 
 def _assignments_of(name: ast.expr, function: Function) -> list[str]:
-    """All that a name is assigned in the test."""
+    """The texts of all values that a name is assigned in the test."""
     found = []
     for node in own_nodes(function):
         match node:
@@ -203,14 +207,14 @@ def _assignments_of(name: ast.expr, function: Function) -> list[str]:
 
 
 def _is_alias(one: ast.expr, two: ast.expr, function: Function) -> bool:
-    """`b = a` and then `a == b`."""
+    """Whether two names mean the same value: `b = a`, then `a == b`."""
     return any(
         _assignments_of(mine, function) == [ast.unparse(other)] for mine, other in ((one, two), (two, one))
     ) and all(isinstance(side, ast.Name) for side in (one, two))
 
 
 def _is_settled(form: ast.expr) -> bool:
-    """Neither a name nor a call of the project's is left in it."""
+    """Whether an assertion contains no name and no call of the project."""
     match form:
         case ast.Call(func=ast.Name(id="with raises"), args=[_, ast.List(elts=done)]):
             return all(isinstance(one, ast.Constant) and one.value in {"pass", ...} for one in done)
@@ -226,7 +230,7 @@ def _names(forms: Iterable[ast.expr]) -> set[str]:
 
 
 def _reassigned_names(function: Function) -> set[str]:
-    """Names whose value may be another by the time of the assertion, whatever they were given first."""
+    """Names whose value may have changed by the time of the assertion."""
     found = {part.arg for part in ast.walk(function.args) if isinstance(part, ast.arg)} - _parameter_names(
         function
     )
@@ -235,15 +239,10 @@ def _reassigned_names(function: Function) -> set[str]:
             case ast.Nonlocal(names=names) | ast.Global(names=names):
                 found |= set(names)
             case ast.Assign(targets=[ast.Name(id=name)], value=given) if isinstance(given, _DISPLAYS):
-                found |= {name} if _count(function, name, ast.Load) > 1 else set()
-            case ast.Name(id=name, ctx=ast.Store()) if _count(function, name, ast.Store) > 1:
+                found |= {name} if count_names(function, name, ast.Load) > 1 else set()
+            case ast.Name(id=name, ctx=ast.Store()) if count_names(function, name, ast.Store) > 1:
                 found.add(name)
     return found
-
-
-def _count(function: Function, name: str, context: type[ast.expr_context]) -> int:
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name)
-    return sum(isinstance(node.ctx, context) for node in names)
 
 
 def _parameter_names(function: Function) -> set[str]:
@@ -251,6 +250,5 @@ def _parameter_names(function: Function) -> set[str]:
     for decorator in function.decorator_list:
         match decorator:
             case ast.Call(func=func, args=[names, *_]) if last_name(func) == "parametrize":
-                texts = (part.value for part in ast.walk(names) if isinstance(part, ast.Constant))
-                found |= {name.strip() for text in texts for name in str(text).split(",")}
+                found |= set(parametrized_names(names))
     return found

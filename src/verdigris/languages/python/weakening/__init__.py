@@ -1,4 +1,4 @@
-"""Lists what a suite loses between two states of its files."""
+"""Lists what a Python suite loses between two states of its files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 def weakenings(
     before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str] = ()
 ) -> tuple[Weakening, ...]:
-    """`revised`: test ids, slugs, paths and folders that were given up with a reason.
+    """Lists the losses. `revised`: test ids, slugs, paths and folders that were given up with a reason.
 
-    Files that are the same on both sides may be given: they show who uses a helper that changed.
+    Unchanged files may be given, too: they show which tests use a helper that changed.
     """
     changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     if not changed:
         return ()
     unreadable = tuple(
         Weakening("unreadable", path, 1, "", "it does not parse")
-        # In a new file nothing can have been lost; that it does not parse may be what it is there for.
+        # A new file can lose nothing, and a test may need a file that does not parse.
         for path in sorted(changed & after.keys() & before.keys())
         if path.endswith(".py")
         and parse_or_none(after[path]) is None
@@ -48,7 +48,7 @@ def weakenings(
 
 
 def _split_revised(revised: Collection[str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Path and function of each entry."""
+    """The path and function of each entry of `revised`."""
     slugs: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for path, text in before.items():
         for function, annotation in read_annotations(text).items():

@@ -1,4 +1,4 @@
-"""Writes out all that a suite asserts, test by test and row by row; and what takes tests out of a run."""
+"""Lists all facts that a suite asserts, test by test and row by row; and the marks that skip tests."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.assertions import Assertion, AssertionChange, Mark, Name
-from verdigris.languages.python.stubs.forms import Function, last_name
+from verdigris.languages.python.stubs.forms import Function, last_name, parametrized_names
 from verdigris.languages.python.syntax import nodes_in
 from verdigris.languages.python.tests import (
     BLOCKS,
     LEAVES,
+    asserting_context,
     branches,
-    context,
     is_assert_call,
     skip_owners,
     skips,
-    visible,
+    visible_statements,
 )
 from verdigris.languages.python.weakening.names import TestNames, arguments, bind_row, rename
-from verdigris.languages.python.weakening.strength import compare, conjuncts, normal, raise_form
+from verdigris.languages.python.weakening.strength import compare, conjuncts, normalize, raise_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from verdigris.languages.python.weakening.names import Env, File, SuiteFiles
 
 _CALLS = 4
-"""Helpers within helpers that are followed."""
+"""How deep calls of helpers are followed."""
 _CASES = 400
 _PLACE = ast.Name("$", ast.Load())
 
@@ -47,13 +47,13 @@ class Fact:
     scope: str
     """The test (`Class::name`) that makes it."""
     case: str
-    """The row of a table that it is made for."""
+    """The row of a table for which it is asserted; else empty."""
     form: ast.expr
-    """What is asserted, with values in place of names."""
+    """The asserted expression, with values in place of names."""
     guards: tuple[str, ...]
     match: Assertion
 
-    def against(self, other: Fact) -> AssertionChange:
+    def compare_with(self, other: Fact) -> AssertionChange:
         return compare(self.form, other.form)
 
     def calls(self) -> set[str]:
@@ -75,14 +75,14 @@ class _FactPlace:
 
 
 def facts(suite: SuiteFiles, file: File, name: str) -> Iterator[Fact]:
-    """The facts of one function that the runner, or a caller out of sight, starts."""
+    """The facts of one function that is called by the runner, or by a caller that is not in the suite."""
     function = file.functions[name]
     owner = name.rpartition("::")[0]
     names = TestNames(suite, file)
     tables = [*function.decorator_list, *_class_decorators(file.tree, owner)]
     for case, env, guards in _rows(tables, names):
         inner = names.enter(file, function, {})
-        yield from _block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
+        yield from _facts_of_block(function.body, _FactPlace(inner.with_rows(env), name, owner, guards, case))
 
 
 def _class_decorators(tree: ast.Module, owner: str) -> list[ast.expr]:
@@ -114,20 +114,18 @@ def _rows(decorators: Iterable[ast.expr], names: TestNames) -> Iterator[tuple[st
 
 
 def _table(parameters: ast.expr, values: ast.expr, names: TestNames) -> list[tuple[str, Env]] | None:
-    texts = parameters.elts if isinstance(parameters, ast.List | ast.Tuple) else [parameters]
-    plain = ",".join(str(text.value) for text in texts if isinstance(text, ast.Constant))
-    wanted = [name.strip() for name in plain.split(",") if name.strip()]
+    wanted = parametrized_names(parameters)
     rows = names.rows(values)
     if rows is None:
         return None
     found = []
-    for row in map(_bare, rows):
+    for row in map(_without_param, rows):
         parts = row.elts if len(wanted) > 1 and isinstance(row, ast.Tuple | ast.List) else [row]
         found.append((ast.unparse(row), dict(zip(wanted, parts, strict=False))))
     return found
 
 
-def _bare(row: ast.expr) -> ast.expr:
+def _without_param(row: ast.expr) -> ast.expr:
     match row:
         case ast.Call(func=func, args=args) if last_name(func).rpartition(".")[2] == "param":
             return args[0] if len(args) == 1 else ast.Tuple(args, ast.Load())
@@ -135,17 +133,17 @@ def _bare(row: ast.expr) -> ast.expr:
             return row
 
 
-def _block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_block(body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
     at = replace(at, inner=(*at.inner, *(node for node in body if isinstance(node, Function))))
-    for node in visible(body):
-        yield from _statement(node, at)
+    for node in visible_statements(body):
+        yield from _facts_of_statement(node, at)
         if isinstance(node, LEAVES):
             return
         if isinstance(node, BLOCKS) and any(isinstance(part, LEAVES) for part in nodes_in(node)):
             at = at.under(("after", node.test if isinstance(node, ast.If) else None))
 
 
-def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return
@@ -155,33 +153,35 @@ def _statement(node: ast.stmt, at: _FactPlace) -> Iterator[Fact]:
             helped = [*_facts_of_calls(value, at)]
             yield from helped or _facts(node, ast.unparse(value), conjuncts(value), at)
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
-            checks = [call for item in items if (call := context(item.context_expr)) is not None]
+            checks = [call for item in items if (call := asserting_context(item.context_expr)) is not None]
             for check in checks:
                 if last_name(check.func) != "suppress":
                     what = f"with {ast.unparse(check)}"
                     yield from _facts(node, what, [raise_form(check, body)], at)
-            yield from _block(body, at.under(*((last_name(check.func), None) for check in checks)))
+            yield from _facts_of_block(body, at.under(*((last_name(check.func), None) for check in checks)))
         case ast.For(target=target, iter=table, body=body) if (rows := at.names.rows(table)) is not None:
-            yield from _loop(target, rows, body, at)
+            yield from _facts_of_loop(target, rows, body, at)
         case ast.stmt() if inner := list(branches(node)):
             for block, guard in inner:
-                yield from _block(block, at.under(*_guards(guard)))
+                yield from _facts_of_block(block, at.under(*_guards(guard)))
         case _:
             yield from _facts_of_calls(node, at)
 
 
-def _loop(target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_loop(
+    target: ast.expr, rows: list[ast.expr], body: Sequence[ast.stmt], at: _FactPlace
+) -> Iterator[Fact]:
     for row in rows:
         env = bind_row(target, row)
         case = ", ".join(filter(None, [at.case, ast.unparse(row)]))
         if env is None:
-            yield from _block(body, replace(at, case=case).under(("for", row)))
+            yield from _facts_of_block(body, replace(at, case=case).under(("for", row)))
         else:
-            yield from _block(body, replace(at, case=case, names=at.names.with_rows(env)))
+            yield from _facts_of_block(body, replace(at, case=case, names=at.names.with_rows(env)))
 
 
 def _guards(guard: tuple[object, ...]) -> list[Guard]:
-    """Lists the guards of a branch: a word, then the expressions that decide."""
+    """The guards of a branch: a word, then the expressions that decide whether it runs."""
     if not guard or guard in {("try",), ("try-else",)}:
         return []
     word, *rest = guard
@@ -190,22 +190,22 @@ def _guards(guard: tuple[object, ...]) -> list[Guard]:
 
 
 def _facts_of_calls(node: ast.AST, at: _FactPlace) -> Iterator[Fact]:
-    """What the functions of the suite that a statement calls, or hands on, assert."""
+    """The facts of the suite's functions that a statement calls or passes on."""
     if at.calls >= _CALLS:
         return
     for part in nodes_in(node):
         match part:
             case ast.Call(func=ast.Name(id=name)):
-                yield from _helper(name, part, at)
+                yield from _facts_of_helper(name, part, at)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name)):
-                yield from _helper(f"{at.owner}::{name}", part, at)
+                yield from _facts_of_helper(f"{at.owner}::{name}", part, at)
             case ast.Call(func=ast.Attribute() as func):
-                yield from _helper(ast.unparse(func), part, at)
+                yield from _facts_of_helper(ast.unparse(func), part, at)
             case ast.Name(id=name, ctx=ast.Load()) if any(f.name == name for f in at.inner):
-                yield from _helper(name, ast.Call(part, [], []), at)
+                yield from _facts_of_helper(name, ast.Call(part, [], []), at)
 
 
-def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
+def _facts_of_helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     names = at.names
     nested = next((f for f in at.inner if f.name == name), None)
     file, known = names.suite.helper(names.file, name) or (names.file, "")
@@ -217,15 +217,15 @@ def _helper(name: str, call: ast.Call, at: _FactPlace) -> Iterator[Fact]:
     if nested is not None:
         entered.env = {**names.env, **entered.env}
         entered.local |= names.local
-    yield from _block(function.body, replace(at, names=entered, calls=at.calls + 1))
+    yield from _facts_of_block(function.body, replace(at, names=entered, calls=at.calls + 1))
 
 
 def _facts(node: ast.stmt, what: str, tests: Iterable[ast.expr], at: _FactPlace) -> Iterator[Fact]:
     guards = [(word, None if test is None else at.names.inline_names(test)) for word, test in at.guards]
     for test in tests:
         for form in conjuncts(at.names.inline_names(test)):
-            # Rows may bring tuples side by side that are asserted part by part.
-            whole = normal(form)
+            # With the values of a row, both sides may be tuples, which are asserted part by part.
+            whole = normalize(form)
             places: list[Name] = []
             local = at.names.local
             shape = "|".join(
@@ -282,7 +282,7 @@ _RUNNING = (
 
 @lru_cache(maxsize=16)
 def marks(tree: ast.Module) -> tuple[Mark, ...]:
-    """Remembers the last ones, as who reads the trees does."""
+    """The marks of a file. The last ones are cached, like the trees."""
     return tuple(_marks(tree.body, "", skip_owners(tree)))
 
 
@@ -296,7 +296,7 @@ def _marks(body: list[ast.stmt], scope: str, owners: frozenset[str]) -> Iterator
                 yield from _marks(inner, f"{inside}::", owners)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield from _find_skips(node, f"{scope}{name}", owners)
-                yield from _hooks(node)
+                yield from _find_hooks(node)
             case _:
                 yield from _find_skips(node, scope.removesuffix("::"), owners)
                 yield from _find_assignments(node, scope.removesuffix("::"))
@@ -306,7 +306,7 @@ def _find_skips(node: ast.AST, scope: str, owners: frozenset[str]) -> Iterator[M
     yield from (Mark("skipped", mark.line, mark.what, scope) for mark in skips(node, owners))
 
 
-def _hooks(node: Function) -> Iterator[Mark]:
+def _find_hooks(node: Function) -> Iterator[Mark]:
     if node.name.startswith(_COLLECTING):
         yield Mark("deselected", node.lineno, ast.unparse(node), "")
     elif node.name.startswith(_RUNNING):

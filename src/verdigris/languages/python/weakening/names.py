@@ -1,4 +1,4 @@
-"""Resolves the names in a test: constants, table rows, fixtures, imports."""
+"""Resolves the names in a test to constants, table rows, fixtures and imports."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from verdigris.languages.python.modules import files_of_module, imported_names
 from verdigris.languages.python.stubs.forms import Function
 from verdigris.languages.python.syntax import nodes_in, shared_tree
-from verdigris.languages.python.tests import is_fixture, visible
+from verdigris.languages.python.tests import is_fixture, visible_statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _DEPTH = 6
 _LARGE = 2_000
-"""Nodes beyond which an expression is left as it was written."""
+"""An expression with more nodes than this keeps its names."""
 _ROWS = 300
 
 Env = dict[str, ast.expr]
@@ -33,13 +33,13 @@ class File:
     tree: ast.Module
     imports: dict[str, str] = field(default_factory=dict)
     values: Env = field(default_factory=dict)
-    """Assigned once, at the top level."""
+    """Values of the names that the top level assigns once."""
     functions: dict[str, Function] = field(default_factory=dict)
-    """By `Class::name`."""
+    """Functions by `Class::name`."""
 
     @cached_property
     def meanings(self) -> Mapping[str, str]:
-        """What each of its names can stand for, as text: functions with their classes, values, imports."""
+        """Maps each name to its meaning as text: a function with its classes, a value, or an import."""
         heads = {
             node.name: "".join(map(ast.dump, [*node.decorator_list, *node.bases]))
             for node in nodes_in(self.tree)
@@ -53,7 +53,7 @@ class File:
 
     @cached_property
     def words(self) -> Mapping[str, frozenset[str]]:
-        """What each of its functions names, in texts too."""
+        """Maps each function to the names that it uses, also as strings."""
         return {name: frozenset(named_words(function)) for name, function in self.functions.items()}
 
 
@@ -68,7 +68,7 @@ def named_words(node: ast.AST) -> Iterator[str]:
 
 @lru_cache(maxsize=16)
 def read_file(path: str, text: str) -> File | None:
-    """Remembers the last ones: a file is compared with what it was, and next with what it becomes."""
+    """Reads a file. The last ones are cached: the new file of one comparison is the old one of the next."""
     tree = shared_tree(text)
     return None if tree is None else _file_of(path, tree)
 
@@ -85,7 +85,7 @@ def _file_of(path: str, tree: ast.Module) -> File:
 
 
 def _functions(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, Function]]:
-    for node in visible(body):
+    for node in visible_statements(body):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 yield scope + name, node
@@ -94,7 +94,7 @@ def _functions(body: Sequence[ast.stmt], scope: str) -> Iterator[tuple[str, Func
 
 
 def own_nodes(owner: ast.Module | Function) -> Iterator[ast.AST]:
-    """The nodes of a scope without those of functions and classes inside it."""
+    """The nodes of a scope, without those of functions and classes inside it."""
     stack: list[ast.AST] = list(reversed(owner.body))
     while stack:
         node = stack.pop()
@@ -133,7 +133,7 @@ class SuiteFiles:
         return (file, own) if own is not None and is_fixture(own) else self.fixtures.get(name)
 
     def value(self, file: File, dotted: str) -> ast.expr | None:
-        """A table that one file of the suite imports from another."""
+        """The value of a name that a file imports from another file of the suite."""
         module, name = _split_dotted(dotted)
         return next((f.values[name] for f in self._modules(file, module) if name in f.values), None)
 
@@ -164,7 +164,7 @@ def _split_dotted(dotted: str) -> tuple[str, str]:
 
 @dataclass(slots=True)
 class TestNames:
-    """The names of one function, seen from one call of it."""
+    """The meanings of the names in one function, for one call of it."""
 
     suite: SuiteFiles
     file: File
@@ -173,7 +173,7 @@ class TestNames:
     depth: int = 0
 
     def enter(self, file: File, function: Function, given: Mapping[str, ast.expr]) -> TestNames:
-        """`given`: what the parameters stand for; the rest may be fixtures."""
+        """The names inside a called function. `given`: values of parameters; others may be fixtures."""
         parameters = {part.arg for part in nodes_in(function.args) if isinstance(part, ast.arg)}
         stored = {
             n.id for n in own_nodes(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
@@ -199,7 +199,7 @@ class TestNames:
         return self.enter(file, function, {}).inline_names(values[0])
 
     def with_rows(self, more: Mapping[str, ast.expr]) -> TestNames:
-        """Adds rows of a table, which also change what was assigned from them."""
+        """Adds the values of a table's row, also to names that were assigned from them."""
         env = {n: _replace_names(v, more) for n, v in self.env.items()} | dict(more)
         return TestNames(self.suite, self.file, env, self.local, self.depth)
 
@@ -208,7 +208,7 @@ class TestNames:
         return made if sum(1 for _ in itertools.islice(ast.walk(made), _LARGE)) < _LARGE else node
 
     def rows(self, node: ast.expr) -> list[ast.expr] | None:
-        """The elements of a table that is written out."""
+        """The elements of a literal table, in place or behind a name; None if it is none."""
         match self.inline_names(node):
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts) if len(parts) <= _ROWS:
                 return None if any(isinstance(part, ast.Starred) for part in parts) else parts
@@ -241,18 +241,18 @@ def _replace_names(node: ast.expr, more: Mapping[str, ast.expr]) -> ast.expr:
 
 
 def rename(node: ast.expr, meant: Callable[[ast.Name], ast.expr]) -> ast.expr:
-    """A new expression with something else for each name; the old one stays as it is."""
+    """A new expression in which `meant` replaces each name; the old one does not change."""
     match node:
         case ast.Name():
             return meant(node)
         case ast.Constant():
             return node
         case ast.JoinedStr(values=values):
-            # Not every expression can be written inside of an f-string.
+            # Not every expression is valid inside an f-string.
             flat = [inner for part in values for inner in _pieces(part)]
             return ast.Call(ast.Name("f-string", ast.Load()), [rename(part, meant) for part in flat], [])
         case _:
-            made: ast.expr = _rebuilt(node, meant)
+            made: ast.expr = _rebuild(node, meant)
             return made
 
 
@@ -264,29 +264,29 @@ def _pieces(part: ast.expr) -> list[ast.expr]:
             return [part]
 
 
-def _rebuilt(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+def _rebuild(node: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match node:
         case ast.expr_context() | ast.operator() | ast.unaryop() | ast.boolop() | ast.cmpop():
             return node
         case ast.AST():
-            fields = {name: _inside(part, meant) for name, part in ast.iter_fields(node)}
+            fields = {name: _rebuild_field(part, meant) for name, part in ast.iter_fields(node)}
             return type(node)(**fields)
         case _:
             return node
 
 
-def _inside(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
+def _rebuild_field(part: Any, meant: Callable[[ast.Name], ast.expr]) -> Any:
     match part:
         case list():
-            return [_inside(inner, meant) for inner in part]
+            return [_rebuild_field(inner, meant) for inner in part]
         case ast.expr():
             return rename(part, meant)
         case _:
-            return _rebuilt(part, meant)
+            return _rebuild(part, meant)
 
 
 def bind_row(target: ast.expr, row: ast.expr) -> Env | None:
-    """What the names of a loop or of a parametrized test stand for in one row."""
+    """The values of the names of a loop, or of a parametrized test, in one row."""
     match target, row:
         case ast.Name(id=name), _:
             return {name: row}
@@ -300,7 +300,7 @@ def bind_row(target: ast.expr, row: ast.expr) -> Env | None:
 
 
 def arguments(function: Function, call: ast.Call, names: TestNames, *, method: bool) -> Env:
-    """What the parameters of a helper stand for in one call."""
+    """The values of the parameters of a helper in one call."""
     parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)][1 if method else 0 :]
     plain = _until_star(call.args)
     given: Env = {name: names.inline_names(arg) for name, arg in zip(parameters, plain, strict=False)}

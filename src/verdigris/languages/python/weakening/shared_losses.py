@@ -1,4 +1,4 @@
-"""Judges what a change of source takes from tests that assert with it."""
+"""Judges whether a change of source weakens tests that assert with this source."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 def judge_shared(
     before: Mapping[str, str], after: Mapping[str, str], shared: Iterable[SharedOracle]
 ) -> SharedLosses:
-    """What was lost of assertions and expected values between two states of source, by path."""
+    """Judges which of these assertions and expected values a change of source weakens; texts by path."""
     shared = tuple(shared)
     old, new = ParsedFiles({}, before), ParsedFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
@@ -78,7 +78,7 @@ def _lost_assertions(
 
 
 def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
-    """A test that calls each of them, so that one which moved is looked for where its name leads now."""
+    """Tests that call each of these functions, so that a function which moved is found by its import."""
     names = [(dotted_name(one.path), one.name) for one in shared]
     return "".join(
         f"from {module} import {name}\n\n\ndef test_{name}():\n    {name}(value)\n"
@@ -88,7 +88,7 @@ def _write_calling_tests(shared: Iterable[SharedOracle]) -> str:
 
 
 def _as_assertions(texts: Mapping[str, str]) -> dict[str, str]:
-    """`if C: raise AssertionError` is written as the assertion that it is, on the same lines."""
+    """Rewrites `if C: raise AssertionError` as an `assert`, on the same lines."""
     return {path: _with_assertions(text) for path, text in texts.items()}
 
 
@@ -101,12 +101,12 @@ def _with_assertions(text: str) -> str:
         match node:
             case ast.If(test=test, body=[ast.Raise() as failure], orelse=[]) if fails(failure):
                 first, last = node.lineno - 1, (node.end_lineno or node.lineno)
-                made = f"{' ' * node.col_offset}assert {_opposite(test)}"
+                made = f"{' ' * node.col_offset}assert {_negate(test)}"
                 lines[first:last] = [made, *[""] * (last - first - 1)]
     return "\n".join(lines) + "\n"
 
 
-def _opposite(test: ast.expr) -> str:
+def _negate(test: ast.expr) -> str:
     match test:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return ast.unparse(operand)
@@ -117,7 +117,7 @@ def _opposite(test: ast.expr) -> str:
 
 
 def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> str:
-    """Told of the first branch in which it is another."""
+    """Describes the first branch in which a table has another value; empty if there is none."""
     before, after = _all_values(old, one), _all_values(new, one)
     pairs = zip_longest(before, after)
     was, now = next(
@@ -125,7 +125,7 @@ def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> str
     )
     if not before or was is now:
         return ""
-    held = f"was `{_short(was)}`" if was else "was not given anew"
+    held = f"was `{_short(was)}`" if was else "had no value in this branch"
     became = f"is `{_short(now)}`" if now else "it is gone"
     return f"{one.path}:{one.line}: {one.name} {held}, {became}; {one.test} expects what it holds"
 
@@ -136,7 +136,7 @@ def _value(files: ParsedFiles, one: SharedOracle) -> ast.expr | None:
 
 
 def _all_values(files: ParsedFiles, one: SharedOracle) -> list[ast.expr]:
-    """The values from each branch that gives it one."""
+    """The values that the branches of the file assign to a table."""
     place = _place(files, one)
     return [] if place is None else place[0].values.get(place[1], [])
 
@@ -147,7 +147,7 @@ def _place(files: ParsedFiles, one: SharedOracle) -> Place | None:
 
 
 def _is_stub(files: ParsedFiles, texts: Mapping[str, str], one: SharedOracle) -> bool:
-    """Whether what it held was there only so that the test loads: it is marked beside or right above."""
+    """Whether the old value was only a stub: the marker is on its lines or right above."""
     place, held = _place(files, one), _value(files, one)
     if place is None or held is None:
         return False
@@ -161,7 +161,7 @@ def _short(node: ast.expr) -> str:
 
 
 def _stays_empty(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
-    """Whether it held nothing, and holds nothing: a table that source fills at run time."""
+    """Whether a table was empty and still is: source fills it at run time."""
     return all(_is_empty(files, one) for files in (old, new))
 
 
@@ -179,7 +179,7 @@ def _is_empty(files: ParsedFiles, one: SharedOracle) -> bool:
 
 
 def _only_grew(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
-    """Whether all that it held is still there as it was."""
+    """Whether a table still has all its old entries, unchanged."""
     was, now = _value(old, one), _value(new, one)
     if was is None or now is None or len(_all_values(old, one)) != len(_all_values(new, one)):
         return False
@@ -201,7 +201,10 @@ def _only_grew(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> bool:
 def idle_assertions(
     sources: Mapping[str, str], shared: Iterable[SharedOracle], ran: Mapping[str, frozenset[int]]
 ) -> tuple[str, ...]:
-    """Functions that tests assert with, of which no assertion ran. `ran`: lines by path, of traced files."""
+    """Lists functions that tests assert with and whose assertions did not run.
+
+    `ran`: the executed lines of traced files, by path.
+    """
     files = ParsedFiles({}, _as_assertions(sources))
     found = []
     for one in shared:

@@ -1,4 +1,4 @@
-"""Compares two assertions: stronger, weaker, or different."""
+"""Decides whether one assertion is stronger or weaker than another, or just different."""
 
 from __future__ import annotations
 
@@ -33,22 +33,24 @@ _LOOSE = frozenset({"", ".", ".*", ".+", "(?s).*", "^", "$"})
 @value
 class _AssertionStrength:
     rank: float
-    """How much of its subject an assertion pins."""
+    """How much an assertion pins of its subject."""
     sides: tuple[str, ...]
     word: str = ""
 
 
-def _claim(form: ast.expr) -> _AssertionStrength:
+def _measure_strength(form: ast.expr) -> _AssertionStrength:
     match form:
         case ast.Constant():
             return _AssertionStrength(0, ())
         case ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Lambda():
             return _AssertionStrength(0, ())
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
-            return _comparison(left, operator, right)
+            return _measure_comparison(left, operator, right)
         case ast.BoolOp(op=ast.Or(), values=values):
             sides = tuple(ast.unparse(part) for part in values)
-            return _AssertionStrength(min(0.5, *(_claim(part).rank for part in values)), sides, "or")
+            return _AssertionStrength(
+                min(0.5, *(_measure_strength(part).rank for part in values)), sides, "or"
+            )
         case ast.Call(func=ast.Name(id="isinstance"), args=[subject, _]):
             return _AssertionStrength(2, (ast.unparse(subject),), "isinstance")
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
@@ -61,7 +63,7 @@ def _claim(form: ast.expr) -> _AssertionStrength:
             return _AssertionStrength(1, (ast.unparse(form),), "truth")
 
 
-def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _AssertionStrength:
+def _measure_comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> _AssertionStrength:
     sides = (ast.unparse(left), ast.unparse(right))
     match operator:
         case ast.Eq() if sides[0] == sides[1]:
@@ -87,14 +89,14 @@ def _is_approx(node: ast.expr) -> bool:
 
 
 def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
-    """What became of an old assertion, if the new one stands in its place."""
+    """How an old assertion changed, if the new one replaces it."""
     if ast.unparse(old) == ast.unparse(new):
         return AssertionChange.SAME
     if _is_raises(old) or _is_raises(new):
-        return _raises(old, new) if _is_raises(old) and _is_raises(new) else AssertionChange.UNRELATED
+        return _compare_raises(old, new) if _is_raises(old) and _is_raises(new) else AssertionChange.UNRELATED
     if _is_of_more(old, new):
         return AssertionChange.STRONGER
-    was, is_ = _claim(old), _claim(new)
+    was, is_ = _measure_strength(old), _measure_strength(new)
     if is_.rank == 0:
         return AssertionChange.WEAKER if was.rank else AssertionChange.SAME
     if not _are_related(old, new):
@@ -103,18 +105,18 @@ def compare(old: ast.expr, new: ast.expr) -> AssertionChange:
         if is_.rank < was.rank:
             return AssertionChange.WEAKER
         return AssertionChange.STRONGER if _names_in(old) <= _names_in(new) else AssertionChange.CHANGED
-    return _alike(old, new, was, is_)
+    return _compare_same_rank(old, new, was, is_)
 
 
 def _is_of_more(old: ast.expr, new: ast.expr) -> bool:
-    """`all(ok(x) for x in [a, b])` → the same of `[a, b, c]`."""
+    """Whether `all(…)` goes over more items now: `[a, b]` became `[a, b, c]`."""
     match old, new:
         case (
             ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[was])]),
             ast.Call(func=ast.Name(id="all"), args=[ast.GeneratorExp(generators=[is_])]),
         ):
             items, more = (_items(part.iter) for part in (was, is_))
-            return bool(items) and items < more and _over(old, was) == _over(new, is_)
+            return bool(items) and items < more and _without_iterable(old, was) == _without_iterable(new, is_)
         case _:
             return False
 
@@ -123,15 +125,17 @@ def _items(node: ast.expr) -> set[str]:
     return set(map(ast.unparse, node.elts)) if isinstance(node, ast.List | ast.Tuple | ast.Set) else set()
 
 
-def _over(form: ast.expr, part: ast.comprehension) -> str:
-    """The assertion without what it goes over."""
+def _without_iterable(form: ast.expr, part: ast.comprehension) -> str:
+    """The text of an assertion without the iterable of this comprehension."""
     return ast.unparse(form).replace(ast.unparse(part.iter), "", 1)
 
 
-def _alike(old: ast.expr, new: ast.expr, was: _AssertionStrength, is_: _AssertionStrength) -> AssertionChange:
+def _compare_same_rank(
+    old: ast.expr, new: ast.expr, was: _AssertionStrength, is_: _AssertionStrength
+) -> AssertionChange:
     match was.word, is_.word:
         case "approx", "approx":
-            return _tolerance(old, new)
+            return _compare_tolerances(old, new)
         case "Lt", "LtE" if was.sides == is_.sides:
             return AssertionChange.WEAKER
         case "LtE", "Lt" if was.sides == is_.sides:
@@ -148,7 +152,7 @@ def _alike(old: ast.expr, new: ast.expr, was: _AssertionStrength, is_: _Assertio
 
 
 def _is_call_on(outer: str, inner: str) -> bool:
-    """`f(1).lower()` keeps less of the answer than `f(1)`."""
+    """Whether the outer text calls something on the inner: `f(1).lower()` shows less than `f(1)`."""
     return outer != inner and "(" in inner and (outer.startswith(f"{inner}.") or f"({inner})" in outer)
 
 
@@ -162,7 +166,7 @@ def _names_in(form: ast.expr) -> set[str]:
 
 
 def _subjects(form: ast.expr) -> set[str]:
-    """What an assertion speaks of: calls, names and attributes, but not the words of the language."""
+    """The calls, names and attributes in an assertion, without builtins and names of test tools."""
     found = set()
     for part in nodes_in(form):
         match part:
@@ -175,7 +179,7 @@ def _subjects(form: ast.expr) -> set[str]:
     return found
 
 
-def _tolerance(old: ast.expr, new: ast.expr) -> AssertionChange:
+def _compare_tolerances(old: ast.expr, new: ast.expr) -> AssertionChange:
     was, is_ = (_tolerances(form) for form in (old, new))
     if was[0] != is_[0]:
         return AssertionChange.CHANGED
@@ -185,7 +189,7 @@ def _tolerance(old: ast.expr, new: ast.expr) -> AssertionChange:
 
 
 def _tolerances(form: ast.expr) -> tuple[str, float]:
-    """What is compared, and about how far it may be off."""
+    """The compared sides as text, and the tolerance."""
     call = next(n for n in nodes_in(form) if isinstance(n, ast.Call) and _is_approx(n))
     sides = (
         [ast.unparse(side) for side in (form.left, *form.comparators)]
@@ -209,12 +213,12 @@ def _is_raises(form: ast.expr) -> bool:
     return isinstance(form, ast.Call) and last_name(form.func).startswith("with ")
 
 
-def _raises(old: ast.expr, new: ast.expr) -> AssertionChange:
+def _compare_raises(old: ast.expr, new: ast.expr) -> AssertionChange:
     if not (isinstance(old, ast.Call) and isinstance(new, ast.Call)):
         return AssertionChange.UNRELATED
     if not _are_related(old.args[1], new.args[1]) and ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
         return AssertionChange.UNRELATED
-    kinds, match = _kinds(old, new), _match(old, new)
+    kinds, match = _compare_exceptions(old, new), _compare_patterns(old, new)
     if AssertionChange.WEAKER in {kinds, match}:
         return AssertionChange.WEAKER
     if AssertionChange.CHANGED in {kinds, match} or ast.unparse(old.args[1]) != ast.unparse(new.args[1]):
@@ -222,15 +226,15 @@ def _raises(old: ast.expr, new: ast.expr) -> AssertionChange:
     return AssertionChange.STRONGER
 
 
-def _kinds(old: ast.Call, new: ast.Call) -> AssertionChange:
+def _compare_exceptions(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = _exceptions(old.args[0]), _exceptions(new.args[0])
     if was == is_:
         return AssertionChange.SAME
-    if all(any(_below(one, other) for other in was) for one in is_):
+    if all(any(_is_caught_by(one, other) for other in was) for one in is_):
         return AssertionChange.STRONGER
     return (
         AssertionChange.WEAKER
-        if all(any(_below(one, other) for other in is_) for one in was)
+        if all(any(_is_caught_by(one, other) for other in is_) for one in was)
         else AssertionChange.CHANGED
     )
 
@@ -240,15 +244,15 @@ def _exceptions(node: ast.expr) -> frozenset[str]:
     return frozenset(ast.unparse(part) for part in parts)
 
 
-def _below(name: str, other: str) -> bool:
-    """Whether an exception is caught by another; a project's own are known only as exceptions."""
+def _is_caught_by(name: str, other: str) -> bool:
+    """Whether the other class catches an exception; a project's own is only known to be an `Exception`."""
     one, two = (getattr(builtins, n, None) for n in (name, other))
     if isinstance(one, type) and isinstance(two, type):
         return issubclass(one, two)
     return name == other or other in {"Exception", "BaseException"}
 
 
-def _match(old: ast.Call, new: ast.Call) -> AssertionChange:
+def _compare_patterns(old: ast.Call, new: ast.Call) -> AssertionChange:
     was, is_ = (next((ast.unparse(k.value) for k in call.keywords), None) for call in (old, new))
     if was == is_:
         return AssertionChange.SAME
@@ -280,7 +284,7 @@ _MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Gt: ast.Lt, ast.GtE: as
 
 
 def conjuncts(test: ast.expr) -> list[ast.expr]:
-    """`a and b` asserts two things, and so does `(a, b) == (c, d)`."""
+    """The single assertions in an expression: `a and b` has two, and so has `(a, b) == (c, d)`."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
             return [part for inner in values for part in conjuncts(inner)]
@@ -290,14 +294,14 @@ def conjuncts(test: ast.expr) -> list[ast.expr]:
             pairs = zip(left, right, strict=True)
             return [part for one, two in pairs for part in conjuncts(_make_comparison(one, ast.Eq, two))]
         case ast.Call(func=ast.Attribute(attr=name)) if name.startswith("assert"):
-            plain = _method(test, name)
+            plain = _expand_method(test, name)
             return [test] if plain is test else conjuncts(plain)
         case _:
             return [test]
 
 
-def _method(call: ast.Call, name: str) -> ast.expr:
-    """A method of unittest as the expression that it asserts."""
+def _expand_method(call: ast.Call, name: str) -> ast.expr:
+    """The expression that a method of unittest asserts."""
     match name, call.args:
         case (("assertTrue" | "assert_"), [test, *_]):
             return test
@@ -323,7 +327,7 @@ def _make_comparison(left: ast.expr, operator: type[ast.cmpop], right: ast.expr)
 
 
 def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
-    """`with raises(X): f()` as one expression, so that its names are read like all others."""
+    """Writes `with raises(X): f()` as one expression, so that its names are resolved like all others."""
     done: list[ast.expr] = []
     for node in body:
         match node:
@@ -339,7 +343,7 @@ def raise_form(check: ast.Call, body: Sequence[ast.stmt]) -> ast.expr:
     return ast.Call(ast.Name(f"with {name}", ast.Load()), [kinds, ast.List(done, ast.Load())], words)
 
 
-def normal(form: ast.expr) -> ast.expr:
+def normalize(form: ast.expr) -> ast.expr:
     match form:
         case ast.Compare(
             left=left, ops=[ast.Eq() | ast.Is() | ast.NotEq() | ast.IsNot() as operator], comparators=[right]

@@ -1,4 +1,4 @@
-"""Collects both sides of a comparison: files, tests, inherited tests, and what they assert."""
+"""Collects both sides of a comparison: files, tests, inherited tests, and the facts that they assert."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ Key = tuple[str, str]
 class SuiteState:
     suite: SuiteFiles
     tests: dict[Key, int] = field(default_factory=dict)
-    """Line by path and `Class::name` of all that is collected."""
+    """The line of each collected test, by path and `Class::name`."""
     facts: list[Fact] = field(default_factory=list)
     handed_down: frozenset[Key] = frozenset()
-    """Tests that other classes have from the one they stand in."""
+    """Tests that other classes inherit."""
 
     def read(self, keys: Collection[Key], files: Mapping[Key, File]) -> None:
         for path, name in sorted(keys):
@@ -59,18 +59,18 @@ class SuiteState:
         return _text(self.suite.files[key[0]].functions[key[1]])
 
     def find_hidden(self, body: str) -> str:
-        """Where the body of a test stands that is no longer collected."""
+        """The place of a function with this body that is not collected as a test; empty if there is none."""
         for file in self.suite.files.values():
             for node in nodes_in(file.tree):
                 if isinstance(node, Function) and _text(node) == body and body != "pass":
                     return f"{file.path}:{node.lineno} {node.name}"
         return ""
 
-    def stands(self, scope: str, what: str) -> bool:
+    def still_asserts(self, scope: str, what: str) -> bool:
         files = (file for file in self.suite.files.values() if scope in file.functions)
         return any(what in _text(file.functions[scope]) for file in files)
 
-    def within(self, name: str, scope: str) -> bool:
+    def is_within(self, name: str, scope: str) -> bool:
         return not scope or f"{name}::".startswith(f"{scope}::")
 
     def marks(self) -> Iterator[tuple[str, Mark]]:
@@ -86,7 +86,7 @@ def states(
     before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
 ) -> tuple[SuiteState, SuiteState]:
     old, new = _narrow_states(before, after, changed)
-    # Where tests live in files of other names, what is collected is configured, and cannot be known here.
+    # If tests are in files of other names, a setting decides what is collected, which is not known here.
     if all(_COLLECTED.fullmatch(path) for path, _ in old.tests):
         new.tests = {key: line for key, line in new.tests.items() if _COLLECTED.fullmatch(key[0])}
     same = find_untouched(old.suite, new.suite)
@@ -94,27 +94,31 @@ def states(
     starting = _roots(new, roots.keys() - old.tests.keys())
     old.read(roots.keys() - same, roots)
     new.read(starting.keys() & roots.keys() - same, starting)
-    if alone := _unread(old, roots) - same:
-        # No import leads from a test to these helpers, so they are compared by themselves.
+    if alone := _unreached_helpers(old, roots) - same:
+        # No test imports these helpers, so they are compared by themselves.
         used = _used_names(new)
-        now = {k for k in _unread(new, starting) - same if k in alone or k[1].rpartition("::")[2] in used}
+        now = {
+            k
+            for k in _unreached_helpers(new, starting) - same
+            if k in alone or k[1].rpartition("::")[2] in used
+        }
         for state, keys in ((old, alone), (new, now)):
             state.read(keys, {key: state.suite.files[key[0]] for key in keys})
     if old.tests.keys() - new.tests.keys() or len(pairs(old, new)) < len(old.facts):
-        # New tests are read only where something is missing that may have moved there.
+        # New tests are read only if something is missing, which may have moved there.
         new.read(starting.keys() - roots.keys(), starting)
     return old, new
 
 
 def pairs(old: SuiteState, new: SuiteState) -> dict[int, int]:
-    """Pairs each old fact, by index, with the new one that it is found in."""
+    """Maps the index of each old fact to that of the new fact that matches it."""
     return match_assertions([fact.match for fact in old.facts], [fact.match for fact in new.facts])
 
 
 def _narrow_states(
     before: Mapping[str, str], after: Mapping[str, str], changed: Collection[str]
 ) -> tuple[SuiteState, SuiteState]:
-    """The files that changed, the tests that use what is defined in them, and all helpers."""
+    """Both states, reduced to the changed files, the tests that use names defined in them, and helpers."""
     paths = [p for p in {**before, **after} if p in changed or not _COLLECTED.fullmatch(p)]
     old, new = (_state({p: side[p] for p in paths if p in side}) for side in (before, after))
     words = find_touched(old.suite, new.suite)
@@ -141,8 +145,10 @@ def suite_of_texts(texts: Mapping[str, str]) -> SuiteFiles:
 
 
 def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
-    """Functions that someone out of sight starts. With `known`, those that nobody is seen to use count only
-    if they did so before: else a test could be put to rest as a function that no one calls.
+    """Functions that are called from outside of the suite, such as tests.
+
+    With `known`, an unused function counts only if it counted before. Otherwise a test could be disabled by
+    making it a function that nobody calls.
     """
     used = _used_names(state)
 
@@ -162,8 +168,8 @@ def _roots(state: SuiteState, known: Collection[Key] | None) -> dict[Key, File]:
     }
 
 
-def _unread(state: SuiteState, roots: Collection[Key]) -> set[Key]:
-    """Helpers of which no assertion was read on the way from a root."""
+def _unreached_helpers(state: SuiteState, roots: Collection[Key]) -> set[Key]:
+    """Helpers that were not reached from any root, so that no assertion of them was read."""
     read = {(fact.path, fact.line) for fact in state.facts}
     return {
         (path, name)
@@ -175,7 +181,7 @@ def _unread(state: SuiteState, roots: Collection[Key]) -> set[Key]:
 
 
 def _used_names(state: SuiteState) -> set[str]:
-    """Names that are called, handed on, or asked for as a fixture."""
+    """Names that are called, passed on, or requested as a fixture."""
     found: set[str] = set()
     for file in state.suite.files.values():
         for node in nodes_in(file.tree):
@@ -194,10 +200,10 @@ _DERIVES = re.compile(r"^\s*class \w+\(", re.MULTILINE)
 class _Inherited:
     path: str
     name: str
-    """As `TestBox::test_x`, of the class that has it from another."""
+    """The name in the inheriting class, e.g. `TestBox::test_x`."""
     line: int
     origin: str
-    """As `Contract::test_x`, whichever file that stands in."""
+    """The name in the class that defines it, e.g. `Contract::test_x`, of any file."""
     body: str
 
 
@@ -218,7 +224,7 @@ def inherited_losses(before: Mapping[str, str], after: Mapping[str, str]) -> Ite
 
 
 def _find_loss(one: _Inherited, tests: Tests) -> Iterator[Loss]:
-    """It is gone with its class or its base; or another test has taken its name."""
+    """The loss of an inherited test: its class or base is gone, or another test has its name."""
     code = tests.code(one.path)
     own = None if code is None else code.functions.get(one.name)
     if code is None or own is None:
@@ -237,7 +243,7 @@ def _is_super(statement: ast.stmt, name: str) -> bool:
 
 
 def find_inherited_tests(texts: Mapping[str, str]) -> frozenset[tuple[str, str]]:
-    """Path and `Contract::test_x` of tests that are collected in other classes than their own."""
+    """Path and name (`Contract::test_x`) of the tests that are collected in an inheriting class."""
     tests = Tests(texts)
     return frozenset((base.path, name) for *_, base, name in _find_inherited(tests, texts))
 
@@ -250,13 +256,13 @@ def _inherited_tests(tests: Tests, texts: Mapping[str, str]) -> Iterator[_Inheri
 
 
 def _find_inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Code, str, Code, str]]:
-    """A class that is collected, and a test that it has from another."""
+    """Yields each collected class with each test that it inherits: file, class, base's file, test."""
     codes = (tests.code(p) for p, text in texts.items() if p.endswith(".py") and _DERIVES.search(text))
     for code in filter(None, codes):
         for owner, node in code.classes.items():
             if not _is_collected(tests, code, owner):
                 continue
-            own = _names(node)
+            own = _own_names(node)
             for base, name in tests.methods(code, owner):
                 short = name.rpartition("::")[2]
                 if short.startswith("test") and short not in own:
@@ -264,8 +270,8 @@ def _find_inherited(tests: Tests, texts: Mapping[str, str]) -> Iterator[tuple[Co
                     yield code, owner, base, name
 
 
-def _names(node: ast.ClassDef) -> set[str]:
-    """All that a class itself gives a meaning to, `test_x = None` too."""
+def _own_names(node: ast.ClassDef) -> set[str]:
+    """The names that a class itself binds, also by `test_x = None`."""
     named = {part.name for part in node.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)}
     assigned = (part for part in node.body if isinstance(part, ast.Assign))
     return named | {t.id for part in assigned for t in part.targets if isinstance(t, ast.Name)}
@@ -278,13 +284,13 @@ def _is_collected(tests: Tests, code: Code, owner: str) -> bool:
 
 
 def files_of_bases(texts: Mapping[str, str], files: Iterable[str]) -> list[str]:
-    """Those of the files from which the texts may import: what they inherit stands there."""
+    """The files from which the texts may import, and so inherit tests."""
     words = {word for text in texts.values() for word in imported_modules(text)}
     return [p for p in files if p.endswith(".py") and p.rpartition("/")[2].removesuffix(".py") in words]
 
 
 def imported_modules(text: str) -> frozenset[str]:
-    """Last parts of the names of all modules that a text may import from."""
+    """The last part of the name of each module that a text may import from."""
     return frozenset(
         word.rpartition(".")[2]
         for line in text.splitlines()
@@ -297,7 +303,7 @@ TouchedKey = tuple[str, str]
 
 
 def find_touched(old: SuiteFiles, new: SuiteFiles) -> set[str]:
-    """Names that mean something else now, however far down."""
+    """The names whose meaning changed, directly or through the names that they use."""
     names = {name.rpartition("::")[2] for (_, name), _ in _texts(old).items() ^ _texts(new).items()}
     uses = [
         (name.rpartition("::")[2], words)
