@@ -132,9 +132,9 @@ class Keeper:
 
     def _hear_program(self, program: MessageLine) -> bool:
         """Reads a message of the program; true if it refuses modules that it was told to load."""
-        if not program.step():
+        if not program.read_more():
             raise _Unneeded
-        while (heard := program.waiting()) is not None:
+        while (heard := program.take_pending()) is not None:
             message, beside = heard
             for descriptor in beside:
                 os.close(descriptor)
@@ -155,8 +155,8 @@ class Keeper:
 
     def _pass_on(self, caller: MessageLine, program: MessageLine) -> None:
         try:
-            there = caller.step()
-            while there and (said := caller.waiting()) is not None:
+            there = caller.read_more()
+            while there and (said := caller.take_pending()) is not None:
                 message, beside = said
                 if "leave" in message:
                     self.left += beside

@@ -13,7 +13,7 @@ from verdigris.execution.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.registry import BuildRequest, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
-from verdigris.runners.registry import Words, fetching, fill_command, kind_of, reports
+from verdigris.runners.registry import Words, download_advice, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         warm = asked.feedback and not command
         rans, answers = _carry_out(tool_of(kind.name), calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
-    advice = fetching(report.tail) if report.ended is RunEnd.NO_START else None
+    advice = download_advice(report.tail) if report.ended is RunEnd.NO_START else None
     traces = [one.traces for one in rans]
     opened = (*ready.opened, *(path for one in traces for path in one.opened))
     return replace(
