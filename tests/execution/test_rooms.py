@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from verdigris.core.errors import HarnessError
-from verdigris.execution.rooms import insist
+from verdigris.execution.rooms import attempt_confined
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def test_an_attempt_that_was_refused_is_made_once_more(world: World) -> None:
     said: list[str | int] = ["refused", 5]
-    assert insist(world.project, lambda: said.pop(0)) == 5
+    assert attempt_confined(world.project, lambda: said.pop(0)) == 5
 
 
 def test_what_cannot_be_confined_is_not_run(world: World) -> None:
     said = ["refused", "refused again", "never"]
     with pytest.raises(HarnessError, match="could not be confined, so it was not made: refused again"):
-        insist(world.project, lambda: said.pop(0))
+        attempt_confined(world.project, lambda: said.pop(0))
     assert said == ["never"]

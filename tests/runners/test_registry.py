@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from verdigris.core.settings import Stack
-from verdigris.runners.registry import fetching, fill_command, fitting_command, reports, split_by_command
+from verdigris.runners.registry import (
+    download_advice,
+    fill_command,
+    fitting_command,
+    reports,
+    split_by_command,
+)
 
 pytestmark = pytest.mark.quick
 
@@ -79,8 +85,8 @@ def test_a_command_without_our_arguments_reports_itself() -> None:
     ],
 )
 def test_the_next_move(said: str, move: str) -> None:
-    assert move in (fetching(said) or "")
+    assert move in (download_advice(said) or "")
 
 
 def test_other_reasons_have_none() -> None:
-    assert fetching("error: could not find `Cargo.toml`") is None
+    assert download_advice("error: could not find `Cargo.toml`") is None

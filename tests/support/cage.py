@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from verdigris.sandbox.child import Confining, try_way
 from verdigris.sandbox.confinement import Confinement, check_confinement
 from verdigris.sandbox.folders import clear
-from verdigris.sandbox.syscalls import leave
+from verdigris.sandbox.syscalls import enter_namespaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -187,7 +187,7 @@ def elsewhere(work: Callable[[], str]) -> str:
     child = os.fork()
     if child == 0:
         try:
-            leave(own_ids=False)
+            enter_namespaces(own_ids=False)
             os.write(writing, work().encode())
         except BaseException as error:  # noqa: BLE001 - the parent shows it
             os.write(writing, repr(error).encode())

@@ -48,7 +48,7 @@ def recorded_processes(name: str) -> Iterator[None]:
     if record := bool(os.environ.get(RECORD)):
         file.unlink(missing_ok=True)
     known = _Processes(_read(file), file)
-    with _patched(runs, "_in_a_room", known.record if record else known.answer):
+    with _patched(runs, "_try_in_room", known.record if record else known.answer):
         yield
 
 
@@ -79,7 +79,7 @@ class _Comparison:
 
     def compare(self, asked: Any) -> TestReport:
         report = self.run(asked)
-        with _patched(runs, "_in_a_room", self.known.find):
+        with _patched(runs, "_try_in_room", self.known.find):
             recorded = self.run(asked)
         assert report_ends(recorded) == report_ends(report), f"`{report.command}`"
         return report
@@ -89,7 +89,7 @@ class _Comparison:
 class _Processes:
     known: dict[str, Any]
     file: Path
-    run: Callable[..., Ran | str] = field(default_factory=lambda: runs._in_a_room)
+    run: Callable[..., Ran | str] = field(default_factory=lambda: runs._try_in_room)
 
     def answer(self, asked: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
         names = _Names(asked, place)

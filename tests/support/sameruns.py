@@ -54,7 +54,7 @@ def same_runs(folder: Path) -> Iterator[None]:
     """Reports are kept in `folder`: forked commands and other workers find them too."""
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(python_call, "_in_a_room", _Memory(folder, python_call._in_a_room))
+        patched.setattr(python_call, "_run_in_room", _Memory(folder, python_call._run_in_room))
         yield
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from verdigris.execution.room import Room
     from verdigris.runners.reporter.verdigris_reporter.line import MessageLine
 
-_COLD = python_call._in_a_room
+_COLD = python_call._run_in_room
 _ARGV = (sys.executable, str(BOOTSTRAP))
 _KEY = "the suite's"
 _SECONDS = 20.0
@@ -87,7 +87,7 @@ def warm_runs(*, verdicts: bool = True) -> Iterator[None]:
         return _run(job) if verdicts or job.call.feedback else _COLD(job)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(python_call, "_in_a_room", run)
+        patched.setattr(python_call, "_run_in_room", run)
         patched.setattr(DigestMemory, "_read", read_or_borrow)
         patched.setattr(DigestMemory, "save", save_and_share)
         patched.setattr(_InterpreterQuery, "_read", read_or_borrow_interpreters)
@@ -116,7 +116,7 @@ def _borrow(made: Room, cwd: str) -> Lent | None:
     """A child of the process, which waits for its greeting in the room."""
     confining: Any = made.confine
     variables = _read_once(made.env)
-    if not borrowed_child.possible(made.terms.way) or _OFTEN_OTHERWISE & variables.keys():
+    if not borrowed_child.is_possible(made.terms.way) or _OFTEN_OTHERWISE & variables.keys():
         return None
     found = _connect(_ready(made.terms, variables))
     if found is None:
@@ -124,8 +124,8 @@ def _borrow(made: Room, cwd: str) -> Lent | None:
     line, user = found
     ours, theirs = _socket.socketpair()
     output, write = os.pipe()
-    run = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": cwd, "env": made.env}
-    maker = borrowed_child.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
+    run = {"kept": borrowed_child.capability_bits(made.terms.way or ""), "cwd": cwd, "env": made.env}
+    maker = borrowed_child.request_run(confining, cwd, user, line, run, (write, theirs.fileno()))
     for descriptor in (user, write):
         os.close(descriptor)
     theirs.close()

@@ -199,9 +199,9 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     firm = _firm(project, interpreters, memory)
     later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
     if since:
-        from verdigris.execution.tools.node_packages import arrivals
+        from verdigris.execution.tools.node_packages import new_package_code
 
-        later |= arrivals(project, since) - before.keys()
+        later |= new_package_code(project, since) - before.keys()
     now = memory.digests(before.keys() | firm | later)
     differing = sorted({path for path, _ in before.items() ^ now.items()})
     caches = [path for path in differing if path.endswith(".pyc")]

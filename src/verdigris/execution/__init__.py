@@ -1,3 +1,3 @@
-"""Runs commands and tests: processes, rooms, resident processes, tools that build."""
+"""Runs commands and tests: processes, rooms, resident processes, test tools."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Forks and executes a program in a process group; `subprocess` would take too long to load."""
+"""Starts a program in a process group of its own. The module `subprocess` would take too long to load."""
 
-# Loaded before a head start, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this is loaded before a head start.
 # ruff: noqa: PTH208
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class Child:
 
     def wait(self) -> int:
         code = self._reap(0)
-        assert code is not None  # noqa: S101 - it was waited for
+        assert code is not None  # noqa: S101 - `waitpid` has waited
         return code
 
     def has_ended(self) -> bool:
-        """Does not reap it, so that its number stays the group's until the group is gone."""
+        """Whether it has ended. It is not reaped: until then no other process or group gets its number."""
         if self.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -83,13 +83,13 @@ def spawn(
     pid = os.fork()
     if pid == 0:
         os.close(go)
-        _become((argv, cwd, env), theirs, kept, _Voice(tell, wait), prepare)
+        _exec_program((argv, cwd, env), theirs, kept, _ParentPipes(tell, wait), prepare)
     for descriptor in (theirs, tell, wait):
         os.close(descriptor)
     child = Child(pid, output)
-    heard = os.read(said, 16)  # ends at the exec
+    heard = os.read(said, 16)  # empty once the program runs: `exec` closes the other end
     if heard == _ASKED:
-        _map(pid, ids, go)
+        _write_id_maps(pid, ids, go)
     os.close(go)
     failure = os.read(said, 16) if heard == _ASKED else heard
     os.close(said)
@@ -100,7 +100,7 @@ def spawn(
     return child
 
 
-def _map(pid: int, ids: Mapping[str, str], go: int) -> None:
+def _write_id_maps(pid: int, ids: Mapping[str, str], go: int) -> None:
     """Writes the id maps. If that fails, the child gets no go-ahead and ends."""
     try:
         for name, lines in ids.items():
@@ -114,27 +114,31 @@ def _map(pid: int, ids: Mapping[str, str], go: int) -> None:
     os.write(go, b".")
 
 
-class _Voice:
-    """The pipes by which a child talks to its parent before the exec."""
+class _ParentPipes:
+    """The pipes by which a child talks to its parent before its program runs."""
 
     def __init__(self, tell: int, wait: int) -> None:
         self.tell = tell
         self.wait = wait
 
-    def ask(self) -> None:
+    def ask_for_ids(self) -> None:
+        """Asks the parent to write the id maps, and waits until it has."""
         os.write(self.tell, _ASKED)
         if not os.read(self.wait, 1):
             raise OSError("its ids could not be set")
 
 
-def _become(
+def _exec_program(
     program: tuple[Sequence[str], str, Mapping[str, str]],
     output: int,
     kept: int | None,
-    voice: _Voice,
+    pipes: _ParentPipes,
     prepare: Callable[[Callable[[], None]], None],
 ) -> NoReturn:
-    """`program`: its arguments, its working directory and its environment."""
+    """Turns the forked child into the program.
+
+    `program`: its arguments, working directory and environment.
+    """
     argv, cwd, env = program
     try:
         os.setsid()
@@ -142,20 +146,20 @@ def _become(
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.chdir(cwd)
-        prepare(voice.ask)
-        _take_back_signals()
-        _close_all_but({voice.tell, kept})
+        prepare(pipes.ask_for_ids)
+        _reset_signals()
+        _close_all_but({pipes.tell, kept})
         if kept is not None:
             os.set_inheritable(kept, True)
-        os.execvpe(argv[0], list(argv), env)  # noqa: S606 - whoever calls has chosen the program
-    except (OSError, ValueError) as error:  # the latter for a NUL in a word
-        os.write(voice.tell, str(getattr(error, "errno", None) or errno.EINVAL).encode())
+        os.execvpe(argv[0], list(argv), env)  # noqa: S606 - the caller chooses the program
+    except (OSError, ValueError) as error:  # ValueError: a word contains a NUL
+        os.write(pipes.tell, str(getattr(error, "errno", None) or errno.EINVAL).encode())
     finally:
         os._exit(_NOT_EXECUTED)
 
 
-def _take_back_signals() -> None:
-    """Resets signals: `exec` keeps ignored ones, and our interpreter, `nohup` and `&` ignore some."""
+def _reset_signals() -> None:
+    """Resets signals. `exec` keeps those that are ignored, as by our interpreter, `nohup` and `&`."""
     for number in _CATCHABLE:
         if _signal.getsignal(number) is not _signal.SIG_DFL:
             _signal.signal(number, _signal.SIG_DFL)
@@ -163,14 +167,14 @@ def _take_back_signals() -> None:
 
 
 def _close_all_but(kept: set[int | None]) -> None:
-    """Closes open descriptors only: if their number is unlimited, to try every number takes minutes."""
+    """Closes the descriptors that are open. Trying every number takes minutes if there is no limit."""
     folder = next(folder for folder in _DESCRIPTORS if os.path.isdir(folder))  # noqa: PTH112
     for descriptor in map(int, os.listdir(folder)):
         if descriptor >= _STANDARD and descriptor not in kept:
             try:
                 os.close(descriptor)
             except OSError:
-                continue  # the one that listed them
+                continue  # the descriptor that listed the folder is closed by now
 
 
 _PR_SET_PDEATHSIG = 1
@@ -180,9 +184,9 @@ class Started:
     """A running child and our end of its channel."""
 
     resident = False
-    """It is a child of a resident process, and not ours."""
+    """Whether it is a child of a resident process, and not ours."""
     lost = False
-    """Its exit status cannot be determined."""
+    """Whether its exit status cannot be determined."""
 
     def __init__(self, child: Child, ours: _socket.socket | None) -> None:
         self.child = child
@@ -214,7 +218,7 @@ def start(
     channel_env: str | None,
     confine: Callable[[], None] | None = None,
 ) -> Started:
-    """`channel_env` names the variable in which the child finds its descriptor of the channel.
+    """Starts a program, with a channel if `channel_env` is given: the variable with its descriptor.
 
     `confine` runs in the child before the program. If it fails, it ends the child.
     """
@@ -244,7 +248,7 @@ def _prepare_by(confine: Callable[[], None] | None) -> Callable[[Callable[[], No
             confine(mapped)
         elif confine is not None:
             confine()
-        if sys.platform == "linux":  # other systems have no such thing
+        if sys.platform == "linux":  # other systems lack PDEATHSIG
             prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
             if os.getppid() != parent:
                 os._exit(127)

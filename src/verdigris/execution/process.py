@@ -1,4 +1,4 @@
-"""Runs one command within time and memory, and leaves none of its processes behind."""
+"""Runs one command with limits of time and of kept output, and leaves none of its processes running."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 KEPT = 64 * 1024
-"""Bytes of output kept at each end."""
+"""The bytes of output that are kept at the start and at the end."""
 LONGEST_LINE = 4 * 1024 * 1024
 MOST_CHANNEL = 64 * 1024 * 1024
 GRACE = 0.5
-"""Seconds between SIGTERM and SIGKILL, and for reading the rest of a pipe whose writer has ended."""
+"""Seconds between SIGTERM and SIGKILL, and for reading what is left in a pipe after its writer has ended."""
 _CHUNK = 256 * 1024
 _TICK = 0.02
 PATIENCE = 10.0
-"""Seconds for killing all descendants."""
+"""Seconds in which all descendants must be killed."""
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -42,11 +42,11 @@ class Command:
     cwd: Path
     env: Mapping[str, str]
     channel_env: str | None = None
-    """The variable in which the child finds its descriptor of the channel; None: there is no channel."""
+    """The variable that gives the child the number of its channel's descriptor; None: there is no channel."""
     hello: bytes = b""
-    """What the child reads from the channel, up to its end, before it writes."""
+    """The bytes that the child reads from the channel, up to their end, before it writes."""
     confine: Callable[[], None] | None = None
-    """Called in the child before the program."""
+    """Called in the child before its program runs."""
 
 
 @value
@@ -57,7 +57,7 @@ class Finished:
     output: bytes
     """Standard output and error, interleaved; the middle of a very long output is left out."""
     channel: bytes
-    """Empty when the lines were streamed."""
+    """The bytes of the channel; empty if the lines were given to `on_line`."""
     duration_ms: int
 
 
@@ -89,7 +89,7 @@ class _Ends:
 
 @mutable
 class _Whole:
-    """All of a stream, up to a limit."""
+    """All bytes of a stream, up to a limit."""
 
     data: bytearray = field(default_factory=bytearray)
 
@@ -99,7 +99,7 @@ class _Whole:
 
 @mutable
 class _Lines:
-    """A stream line by line, as they come."""
+    """A stream, line by line, as the lines come."""
 
     on_line: Callable[[bytes], None]
     rest: bytes = b""
@@ -123,17 +123,17 @@ def run(
     started: Started | None = None,
     kept: int = KEPT,
 ) -> Finished:
-    """Waits for the command's own process only, then kills the rest of its process group.
+    """Runs a command. Waits for its own process only, then kills the rest of its process group.
 
-    `started`: a process of this command that runs already. `kept`: as `KEPT`, for a tool whose output is its
-    report.
+    `started`: a process of this command that runs already. `kept`: instead of `KEPT`, for a tool whose output
+    is its report.
     """
     begun = time.monotonic()
     output, channel = _Ends(kept), _Whole() if on_line is None else _Lines(on_line)
     started = started or _start(command)
     try:
         conversation = _RunningProcess(started, command.hello, output, channel)
-        timed_out = conversation.until(begun + timeout)
+        timed_out = conversation.read_until(begun + timeout)
     finally:
         started.end()
     if isinstance(channel, _Lines):
@@ -178,10 +178,10 @@ class _RunningProcess:
     channel: _Sink
     selector: selectors.DefaultSelector = field(default_factory=selectors.DefaultSelector)
 
-    def until(self, deadline: float) -> bool:
-        """Reads until the child has ended; true if the time limit ended it."""
+    def read_until(self, deadline: float) -> bool:
+        """Reads until the child has ended, or ends it at the deadline; returns whether it was ended so."""
         with self.selector, _end_of(self.started.child) as end:
-            self._listen()
+            self._register_streams()
             if end is not None:
                 self.selector.register(end, selectors.EVENT_READ)
             timed_out = not self._read_while_running(deadline)
@@ -194,7 +194,7 @@ class _RunningProcess:
             self._drain(time.monotonic() + GRACE)
         return timed_out
 
-    def _listen(self) -> None:
+    def _register_streams(self) -> None:
         os.set_blocking(self.started.child.output, False)
         self.selector.register(self.started.child.output, selectors.EVENT_READ, self.output)
         if self.started.ours is not None:
@@ -209,20 +209,23 @@ class _RunningProcess:
                 return False
             if not self.selector.get_map():
                 time.sleep(min(left, _TICK))
-            self._step(min(left, _TICK))
+            self._handle_events(min(left, _TICK))
         return True
 
     def _drain(self, deadline: float) -> None:
-        """What the child wrote is in the pipes by now; a grandchild may hold or flood them for ever."""
+        """Reads what is left.
+
+        All that the child wrote is in the pipes, but a grandchild may write on for ever.
+        """
         while self.selector.get_map() and time.monotonic() < deadline:
-            if not self._step(0):
+            if not self._handle_events(0):
                 return
 
-    def _step(self, wait: float) -> bool:
+    def _handle_events(self, wait: float) -> bool:
         progress = False
         for key, events in self.selector.select(wait):
             if events & selectors.EVENT_WRITE:
-                self._greet()
+                self._send_greeting()
             if events & selectors.EVENT_READ and key.data is not None:
                 progress |= self._read(key)
         return progress
@@ -240,7 +243,7 @@ class _RunningProcess:
             self.selector.unregister(key.fileobj)
         return bool(data)
 
-    def _greet(self) -> None:
+    def _send_greeting(self) -> None:
         assert self.started.ours is not None  # noqa: S101 - only a registered channel gets here
         try:
             self.hello = self.hello[self.started.ours.send(self.hello) :]
@@ -293,7 +296,7 @@ class Descendants:
             if time.monotonic() > deadline:
                 return False
             for pid in left:
-                os.kill(pid, signal.SIGKILL)  # ours: its number stays its own until we wait for it
+                os.kill(pid, signal.SIGKILL)  # no other process gets its number until we wait for it
             for pid in left:
                 os.waitpid(pid, 0)
         return True

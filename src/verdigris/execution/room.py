@@ -1,6 +1,6 @@
-"""A room: its parameters, what a run in it is given, and what the run tried to change.
+"""A room: its parameters, what a run in it gets, and what the run tried to change.
 
-A layer shows a run another tree than the worktree's, by writing only what differs.
+A layer shows a run another tree than the worktree's. It contains only the files that differ.
 """
 
 from __future__ import annotations
@@ -29,37 +29,39 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-# Names stay `str`, and may be any bytes:
+# `os` calls on `str`, since names may contain any bytes:
 # ruff: noqa: PTH120, PTH208, PTH211
 
 
 LONG_AGO = 1_000_000_000 * 10**9
-"""In nanoseconds: older than whatever a tool built."""
+"""A modification time in nanoseconds that is older than anything a tool built."""
 
 
 @value
 class Layer:
+    """How the tree that a run sees differs from the worktree."""
+
     wanted: str
     """The tree that the run sees."""
     worktree: str
     """The tree that the worktree has."""
     firm: tuple[Entry, ...] = ()
-    """Laid although the worktree has the same: a change of theirs during the run has no effect."""
+    """Files that the layer repeats from the worktree, so that a change during the run has no effect."""
     cacheless: tuple[str, ...] = ()
-    """Folders of which the run finds no bytecode, since anybody may have put it there."""
+    """Folders in which the run finds no byte code, because anybody may have put it there."""
     hidden: tuple[str, ...] = ()
-    """Paths at which it finds nothing, for the same reason: what tools keep between runs."""
+    """Paths at which the run finds nothing, for the same reason: tools keep files there between runs."""
     dates: Mapping[str, int] | None = None
-    """Modification times of laid files, in nanoseconds, LONG_AGO for others; None: the real times."""
+    """Modification times of the layer's files in nanoseconds, LONG_AGO for others; None: the real times."""
 
     @property
-    def only_holds(self) -> bool:
-        """It shows the tree as it stands, with files of it from the store."""
+    def shows_worktree(self) -> bool:
+        """Whether it shows the worktree's own tree, with some of its files from the store."""
         return self.wanted == self.worktree
 
 
 def furnish(project: Project, layer: Layer, folders: Folders) -> tuple[str, ...]:
-    """Writes what differs into the layer's folder; returns the paths that the run must not find."""
+    """Writes the files that differ into the layer's folder; returns the paths that the run must not find."""
     changes = (
         project.workspace.changes(layer.worktree, layer.wanted) if layer.wanted != layer.worktree else ()
     )
@@ -93,7 +95,7 @@ def _write(path: str, mode: str, pieces: Iterable[bytes]) -> None:
 
 
 def _can_hide(root: str, layer: str, path: str) -> bool:
-    """False for a path behind a link: it lies elsewhere, where nothing may be removed."""
+    """Whether a path can be hidden. Not behind a link: it lies elsewhere, where nothing may be removed."""
     folder = os.path.dirname(f"{root}/{path}")
     there = os.path.lexists(f"{root}/{path}") or os.path.lexists(f"{layer}/{path}")
     return there and os.path.realpath(folder) == folder
@@ -112,7 +114,7 @@ def _hide_bytecode(root: str, layer: str, folder: str) -> None:
 
 
 def _white_out(path: str) -> None:
-    """Marks a name as removed, as an overlay does; if that is not permitted, makes an empty file."""
+    """Marks a name as removed, in the way of an overlay; if that is not permitted, makes an empty file."""
     try:
         os.mknod(path, stat.S_IFCHR, os.makedev(0, 0))
     except FileExistsError:
@@ -122,7 +124,7 @@ def _white_out(path: str) -> None:
 
 
 def _with_emptied(root: str, layer: str, gone: Iterable[str]) -> tuple[str, ...]:
-    """Folders left empty go too; where something is laid, that has taken the place already."""
+    """The deleted paths, and the folders that they leave empty, without those that the layer replaces."""
     removed = {path for path in gone if not os.path.lexists(f"{layer}/{path}")}
     for path in sorted(removed, reverse=True):
         folder = os.path.dirname(path)
@@ -142,23 +144,26 @@ def _is_emptied(root: str, layer: str, folder: str, removed: set[str]) -> bool:
     return all(f"{folder}/{name}" in removed or name == "__pycache__" for name in names)
 
 
-# Plain calls, as this is loaded before a head start:
+# `os` calls instead of pathlib: this is loaded before a head start.
 # ruff: noqa: PTH110, PTH120
 
 
 _WORDS = 7
 _HIDDEN = (*TEMPORARY, RUN)
 _NO_STAMP = "-buildvcs=false"
-"""A program that a test builds names its commit otherwise, and `go build` fails without one."""
+"""Otherwise a Go program that a test builds contains its commit, and `go build` fails if there is no git
+folder.
+"""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
-"""Given with the variables where the configuration names the plugins."""
+"""Added to the variables if the configuration names the plugins."""
 
 
 class Terms:
-    """`sandbox`: the way to make one (None where none can be made), and the place for its folders. `given`
-    are the variables of `room.env`.
+    """The parameters of a room.
 
-    `git` is the git folder, of which the run sees nothing: tests and answers of old commits are in it.
+    `sandbox`: the way to make a sandbox (None if none can be made), and the place for its folders. `given`:
+    the variables of `room.env`. `git`: the git folder, which is hidden from the run, because it contains
+    tests and solutions of old commits.
     """
 
     __slots__ = ("control", "git", "given", "network", "place", "root", "way")
@@ -180,7 +185,7 @@ class Terms:
         self.git = git
 
     def words(self) -> tuple[str, ...]:
-        """The terms as a note holds them."""
+        """The terms as words, for a note."""
         fixed = (self.root, self.control, self.way or "", self.place, self.network, self.git)
         return (*fixed, str(len(self.given)), *self.given)
 
@@ -203,7 +208,7 @@ class Terms:
     def unconfined_terms(self) -> Terms:
         return Terms(self.root, self.control, (None, self.place), "host", ())
 
-    def confining(self, confinement: Confinement) -> Callable[[], None] | None:
+    def confiner(self, confinement: Confinement) -> Callable[[], None] | None:
         return None if self.way is None else preexec(confinement, self.way)
 
     def env(self, folders: Folders, environ: Mapping[str, str]) -> dict[str, str]:
@@ -214,7 +219,10 @@ class Terms:
 
 
 def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
-    """Reads terms from a note, and returns what else stands in it; nonsense is a ValueError."""
+    """Reads terms from the words of a note; returns them and the other words.
+
+    Raises ValueError for nonsense.
+    """
     root, control, way, place, network, git, count = words[:_WORDS]
     rest = words[_WORDS:]
     given = tuple(rest[: int(count)])
@@ -225,7 +233,7 @@ def read(words: Sequence[str]) -> tuple[Terms, Sequence[str]]:
 
 
 def _needed_folders(argv: Sequence[str]) -> Iterator[str]:
-    """Where the programs are, if that is in a folder of which the run would otherwise see nothing."""
+    """The folders of programs that lie in a folder which would be hidden from the run."""
     programs = os.environ.get("PATH", "").split(":")
     for word in argv:
         if word.startswith("/"):
@@ -238,7 +246,7 @@ def _needed_folders(argv: Sequence[str]) -> Iterator[str]:
 
 
 class Room:
-    """A room for one run of `argv`: an overlay that has been written to is not used again."""
+    """A room for one run of `argv`. It is used once, because the run writes to its overlay."""
 
     def __init__(
         self,
@@ -247,9 +255,9 @@ class Room:
         furnish: Callable[[Folders], tuple[str, ...]] | None = None,
         equip: Callable[[Confinement, Folders], Confinement] | None = None,
     ) -> None:
-        """`furnish` lays files over the worktree's, and says which of those are not to be found.
+        """`furnish` writes the layer, and returns the paths that the run must not find.
 
-        `equip` gives a tool what it has besides the worktree.
+        `equip` adds the mounts that a tool needs beside the worktree.
         """
         self.terms = terms
         self.opens: Opens | None = None
@@ -258,10 +266,10 @@ class Room:
             removed = furnish(self.folders) if furnish else ()
             made = terms.confinement(self.folders, argv, removed)
             if terms.way is not None:
-                self.opens = _listening()
+                self.opens = _record_opens()
                 made = replace(made, opens=self.opens)
             self.confinement = equip(made, self.folders) if equip else made
-            self.confine = terms.confining(self.confinement)
+            self.confine = terms.confiner(self.confinement)
         except BaseException:
             self.close()
             raise
@@ -272,17 +280,17 @@ class Room:
         return "none" if self.confine is None else "overlay"
 
     def wrote(self, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
-        """Protected paths that the run wrote or deleted, without effect."""
+        """Protected paths that the run wrote or deleted; the worktree has not changed."""
         from verdigris.sandbox.written_paths import report
 
         return () if self.confine is None else report(self.confinement, classify)
 
     def opened_files(self) -> tuple[str, ...]:
-        """The files of the worktree that the run opened, by path."""
+        """Paths of the worktree's files that the run opened."""
         return () if self.opens is None else self.opens.opened_paths()
 
     def notes(self) -> tuple[str, ...]:
-        """What it could not do, once `opened_files` was asked."""
+        """What the room could not do. Call it after `opened_files`."""
         missed = self.confine is not None and (self.opens is None or self.opens.lost)
         return (LOST,) if missed else ()
 
@@ -293,8 +301,8 @@ class Room:
         self.folders.discard(in_time=self.terms.way is not None)
 
 
-def _listening() -> Opens | None:
-    """None if the system has no watch left, or none at all."""
+def _record_opens() -> Opens | None:
+    """Starts to record opened files; None if the system cannot, or has no watch left."""
     try:
         return Opens()
     except (OSError, AttributeError):

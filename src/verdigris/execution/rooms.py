@@ -1,4 +1,4 @@
-"""Opens rooms for a project: its caches, report folders and frozen files."""
+"""Opens rooms for a project, with its caches, report folders and frozen files."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 class RoomEquipment:
     env: Mapping[str, str] = field(default_factory=dict)
     needed: tuple[str, ...] = ()
-    """Folders that are read, though they may lie in a temporary one."""
+    """Folders that the tool reads, also if they lie in a temporary folder."""
     writable: tuple[str, ...] = ()
     placed: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path): found at the path, and written for real."""
+    """Pairs (folder, path): the folder is mounted at the path, and writes take effect in it."""
     shadowed: tuple[tuple[str, str], ...] = ()
-    """The same, and nothing of what is written stays."""
+    """The same, but writes are thrown away."""
 
-    def of(self, confinement: Confinement, folders: Folders) -> Confinement:
+    def add_to(self, confinement: Confinement, folders: Folders) -> Confinement:
         return replace(
             confinement,
             needed=(*confinement.needed, *self.needed),
@@ -55,13 +55,13 @@ T = TypeVar("T")
 _MAGIC = frozenset("*?[")
 
 TRIES = 2
-"""To confine a run: how it is done is remembered, and may have to be found out anew."""
+"""How often a run is attempted: the remembered way to confine it may not work any more."""
 GIT_SEEN = "`room: {git: true}`: the run could read the repository's history, and answers in it"
 HOST_INSTEAD = "no network of its own can be made here: the run had the machine's"
 
 
 def possible(project: Project) -> Availability:
-    """How a run can be confined here, as remembered in the worktree's private folder."""
+    """How a run can be confined here; the worktree's private folder remembers it."""
     return child.recall_availability(_note(project))
 
 
@@ -80,7 +80,7 @@ def terms_of(project: Project) -> Terms:
 
 
 def notes_of(project: Project, terms: Terms) -> tuple[str, ...]:
-    """Notes for a verdict: what the room could not give, and what a person's setting gave it."""
+    """Notes for a verdict: what the room could not provide, and what a person's settings allowed."""
     if terms.way is None:
         return ()
     network = () if terms.network == project.settings.room_network else (HOST_INSTEAD,)
@@ -95,7 +95,7 @@ def room(
     layer: Layer | None = None,
     equip: Equip | None = None,
 ) -> Iterator[Room]:
-    """Opens a room for a run of `argv`, on the tree of `layer` where one is given, else on the worktree's."""
+    """Opens a room for a run of `argv`, on the tree of `layer`, or on the worktree's if there is no layer."""
     terms = terms_of(project)
     layer = hide_held_out(project, on_view(project, layer))
     if layer is not None and terms.way is None:
@@ -107,7 +107,7 @@ def room(
 
 @contextmanager
 def bare_room(project: Project, argv: Sequence[str]) -> Iterator[Room]:
-    """Confines nothing, and has the caller's environment: for a run as the user would make it."""
+    """Opens a room that confines nothing and has the caller's environment: for a run like the user's own."""
     with closing(Room(terms_of(project).unconfined_terms(), argv)) as made:
         made.env = dict(os.environ)
         yield made
@@ -115,7 +115,7 @@ def bare_room(project: Project, argv: Sequence[str]) -> Iterator[Room]:
 
 @value
 class RoomTraces:
-    """What a run in a room did besides its work, and what the room could not give it."""
+    """What a run in a room tried to write, which files it opened, and what the room could not provide."""
 
     sandbox: Literal["overlay", "none"] = "none"
     wrote: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ def traces_of(project: Project, made: Room) -> RoomTraces:
 
 
 def on_view(project: Project, layer: Layer | None) -> Layer | None:
-    """A project that shows a tree shows it to every run; the layer holds what differs from the disk."""
+    """The layer for a project that shows another tree than the one on disk: every run must see that tree."""
     if project.view is None:
         return layer
     if layer is None:
@@ -138,7 +138,7 @@ def on_view(project: Project, layer: Layer | None) -> Layer | None:
 
 
 def _with_lent(project: Project, equip: Equip | None) -> Equip | None:
-    """The same equipment, and the packages that the view lends."""
+    """The same equipment, and the packages that the view of the tree provides."""
     lent = project.view.lent if project.view is not None else ()
     if not lent:
         return equip
@@ -146,13 +146,13 @@ def _with_lent(project: Project, equip: Equip | None) -> Equip | None:
 
     def equip_with_packages(confinement: Confinement, folders: Folders) -> Confinement:
         made = confinement if equip is None else equip(confinement, folders)
-        return replace(made, shadows=(*made.shadows, *more.of(made, folders).shadows))
+        return replace(made, shadows=(*made.shadows, *more.add_to(made, folders).shadows))
 
     return equip_with_packages
 
 
 def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
-    """The layer without the inputs that a program holds back; makes a layer if there was none."""
+    """The layer without the inputs that a loop's program holds back; makes a layer if there is none."""
     bounds = project.settings.bounds
     if bounds is None or not bounds.held_out or not possible(project).ok:
         return layer
@@ -164,7 +164,9 @@ def hide_held_out(project: Project, layer: Layer | None) -> Layer | None:
 
 
 def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iterator[str]:
-    """Finds them by tree and by name: what git ignores is in no tree."""
+    """Finds held-out inputs: plain paths on disk, because files that git ignores are in no tree; patterns in
+    the tree.
+    """
     regexes = [re.compile(compile_glob(pattern)) for pattern in patterns]
     for pattern in patterns:
         if not _MAGIC & set(pattern) and (project.root / pattern).exists():
@@ -174,8 +176,8 @@ def _find_held_out(project: Project, tree: str, patterns: Iterable[str]) -> Iter
             yield entry.path
 
 
-def insist(project: Project, attempt: Callable[[], T | str]) -> T:
-    """The result of an attempt in a room. One that returns why it was not confined is made once more."""
+def attempt_confined(project: Project, attempt: Callable[[], T | str]) -> T:
+    """Makes an attempt in a room. If it returns why it was not confined, it is made once more."""
     why = ""
     for _ in range(TRIES):
         done = attempt()
@@ -187,7 +189,7 @@ def insist(project: Project, attempt: Callable[[], T | str]) -> T:
 
 
 def forget(project: Project) -> None:
-    """Forgets how runs are confined here, since that did not work; the next run finds it out anew."""
+    """Forgets how runs are confined here, because that did not work. The next run finds out again."""
     child.available.cache_clear()
     child.forget(_note(project))
 
@@ -198,12 +200,15 @@ def _note(project: Project) -> str:
 
 FILES = 200
 LARGE = 1 << 20
-"""What is more than this is left where it lies, and compared before and after: each file costs time."""
+"""A file with more bytes than this stays in the worktree, and is compared before and after the run."""
 _READ_FIRST = manifest_names() | {"__init__.py"}
 
 
 def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> Layer | None:
-    """Makes a layer of the worktree's own tree; files of `claimed` come first. None without a sandbox."""
+    """Makes a layer of the worktree's own tree; the files of `claimed` come first.
+
+    None if there is no sandbox.
+    """
     if not possible(project).ok:
         return None
     entries = project.workspace.files(tree)
@@ -217,7 +222,7 @@ def frozen_layer(project: Project, tree: str, claimed: Iterable[str] = ()) -> La
 
 
 def layer_beside(layer: Layer | None, held: Layer | None) -> Layer | None:
-    """Another tree's layer, where there is one, with what a verdict's room holds."""
+    """The layer of another tree, if there is one, with the frozen files of a verdict's room."""
     if layer is None or held is None:
         return held
     return replace(layer, firm=held.firm, cacheless=held.cacheless)
@@ -231,7 +236,7 @@ def _decides(project: Project, path: str) -> bool:
 
 
 def _rank(path: str, first: frozenset[str], configures: Sequence[re.Pattern[str]]) -> tuple[bool, bool, bool]:
-    """The sooner, the more depends on it: what configures a runner, then tests, then data."""
+    """The order in which files are frozen: the configuration of a runner, then tests, then data."""
     name = path.rpartition("/")[2]
     early = name in _READ_FIRST or ".config." in name or any(regex.match(path) for regex in configures)
     return path not in first, not early, language_of(path) is None

@@ -1,6 +1,6 @@
-"""Runs tests: one call per stack, merged into one report; and the commands that `tdd.yaml` names.
+"""Runs tests: one call for each stack, merged into one report. Also runs the commands that `tdd.yaml` names.
 
-Each is run by a configured command, by the user's interpreter, or by another test tool.
+A configured command, the user's interpreter or another test tool runs the tests of a stack.
 """
 
 from __future__ import annotations
@@ -55,7 +55,10 @@ def run_request(
     progress: Progress | None = None,
     bare: bool = False,
 ) -> TestReport:
-    """Runs in a room, on the tree of `layer` if given; `bare`: as the user would run it, to compare."""
+    """Runs tests in a room, on the tree of `layer` if there is one.
+
+    `bare`: without a room, as the user would.
+    """
     layer = layer if bare else hide_held_out(project, on_view(project, layer))
     return _run_call(TestCall(project, stack, request, layer, progress, bare))
 
@@ -74,7 +77,7 @@ def _run_call(call: TestCall) -> TestReport:
 
 
 def _run_by_command(call: TestCall) -> TestReport:
-    """One call for each command, and one of the runner's own for the rest."""
+    """Makes one call for each configured command, and one by the runner's own for the other tests."""
     plain = replace(call, stack=replace(call.stack, test_command_for=()))
     parts = split_by_command(call.stack, call.request.names, _test_files(call.project, call.stack))
     found = []
@@ -85,7 +88,7 @@ def _run_by_command(call: TestCall) -> TestReport:
 
 
 def _without_commands(stack: Stack, report: TestReport) -> TestReport:
-    """The runner's report without tests that have a command of their own."""
+    """The runner's report without the tests that have a command of their own."""
     return replace(
         report,
         results=tuple(r for r in report.results if fitting_command(stack, r.native_id) is None),
@@ -95,7 +98,7 @@ def _without_commands(stack: Stack, report: TestReport) -> TestReport:
 
 
 def _test_files(project: Project, stack: Stack) -> tuple[str, ...]:
-    """Test files of the stack's language; in Rust every file may hold tests."""
+    """The test files of the stack's language; in Rust every file may contain tests."""
     ends = suffixes_of(stack.language)
     entries = project.workspace.files(project.workspace.snapshot())
     paths = (entry.path for entry in entries if entry.path.endswith(ends))
@@ -127,8 +130,9 @@ def execute_suite(
     layer: Layer | None = None,
     progress: Progress | None = None,
 ) -> TestReport:
-    """What the configuration calls the suite, and the tests that are named, the claimed ones: one call per
-    stack where that can be.
+    """Runs the suite as configured, and the tests that the request names, which are the claimed ones.
+
+    It makes one call for each stack if possible.
     """
     by = by_stack(project.settings.stacks, request.names)
 
@@ -149,13 +153,13 @@ def execute_suite(
 
 
 def time_limit(project: Project, state: WorktreeState) -> float:
-    """Limits a verdict's runs by what the suite took before, where that is known."""
+    """The time limit of a verdict's runs, by the time that the suite took before, if that is known."""
     configured = project.settings.timeout
     return float(configured) if state.baseline is None else state.baseline.limit(configured)
 
 
 def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
-    """The ids that exist, without running any."""
+    """Lists the ids of all tests without running them."""
     asked = TestRequest(collect_only=True)
     found = (_run_stack(project, stack, asked, layer=layer) for stack in project.settings.stacks)
     return frozenset(merge_reports(found).collected)
@@ -169,7 +173,10 @@ def _run_stack(
     layer: Layer | None = None,
     progress: Progress | None = None,
 ) -> TestReport:
-    """Leaves out tests of a stack inside this one, which a runner that looks into every folder finds too."""
+    """Runs one stack.
+
+    Leaves out tests of a stack inside it, which a runner that searches all folders finds too.
+    """
     report = run_request(project, stack, request, layer=layer, progress=progress)
     stacks = project.settings.stacks
     if not any(s.language == stack.language and s != stack for s in stacks):
@@ -207,7 +214,7 @@ def _rename_by_slugs(project: Project, report: TestReport) -> TestReport:
 
 
 def run_tool(project: Project, stack: Stack, name: str, command: str) -> Tool:
-    """Runs a command of `tdd.yaml` in a room, which is thrown away with what the command wrote."""
+    """Runs a command of `tdd.yaml` in a room. The room is thrown away, with all that the command wrote."""
     with room(project) as made:
         return run_tool_in(made, project, stack, name, command)
 
@@ -225,7 +232,10 @@ def run_tool_in(
 
 
 def run_shell_in(made: Room, project: Project, words: Sequence[str], cwd: Path, timeout: float) -> Finished:
-    """`words`: a command, what the shell calls it, and its arguments."""
+    """Runs a shell command in a room.
+
+    `words`: the command, its name for the shell (`$0`), and its arguments.
+    """
     finished = run(Command(("/bin/sh", "-c", *words), cwd, made.env, confine=made.confine), timeout=timeout)
     if made.confine and (why := refusal(finished.exit_code, finished.output)) is not None:
         forget(project)
@@ -237,7 +247,7 @@ def run_shell_in(made: Room, project: Project, words: Sequence[str], cwd: Path, 
 
 
 def stat_tree(project: Project, tree: str) -> list[stat_cache.Row]:
-    """Stamps of all that a verdict rests on: source, tests, and the folders in which tests are looked for."""
+    """The stamps of all that a verdict depends on: source, tests, and folders that may contain tests."""
     if not alive(str(project.repo.private)):
         return []
     paths = [e.path for e in project.workspace.files(tree)]
@@ -263,7 +273,10 @@ def touched_paths(project: Project, before: list[stat_cache.Row]) -> tuple[str, 
 def on_start_tree(
     project: Project, *, start: str, edited: str, paths: Sequence[str]
 ) -> Iterator[Layer | None]:
-    """`paths` are as in `start` for the run that is given the layer; None where they lie in the worktree."""
+    """Gives a layer in which `paths` are as in the tree `start`.
+
+    Without a sandbox it gives None, and changes the worktree meanwhile.
+    """
     if not paths:
         yield None
     elif possible(project).ok:
@@ -291,7 +304,8 @@ def _in_place(project: Project, start: str, edited: str, paths: Sequence[str]) -
 def finish_proving(project: Project, intent: Proving) -> str:
     from verdigris.storage.snapshots.restoration import list_displaced
 
-    # First all the way out: that call may have displaced bytes, and knows its own half-written files.
+    # Lay the start tree first, as the killed call did: it may have displaced bytes, and only the same call
+    # recognises its half-written files.
     away = project.workspace.lay(intent.start, intent.paths, expect=intent.edited)
     back = project.workspace.lay(intent.edited, intent.paths, expect=intent.start)
     project.record(Proved(displaced=list_displaced((*away, *back))), sync=True)

@@ -1,4 +1,7 @@
-"""Resolves the words after `tdd test` to ids, each in its stack; and a call for tests, as a value."""
+"""Resolves the words after `tdd test` to ids, and finds the stack of each.
+
+Has a call for tests as a value.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +39,10 @@ class TestCall:
     stack: Stack
     request: TestRequest
     layer: Layer | None = None
-    """The tree that the room shows; None: the worktree's own."""
+    """The tree that the run sees; None: the worktree's own."""
     progress: Progress | None = None
     bare: bool = False
-    """As the user would run it, without a room, to compare."""
+    """Whether it runs without a room, as the user would run it, to compare."""
 
     @property
     def timeout(self) -> float:
@@ -47,12 +50,12 @@ class TestCall:
 
     @property
     def feedback(self) -> bool:
-        """No verdict, on the tree as it is: a process that has loaded things before may make it."""
+        """Whether it is no verdict and runs on the worktree as it is: then a resident may make the run."""
         plain = not (self.layer or self.bare or self.request.trace) and self.request.sources is None
         return self.project.settings.warm and plain
 
     def place_request(self, report_folder: str) -> TestRequest:
-        """The request with all that a runner must know of the place."""
+        """The request, completed with all that a runner must know about the place."""
         return replace(
             self.request,
             worktree=str(self.project.root),
@@ -63,7 +66,10 @@ class TestCall:
 
 
 def answer_of(call: RunnerCall, finished: Finished) -> RunnerAnswer:
-    """What every runner reads its report from; lines of a channel and report files are added to it."""
+    """The answer of a finished process, from which a runner makes its report.
+
+    The caller adds the lines of a channel and the report files.
+    """
     return RunnerAnswer(
         call=call,
         exit_code=finished.exit_code,
@@ -74,12 +80,12 @@ def answer_of(call: RunnerCall, finished: Finished) -> RunnerAnswer:
 
 
 _GO_BELOW = "/..."
-"""Go's way to say a folder with all below it, which every folder means here."""
+"""Go's notation for a folder with all that is below it. Every folder has that meaning here."""
 _SLUG = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def resolve(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[str, ...]:
-    """Native ids and paths relative to the worktree's root."""
+    """Resolves words to native ids and paths, relative to the worktree's root."""
     return tuple(_native_id(project, word.replace(" > ", " › "), cwd) for word in words)
 
 
@@ -99,7 +105,7 @@ def _native_id(project: Project, word: str, cwd: Path) -> str:
 
 
 def _existing_path(project: Project, path: str, cwd: Path) -> str | None:
-    """Relative to where the user stands, else to the worktree's root, as ids are printed."""
+    """The path relative to the user's folder; if nothing is there, relative to the worktree, like ids."""
     for base in (cwd, project.root):
         if (base / path).exists():
             found = canonical(project.root, path, cwd=base).path
@@ -110,7 +116,7 @@ def _existing_path(project: Project, path: str, cwd: Path) -> str | None:
 
 
 def _from_bare_name(project: Project, word: str) -> str | None:
-    """Looks among the tests that were seen last: a look-up does not wait for a collection."""
+    """Looks for a test of this name among those that were seen last: collecting tests would take too long."""
     state = project.state()
     known = {*(red.native_id for red in state.reds.values()), *(baseline_ids(project, state) or ())}
     functions = {function_of(i) if word not in i else i for i in named_tests(word, known)}
@@ -122,7 +128,7 @@ def _from_bare_name(project: Project, word: str) -> str | None:
 
 
 def _from_slug(project: Project, word: str) -> str | None:
-    """A slug, alone or with one of its cases behind it; None for what can only be a path."""
+    """Resolves a slug, or a slug with one of its cases; None if the word can only be a path."""
     from verdigris.languages.tests import marks, native_of, refuse_duplicates
 
     slug = _SLUG.match(word)
@@ -139,7 +145,7 @@ def _from_slug(project: Project, word: str) -> str | None:
 
 
 def _annotated_files(project: Project) -> dict[str, str]:
-    """The files in which annotations stand; some languages have tests in source files too."""
+    """The files that may contain annotations; some languages have tests in source files too."""
     paths = (*_test_files(project), *filter(has_tests_in_source, _files(project, PathClass.SOURCE)))
     texts = {path: text_of(project, path) for path in paths}
     return {path: text for path, text in texts.items() if text is not None and MARK in text}
@@ -161,7 +167,7 @@ def _offer(word: str, known: Iterable[str]) -> str:
 
 
 def by_stack(stacks: Sequence[Stack], natives: Sequence[str]) -> dict[Stack, tuple[str, ...]]:
-    """Each id goes to the stack that runs its file; a folder to all that have tests in it."""
+    """Groups ids by the stack that runs their file; a folder belongs to all stacks with tests in it."""
     chosen: dict[Stack, list[str]] = {}
     for native in natives:
         path = split_id(native).path
@@ -174,7 +180,7 @@ def by_stack(stacks: Sequence[Stack], natives: Sequence[str]) -> dict[Stack, tup
 
 
 def stack_of(stacks: Sequence[Stack], path: str) -> Stack:
-    """The innermost that holds the file, among those of its language where there is one."""
+    """The innermost stack that contains the file; one of the file's language if there is one."""
     holding = [stack for stack in stacks if _holds(stack, path)]
     if not holding:
         raise UserError(f"{path} belongs to no stack of tdd.yaml.", hint="add its folder as a stack")
@@ -183,7 +189,7 @@ def stack_of(stacks: Sequence[Stack], path: str) -> Stack:
 
 
 def _stacks_below(stacks: Sequence[Stack], folder: str) -> Iterator[tuple[Stack, str]]:
-    """The stacks inside a folder, whole, and of those that hold it the innermost."""
+    """The stacks inside a folder, and the innermost one around it, each with the path to run."""
     inside = [s for s in stacks if s.root != folder and (folder == "." or s.root.startswith(f"{folder}/"))]
     yield from ((stack, stack.root) for stack in inside)
     holding = [stack for stack in stacks if stack not in inside and _holds(stack, folder)]
@@ -198,7 +204,7 @@ def _holds(stack: Stack, path: str) -> bool:
 
 
 def baseline_ids(project: Project, state: WorktreeState) -> frozenset[str] | None:
-    """Ids that passed in the last whole run; None when there has been none."""
+    """The ids that passed in the last run of the whole suite; None if there was none."""
     if state.baseline is None:
         return None
     data = project.workspace.blob_bytes(state.baseline.record)

@@ -1,3 +1,3 @@
-"""One file per test tool: what to run, and what its report means. Nothing here executes."""
+"""One folder per test tool: what to run, and how to read its report. Nothing here starts a process."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a runner is: how a test tool is called, and what its answer means."""
+"""What a runner is: it says how a test tool is called, and reads what the tool answers."""
 
 from __future__ import annotations
 
@@ -33,20 +33,23 @@ class Progress(Protocol):
 
 @value
 class RequestedRuns:
-    """A set of runs of which each has other texts; nothing in it says which has the true ones."""
+    """A set of runs that each have other texts of the test files.
+
+    Nothing in it says which texts are the true ones.
+    """
 
     texts: tuple[Mapping[str, str], ...]
-    """For each run the texts, by path."""
+    """For each run, the text of each file by its path."""
     seconds: float = 60
-    """For all runs together."""
+    """The time for all runs together."""
     each: float = 60
-    """For one run."""
+    """The time for one run."""
     bare: bool = False
     """Each run loads the test tool itself."""
     preload: tuple[str, ...] = ()
     """Installed modules that are loaded before all runs."""
     watched: tuple[str, ...] = ()
-    """Native ids of the tests whose lines one more run traces; empty: all."""
+    """Native ids of the tests that one more run traces; empty: all tests."""
 
 
 @value
@@ -71,31 +74,37 @@ class TestRequest:
     withheld: tuple[str, ...] = ()
     """Test files that the project's code must not read: they are emptied as soon as they are compiled."""
     trace: tuple[str, ...] = ()
-    """Files whose executed lines the report is to have."""
+    """Files whose executed lines the report shall contain."""
     runs: RequestedRuns | None = None
-    """Instead of one run a set of them, each in a process that has loaded nothing of the project; their texts
-    are written into the tree. What is traced is traced in one more run."""
+    """A set of runs instead of one.
+
+    Each is a process that starts with nothing of the project loaded. The texts of a run are written into the
+    tree. Lines are traced in one more run.
+    """
     sources: tuple[str, ...] | None = None
-    """Not None: the run is for a verdict. The folders from which the project's modules are imported: no
-    cached bytecode of the project is used, and the report tells where modules were loaded from."""
+    """The folders from which the project's modules are imported.
+
+    If it is not None, the run is for a verdict: no cached byte code of the project is used, and the report
+    says where modules were loaded from.
+    """
     command: tuple[str, ...] = ()
-    """What runs instead of the tool; see `Stack.test_command_for`."""
+    """The command that runs instead of the tool; see `Stack.test_command_for`."""
     timeout: float | None = None
     """Seconds for the whole run; None: as configured."""
     limit: float | None = None
     """Seconds after which a test that has not ended is stopped, and fails where it is."""
     uses: bool = False
-    """Whether the report is to have the project's functions that each test runs."""
+    """Whether the report shall contain the project's functions that each test runs."""
     learn: bool = False
-    """Whether the report is to have the installed modules that were loaded, for a resident to preload."""
+    """Whether the report shall list the installed modules that were loaded, for a resident to load them."""
     private: tuple[str, ...] | None = None
-    """Not None: the tree is thrown away after the run, and so is what these folders hold."""
+    """Folders whose contents are thrown away after the run, with the tree. None: the tree is kept."""
     nonce: str = ""
-    """Begins every line that a reporter writes on its channel."""
+    """The first word of every line that a reporter writes on its channel."""
 
     @property
     def folder(self) -> str:
-        """The stack's, absolute."""
+        """The absolute path of the stack's folder."""
         return posixpath.normpath(posixpath.join(self.worktree, self.stack_root))
 
     def in_stack(self, path: str) -> str:
@@ -115,12 +124,12 @@ class TestRequest:
 
 @value
 class ReportChannel:
-    """A descriptor that the tool is given to report on, apart from what it prints."""
+    """A descriptor on which our reporter in the tool writes, apart from the tool's output."""
 
     env: str
-    """The variable in which the process finds the descriptor."""
+    """The variable that gives the process the number of the descriptor."""
     hello: bytes
-    """What the process reads from it first."""
+    """The bytes that the process reads from it first."""
     nonce: str
 
 
@@ -129,10 +138,10 @@ class RunnerCall:
     """A command for the kernel to execute."""
 
     argv: tuple[str, ...]
-    """If there is a channel, the same for every run of a stack, so that the process can start early."""
+    """If there is a channel, it is the same for every run of a stack, so that the process can start early."""
     cwd: str
     command: str
-    """As a person would type it."""
+    """The command as a person would type it."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment of the run."""
     channel: ReportChannel | None = None
@@ -144,13 +153,13 @@ class RunnerAnswer:
 
     call: RunnerCall
     exit_code: int | None
-    """None after a signal."""
+    """The exit code; None if a signal ended the process."""
     timed_out: bool
     duration_ms: int
     output: bytes
-    """Standard output and standard error, as they came."""
+    """Standard output and standard error, interleaved as they came."""
     reports: Mapping[str, bytes] = field(default_factory=dict)
-    """The files of the report folder, by relative name."""
+    """The contents of the files in the report folder, by relative name."""
     lines: tuple[bytes, ...] = ()
     """The lines that came over the channel."""
 
@@ -159,10 +168,13 @@ class Runner(Protocol):
     """One test tool: makes commands of a request, and a report of their results. It executes nothing."""
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        """One command if possible; a tool with several kinds of tests may need more."""
+        """The commands that run the tests: one if possible.
+
+        A tool with several kinds of tests may need more.
+        """
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
-        """`answers`: one for each command; only the first if the build failed."""
+        """Reads the results. `answers`: one for each command; only the first one if the build failed."""
 
 
 @value
@@ -171,14 +183,14 @@ class Toolset:
 
     runner: Runner
     programs: tuple[str, ...]
-    """Absolute paths: what is started, and what is read beside it."""
+    """Absolute paths of the program that is started, and of those that it reads or starts itself."""
     lead: int = 1
     """How many words of a call name the program; the others are its arguments."""
     env: Mapping[str, str] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
-    """Folders of the user that a run reads; nothing that it writes into them is kept."""
+    """Folders of the user that a run reads; what it writes into them is thrown away."""
     package: str = ""
-    """The script of an installed package that the program runs, absolute."""
+    """The absolute path of the script that the program runs, if an installed package brings it."""
 
 
 @value
@@ -202,21 +214,21 @@ class RunnerKind:
     """One test tool; a field that is not given has a default that suits most tools."""
 
     name: str
-    """As `runner:` names it in tdd.yaml."""
+    """Its name for `runner:` in tdd.yaml."""
     languages: tuple[str, ...] = ()
     """The languages that it tests, besides those whose facts name it."""
     in_interpreter: bool = False
-    """The user's Python interpreter runs it, with our reporter in it."""
+    """The user's Python interpreter runs it, together with our reporter."""
     has_marks: bool = False
     """It can select tests by a mark (`-m MARK`)."""
     can_collect: bool = True
     """It can list its tests without running them."""
     takes: str = ""
-    """Which files it takes for tests; shown to a person who wrote one that it does not take."""
+    """Says which files it takes for tests; shown to a person whose test file it does not take."""
     loads_modules: bool = True
-    """Of Node: what a test imports may be an ES module, whatever its own form."""
+    """For Node: a test in any module format can import ES modules."""
     has_templates: bool = False
-    """The stack's `junit` keys describe its tool."""
+    """The keys under `junit` of a stack describe its tool."""
     package: str = ""
     """The package that brings it; empty if it comes with the language's own tools."""
     oldest: tuple[int, ...] = ()
@@ -228,28 +240,31 @@ class RunnerKind:
     read_log: ReadLog | None = None
     """Reads the failed tests from what the tool prints, in a CI's log for example: id and kind of each."""
     downloads: tuple[tuple[str, str], ...] = ()
-    """What the tool prints when it would have to download something (a regex), and the command that does."""
+    """Pairs: a regex for what the tool prints when it lacks a download, and the command for the download."""
     missing: tuple[tuple[str, str], ...] = ()
-    """The same for what the project installs itself: the command is the user's own."""
+    """The same for what the user installs with a command of the project."""
     find_needs: FindNeeds | None = None
-    """Reads from a failure which settings of the room the tool lacked."""
+    """Reads from a failure which settings of the room the tool needs."""
     refusals: str = ""
-    """What the tool prints when a plugin is missing that the project's configuration names (a regex)."""
+    """A regex for what the tool prints when a plugin is missing that the project's configuration names."""
     is_doc_test: Callable[[str], bool] | None = None
-    """Whether an id is of a test that stands in the documentation of source."""
+    """Says whether an id names a test in the documentation of source."""
     harness: Harness | None = None
     detect: DetectStacks | None = None
     """Finds stacks that only this tool tests, whatever their language."""
     find: FindTool | None = None
-    """Of a third party's runner: finds its tool. Ours are found in `verdigris.execution.tools`."""
+    """Finds the tool of a third party's runner.
+
+    Tools of our runners are found in `verdigris.execution.tools`.
+    """
     tool: object = None
     """Instead of `find`: a `verdigris.execution.tools.registry.TestTool`, which can do more."""
 
 
 TAIL = 4_000
-"""Characters of a tool's output that a report keeps."""
+"""The most characters of a tool's output that a report keeps."""
 OUTPUT = 20_000
-"""Characters of a test's own output that a result keeps."""
+"""The most characters of a test's own output that a result keeps."""
 RANK = {Status.PASS: 0, Status.SKIP: 1, Status.FAIL: 2, Status.ERROR: 3}
 
 TWICE = Failure("ReportedTwice", assertion=False, message="it was reported twice: one of them is forged")
@@ -259,14 +274,17 @@ CONTRADICTION = Failure(
 
 
 def relative(path: str, worktree: str, folder: str = "") -> str:
-    """Writes a `Place.path`: below the worktree with `/`, else absolute; `folder`: where `path` starts."""
+    """Makes a `Place.path`: relative to the worktree if it lies there, else absolute.
+
+    `folder`: the folder to which `path` is relative, from the worktree.
+    """
     full = posixpath.normpath(posixpath.join(worktree, folder, path))
     top = posixpath.normpath(worktree)
     return posixpath.relpath(full, top) if full.startswith(top + "/") else full
 
 
 def is_asked(test_id: str, path: str, names: Sequence[str]) -> bool:
-    """No names mean all; a name is an id, a file, or a folder of files."""
+    """Whether a test is among the names: ids, files or folders. No names mean all tests."""
     return not names or any(
         name in {test_id, path, ".", ""} or path.startswith(name.rstrip("/") + "/") for name in names
     )
@@ -279,7 +297,7 @@ def split_arguments(extra: Sequence[str], mark: str) -> tuple[list[str], list[st
 
 
 def read_record(data: bytes | str) -> Mapping[str, Any]:
-    """A JSON object; empty if there is none, or if it was cut short."""
+    """Reads a JSON object; it is empty if there is none, or if it was cut short."""
     try:
         record = json.loads(data)
     except ValueError:
@@ -288,7 +306,7 @@ def read_record(data: bytes | str) -> Mapping[str, Any]:
 
 
 def end_of_answer(answer: RunnerAnswer, *, started: bool) -> RunEnd:
-    """How a tool ended that builds first; `started`: whether a test binary was started."""
+    """How the run of a tool that builds first ended; `started`: whether a test binary was started."""
     if answer.timed_out:
         return RunEnd.TIMEOUT
     if answer.exit_code is None:
@@ -321,7 +339,7 @@ def untrusted_result(test_id: str, failure: Failure, *, output: str = "") -> Tes
 
 
 def worst(results: Iterable[TestResult]) -> TestResult:
-    """The worst result of one test that several binaries hold."""
+    """The worst of several results of one test, which several binaries may contain."""
     return max(results, key=lambda result: RANK[result.status])
 
 

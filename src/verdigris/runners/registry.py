@@ -1,4 +1,4 @@
-"""The runners that `tdd.yaml` may name, also those of third parties; and the command that runs a test."""
+"""Finds runners by the name that `tdd.yaml` gives, those of third parties too, and the command for a test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 GROUP = "verdigris.runners"
-"""Of entry points: each gives a RunnerKind, by the name that `runner:` has in tdd.yaml."""
+"""The group of entry points. Each gives a RunnerKind; its name is the one for `runner:` in tdd.yaml."""
 BUILT_IN = {
     "pytest": "python",
     "unittest": "python",
@@ -33,7 +33,7 @@ BUILT_IN = {
     "go": "go",
     "junit": "junit",
 }
-"""The folder of each runner that comes with Verdigris; it is loaded when it is asked for."""
+"""The module of each runner that comes with Verdigris; it is loaded when somebody asks for the runner."""
 
 
 def kind_of(name: str) -> RunnerKind:
@@ -69,11 +69,12 @@ def need_finders(stacks: Iterable[Stack]) -> tuple[FindNeeds, ...]:
 
 
 def missing_download(output: str) -> str | None:
-    """The command that brings what a tool would have fetched; None if it lacked nothing of that kind."""
+    """The command that downloads what a tool lacked; None if it lacked nothing."""
     return _find_move(output, [move for kind in built_in() for move in kind.downloads])
 
 
-def fetching(output: str) -> str | None:
+def download_advice(output: str) -> str | None:
+    """The next move of a user whose tool lacked a download; None if it lacked nothing."""
     moves = [move for kind in built_in() for move in (*kind.downloads, *kind.missing)]
     found = _find_move(output, moves)
     return f"a test run downloads nothing: {found}, then run the tests again" if found else None
@@ -91,7 +92,10 @@ def _load_own(name: str) -> RunnerKind:
 
 @cache
 def _find_installed(name: str) -> RunnerKind | None:
-    """Called for an unknown name only: to look at all installed packages takes time."""
+    """Looks for an entry point.
+
+    It is called for an unknown name only: it takes time to search all packages.
+    """
     from importlib.metadata import entry_points
 
     found = next(iter(entry_points(group=GROUP, name=name)), None)
@@ -111,7 +115,7 @@ Words = tuple[str, ...]
 
 
 def fitting_command(stack: Stack, name: str) -> Words | None:
-    """Finds the command for an id or a path from the worktree's root; None: the runner's own command."""
+    """Finds the configured command for an id or a path relative to the worktree; None: the runner's own."""
     path = split_id(name).path
     return next(
         (words for pattern, words in stack.test_command_for if _fits(stack, pattern, name, path)), None
@@ -123,8 +127,8 @@ def split_by_command(
 ) -> dict[Words | None, Words]:
     """Groups the names by the command that runs them; None is the runner's own command.
 
-    A folder, or no name at all, is for the runner; of `files`, those in it that a pattern fits go to its
-    command as well, and what the runner says of them does not count.
+    A folder, or no name at all, goes to the runner's own command. If a pattern fits some of `files` in it,
+    those also go to the command of that pattern, and the runner's own results for them do not count.
     """
     calls: dict[Words | None, dict[str, None]] = {}
     for name in names or ("",):
@@ -140,7 +144,7 @@ def split_by_command(
 
 
 def fill_command(words: Words, arguments: Sequence[str]) -> Words:
-    """`{args}` alone becomes the arguments; within a word it becomes them as a shell would read them."""
+    """Replaces `{args}` by the arguments; within a word, by the arguments quoted for a shell."""
     made: list[str] = []
     for word in words:
         if word == ARGS:

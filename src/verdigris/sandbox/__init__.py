@@ -1,3 +1,3 @@
-"""Confines a child: an overlay in place of the worktree, the rest read-only, a network of its own."""
+"""Confines a process: an overlay replaces the worktree, all else is read-only, the network is its own."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Starts a confined child, finds once how this system can confine one, and confines queries read-only."""
+"""Confines a child process before its program runs; finds out how this system can do it."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH102, PTH105, PTH106, PTH108, PTH110, PTH123
 
 from __future__ import annotations
@@ -34,18 +34,22 @@ _INSIDE, _OUTSIDE = "root/inside", "outside"
 
 @value
 class Ability:
+    """One step of confinement, and whether it works here."""
+
     name: str
     ok: bool
     why: str = ""
-    """What refused it, where it is not ok."""
+    """The error, if it does not work."""
 
 
 @value
 class Availability:
+    """How this system can confine a child."""
+
     way: Way | None
-    """None where no child can be confined."""
+    """None if no child can be confined."""
     place: str
-    """A folder on whose file system `upper` and `work` can be; a container's own root is not one."""
+    """A folder whose file system can hold `upper` and `work`; that of a container's root cannot."""
     abilities: tuple[Ability, ...]
 
     @property
@@ -64,7 +68,7 @@ class Availability:
 
 @cache
 def available() -> Availability:
-    """Tries the ways from the strongest; if none works completely, returns the one that came furthest."""
+    """Tries the ways, the strongest first. If none works completely, returns the one with most steps."""
     if sys.platform != "linux":
         return Availability(None, "", (Ability("namespaces", ok=False, why="only Linux has them"),))
     found = []
@@ -88,7 +92,7 @@ def _judge_abilities(way: Way, place: str, abilities: tuple[Ability, ...]) -> Av
 
 
 def try_way(way: Way, place: str) -> tuple[Ability, ...]:
-    """One ability for each step, by a child that takes them in a folder of its own."""
+    """Forks a child that takes each step in a folder of its own; returns an ability for each step."""
     folder = f"{place}/tdd-probe.{os.urandom(8).hex()}"
     os.mkdir(folder, 0o700)
     try:
@@ -105,7 +109,7 @@ def try_way(way: Way, place: str) -> tuple[Ability, ...]:
 
 
 def _attempt_steps(way: Way, folder: str, network: Network) -> list[str]:
-    """The child's lines: each step as it began, then `done`, or the error."""
+    """Returns the lines of a child: each step when it began, then `done` or the error."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -128,7 +132,7 @@ def _confine_and_write(way: Way, folder: str, network: Network, writing: int) ->
         with suppress(OSError):
             os.close(os.open(f"{folder}/{_OUTSIDE}", os.O_CREAT | os.O_WRONLY))
         say(_DONE)
-    except BaseException as error:  # noqa: BLE001 - the parent is told
+    except BaseException as error:  # noqa: BLE001 - the parent reads it
         say(str(error) or type(error).__name__)
     finally:
         os._exit(0)
@@ -151,16 +155,16 @@ def _read_abilities(said: Sequence[str], folder: str, network: str = "") -> tupl
 REFUSED = 126
 """The exit code of a child that could not be confined."""
 REFUSAL = b"verdigris: not confined, so not run: "
-"""The beginning of its line on standard error."""
+"""How the line of such a child on standard error begins."""
 
 
 def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
-    """A function for `Popen(preexec_fn=…)`, which also closes descriptors that the child is not given.
+    """Checks a confinement, and makes a function that applies it in the child before the program starts.
 
-    `way`: one that is known to work, which saves the search. A child whose way fails does not run.
+    `way`: one that is known to work; without it the ways are tried. If it fails in the child, nothing is run.
     """
     made = check_confinement(confinement)
-    way = way or _way(made)
+    way = way or _find_way(made)
     if way == "own" and (points := points_below(made.root)):
         raise ToolMissing(
             f"only root can confine a run where something is mounted below the worktree: {points[0]}",
@@ -170,13 +174,13 @@ def preexec(confinement: Confinement, way: Way | None = None) -> Confining:
 
 
 def refusal(exit_code: int | None, output: bytes) -> str | None:
-    """Why a child did not run, where it was refused."""
+    """Why a child did not run its program because it could not be confined; None if it did."""
     if exit_code != REFUSED or not output.startswith(REFUSAL):
         return None
     return output.removeprefix(REFUSAL).decode("utf-8", "replace").strip()
 
 
-def _way(confinement: Confinement) -> Way:
+def _find_way(confinement: Confinement) -> Way:
 
     possible = available()
     if possible.way is None:
@@ -190,13 +194,13 @@ def _way(confinement: Confinement) -> Way:
 
 
 class Confining:
-    """Applies a checked confinement by a way that is known to work; called in the child."""
+    """A function for the child: it applies a checked confinement, or ends the child."""
 
     def __init__(self, confinement: Confinement, way: Way) -> None:
         self.confinement = confinement
         self.way = way
         self.ids = {name: identity_map(name) for name in IDS} if way == "mapped" else {}
-        """The lines that a process outside may write into each map; see `enter`."""
+        """The lines of each id map, which a process outside has to write; see `enter`."""
 
     def __call__(self, mapped: Callable[[], None] | None = None) -> None:
         step = ["start"]
@@ -211,7 +215,10 @@ _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
 def recall_availability(note: str) -> Availability:
-    """Reads the file `note` if it is about this system and user, else tries; only success is noted."""
+    """Reads the answer from the file `note` if it is about this system and user.
+
+    Otherwise it tries, and writes the note if confinement works.
+    """
     system = _system()
     try:
         with open(note, encoding="utf-8", errors="surrogateescape") as file:
@@ -230,12 +237,13 @@ def recall_availability(note: str) -> Availability:
 
 
 def forget(note: str) -> None:
-    """Removes a note that did not work."""
+    """Removes a note by which a child could not be confined."""
     with suppress(OSError):
         os.unlink(note)
 
 
 def _system() -> str:
+    """What a note depends on: this boot, the kernel, the user and the temporary folder."""
     try:
         with open(_BOOT, encoding="ascii") as boot:
             started = boot.read().strip()
@@ -245,7 +253,7 @@ def _system() -> str:
 
 
 def _write(note: str, text: str) -> None:
-    """It only saves time, so an error of the disk is ignored."""
+    """Writes a note. It only saves time, so an error of the disk is ignored."""
     fresh = f"{note}.{os.getpid()}"
     with suppress(OSError):
         with open(fresh, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -254,16 +262,17 @@ def _write(note: str, text: str) -> None:
 
 
 NOTE = "sandbox"
-"""In a worktree's private folder: how this system confines processes."""
+"""The file in a worktree's private folder that says how this system confines processes."""
 
 
 @contextmanager
 def confine_query(
     root: Path, note: Path | None = None, *, reads: Sequence[Path] = (), hides: Sequence[Path] = ()
 ) -> Iterator[Callable[[], None] | None]:
-    """Gives a function for `Popen(preexec_fn=…)`; None if the system allows no sandbox, also for agents.
+    """Gives a function for `Popen(preexec_fn=…)` that lets a query write nothing; None if nothing can be
+    confined.
 
-    `reads` is visible even in a temporary folder; `hides` is not.
+    `reads`: paths that stay visible even in a temporary folder. `hides`: paths that the query cannot read.
     """
     found = available() if note is None else recall_availability(str(note))
     if found.way is None:
@@ -285,5 +294,5 @@ def confine_query(
 
 
 def environment_of(python: Path) -> tuple[Path, ...]:
-    """The folders that an interpreter needs to start: its environment, and the one behind the link."""
+    """The folders that an interpreter needs to start: its environment, and that of the linked program."""
     return tuple(dict.fromkeys((python.parent.parent, Path(python.resolve()).parent.parent)))

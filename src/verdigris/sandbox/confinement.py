@@ -1,4 +1,4 @@
-"""What a confined process may see and write, as a value; and the mounts that enforce it."""
+"""A confinement as a value: what a process may see and write; and the mounts that enforce it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Network = Literal["none", "loopback", "host"]
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH106, PTH108, PTH112, PTH114, PTH123, PTH208
 
 
@@ -56,7 +56,7 @@ class Mount:
 
 
 def list_mounts() -> tuple[Mount, ...]:
-    """Lists mounts in the order they were made: of two with one point, the later hides the earlier."""
+    """Lists mounts from the oldest: a later one hides an earlier one at the same point."""
     with open("/proc/self/mountinfo", "rb") as lines:
         return tuple(parse_mount(line) for line in lines)
 
@@ -76,40 +76,47 @@ def parse_mount(line: bytes) -> Mount:
 
 
 def _unescape(name: bytes) -> bytes:
-    """Blanks, line ends and backslashes stand as three octal digits after a backslash."""
+    """Decodes a name in `mountinfo`, where a backslash and three octal digits stand for some characters."""
     first, *rest = name.split(b"\\")
     return first + b"".join(bytes([int(part[:3], 8)]) + part[3:] for part in rest)
 
 
 def open_path(path: str) -> int:
-    """A descriptor of what is at a path now, whatever is mounted over it later; closed at the exec."""
+    """A descriptor of what is at a path now.
+
+    Later mounts over the path do not change it; `exec` closes it.
+    """
     return os.open(path, os.O_PATH | os.O_CLOEXEC)
 
 
 def path_of_descriptor(fd: int) -> str:
-    """A path through a descriptor: no name needs escaping, and no later mount hides it."""
+    """A path that leads to a descriptor. It needs no escaping, and no later mount hides it."""
     return f"/proc/self/fd/{fd}"
 
 
 def mount_overlay(target: str, lower: Sequence[int], upper: int, work: int, *, user_namespace: bool) -> None:
-    """What is written there is not needed after its last process. Hence `volatile`: otherwise the system
-    writes out the whole disk of `upper` when the overlay is removed, and at each `fsync` in it.
+    """Mounts an overlay that nobody needs after its last process ends.
+
+    So it is `volatile`: otherwise the kernel writes the whole disk of `upper` out when the overlay is
+    removed, and at each `fsync` in it.
     """
     layers = ":".join(map(path_of_descriptor, lower))
     options = f"lowerdir={layers},upperdir={path_of_descriptor(upper)},workdir={path_of_descriptor(work)}"
     if user_namespace:
-        options += ",userxattr"
+        options += ",userxattr"  # `trusted.*` attributes cannot be set in a user namespace
     try:
         mount("overlay", target, "overlay", 0, f"{options},volatile")
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        # Linux before 5.10 does not have it; a folder that was used with it is refused while it is marked.
+        # Linux before 5.10 does not know `volatile`; later ones refuse a folder that an earlier volatile
+        # overlay has marked.
         remove(f"{path_of_descriptor(work)}/work/incompat")
         mount("overlay", target, "overlay", 0, options)
 
 
 def bind(source: int, target: str) -> None:
+    """Mounts what a descriptor leads to at the target, with the mounts below it."""
     mount(path_of_descriptor(source), target, None, MS_BIND | MS_REC)
 
 
@@ -118,7 +125,7 @@ def mount_tmpfs(target: str, mode: int) -> None:
 
 
 def remove(path: str) -> None:
-    """Removes whatever is there, without following a link; a missing path is no error."""
+    """Removes a file or a folder with its contents; follows no link, and a missing path is no error."""
     try:
         if os.path.isdir(path) and not os.path.islink(path):
             for name in os.listdir(path):
@@ -131,6 +138,7 @@ def remove(path: str) -> None:
 
 
 def seal(writable: Collection[str], devices: Collection[str]) -> None:
+    """Makes all mounts read-only, and devices in them unusable, except at the given mount points."""
     try:
         set_mount_attributes("/", put=ATTR_RDONLY | ATTR_NODEV, recursive=True)
     except OSError as error:
@@ -145,24 +153,26 @@ def seal(writable: Collection[str], devices: Collection[str]) -> None:
 
 
 def seal_one_by_one(writable: Collection[str], devices: Collection[str]) -> None:
-    """Before Linux 5.12. Of several mounts on one point only the last can be reached, also from inside."""
+    """Does the same before Linux 5.12. Of several mounts at one point only the last can be reached at all."""
     flags = {found.point: found.flags for found in list_mounts()}
     for point, had in flags.items():
+        # The flags it had stay: in a user namespace the kernel refuses to clear them.
         wanted = had | (0 if point in writable else MS_RDONLY) | (0 if point in devices else MS_NODEV)
         mount(None, point, None, MS_REMOUNT | MS_BIND | wanted)
 
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH103, PTH112, PTH114
 
 
 _SIOCSIFFLAGS = 0x8914
 _IFF_UP = 1
 _NAME, _REQUEST = 16, 40
-"""Bytes of an interface's name, and of a request about it."""
+"""The bytes of an interface's name, and of a request about it (`struct ifreq`)."""
 
 
 def enter_network(network: Network) -> None:
+    """Enters a new network with a loopback interface or with none; `host` keeps the machine's network."""
     if network == "host":
         return
     unshare(CLONE_NEWNET)
@@ -173,8 +183,11 @@ def enter_network(network: Network) -> None:
         control.close()
 
 
-class Besides:
-    """Folders that are opened before anything is mounted, and mounted last."""
+class ExtraMounts:
+    """The mounts beside the worktree.
+
+    Their folders are opened before anything is mounted, and mounted last.
+    """
 
     def __init__(self, confinement: Confinement) -> None:
         self.root = confinement.root
@@ -185,25 +198,25 @@ class Besides:
         ]
 
     def mount(self, *, user_namespace: bool) -> list[str]:
-        """The mount points, which stay writable."""
+        """Mounts them, and returns the mount points, which stay writable."""
         points = []
         for path, folder in self.placed:
-            self._make(path)
+            self._make_point(path)
             bind(folder, path)
             points.append(path)
         for path, in_place, folder, upper, work in self.shadows:
-            self._make(path)
+            self._make_point(path)
             try:
                 mount_overlay(path, [folder], upper, work, user_namespace=user_namespace)
             except OSError:
                 if in_place:
-                    continue  # it stays readable, and tools that have to write there report it
+                    continue  # it stays read-only; a tool that has to write there will report it
                 raise
             points.append(path)
         return points
 
-    def _make(self, path: str) -> None:
-        """Makes the mount point; anything else at the path, such as a link, is removed in the worktree."""
+    def _make_point(self, path: str) -> None:
+        """Makes the mount point. In the worktree it replaces anything else at the path, such as a link."""
         if is_inside(path, self.root) and not (os.path.isdir(path) and not os.path.islink(path)):
             remove(path)
         os.makedirs(path, exist_ok=True)
@@ -211,51 +224,57 @@ class Besides:
 
 @value
 class Confinement:
-    """Paths are absolute unless a field says otherwise."""
+    """What a process may see and write. Paths are absolute unless a field says otherwise."""
 
     root: str
     """The worktree: an overlay replaces it, so that writes have no effect outside."""
     upper: str
     work: str
-    """Empty private folders on one file system. Writes go to `upper`, which is thrown away."""
+    """`upper` and `work` are empty private folders on one file system.
+
+    Writes go to `upper`, which is thrown away.
+    """
     laid: tuple[str, ...] = ()
-    """Folders whose files win over the worktree's, the first over the next; they are only read."""
+    """Folders whose files replace the worktree's; the first folder wins. They are only read."""
     removed: tuple[str, ...] = ()
     """Paths relative to the root that the run does not find there."""
     fixed: tuple[str, ...] = ()
-    """Files relative to the root that it can read but not write."""
+    """Files relative to the root that the run can read but not write."""
     masked: tuple[str, ...] = ()
     """Paths whose content nobody inside can read."""
     decoys: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path): the folder replaces what is at the path, and takes what is written there."""
+    """Pairs (folder, path): the folder is shown at the path, and what is written there goes into it."""
     writable: tuple[str, ...] = ()
-    """Folders outside the root that are written for real: a fresh HOME and TMPDIR."""
+    """Folders outside the root in which writes take effect: a fresh HOME and TMPDIR."""
     needed: tuple[str, ...] = ()
-    """Paths that the run reads, such as its interpreter: a temporary folder that holds one stays visible."""
+    """Paths that the run reads, such as its interpreter; a temporary folder with such a path
+    stays visible.
+    """
     placed: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path): the folder is mounted at the path, and written for real."""
+    """Pairs (folder, path): the folder is mounted at the path, and writes take effect in it."""
     shadows: tuple[tuple[str, str, str, str], ...] = ()
     """(folder, path, upper, work): the folder is mounted at the path as an overlay, so that writes do not
     change it.
 
-    Such a path is below the root, in a writable folder, or exists already. A folder in its own place stays
-    read-only if it cannot be mounted as an overlay.
+    The path must be below the root, in a writable folder, or exist already. A folder that is mounted at its
+    own path stays read-only if it cannot be an overlay.
     """
     network: Network = "loopback"
     live: bool = False
-    """No overlay: the worktree itself, read-only. An overlay does not show later changes below it. For a
-    process that outlives a run, and makes none itself."""
+    """Shows the worktree itself, read-only, and no overlay, because an overlay does not show later changes
+    below it. For a process that lives longer than a run, and makes no run itself.
+    """
     opens: Opens | None = None
-    """Records the files that are opened in it."""
+    """Records the files that are opened in the worktree."""
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Both canonical; a folder is inside itself."""
+    """Whether a path is in a folder, or is that folder. Both must be canonical."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def check_confinement(confinement: Confinement) -> Confinement:
-    """The same with canonical paths; our own mistakes are found here, before there is a child."""
+    """Returns the confinement with canonical paths. Finds our own mistakes here, before there is a child."""
     made = replace(
         confinement,
         root=os.path.realpath(confinement.root),

@@ -1,6 +1,6 @@
-"""Confines the calling process step by step, in private folders; the caller must exec or exit afterwards."""
+"""Confines the calling process, step by step. Afterwards the caller must exec a program or exit."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH101, PTH102, PTH103, PTH108, PTH109, PTH110, PTH112, PTH113, PTH114, PTH120, PTH211
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import errno
 import os
 
 from verdigris.sandbox.confinement import (
-    Besides,
     Confinement,
+    ExtraMounts,
     bind,
     enter_network,
     is_inside,
@@ -29,9 +29,9 @@ from verdigris.sandbox.syscalls import (
     Mapper,
     Way,
     drop_all_but,
+    enter_namespaces,
     join,
     kept_capabilities,
-    leave,
     mount,
     set_mount_attributes,
     unshare,
@@ -58,22 +58,25 @@ _ANYONE = 0o1777
 
 
 def temporary() -> str:
-    """The folder that `tempfile` would choose; that module takes as long to load as all of this."""
+    """The folder that `tempfile` would choose.
+
+    Loading that module would double the time of loading this one.
+    """
     asked = (os.environ.get("TMPDIR", ""), "/tmp", "/var/tmp")  # noqa: S108 - folders of ours are made in it
     usable = (path for path in asked if path and os.access(path, os.W_OK | os.X_OK) and os.path.isdir(path))
     return os.path.realpath(next(usable, "/tmp"))  # noqa: S108
 
 
 def make_private(confinement: Confinement, *, user_namespace: bool) -> list[str]:
-    """The mount points that stay writable.
+    """Replaces the machine's temporary folders and `/run`; returns the mount points that stay writable.
 
     Sockets in these folders (tmux, an ssh agent, docker, the session's bus) lead to processes outside. With
-    the machine's network a database's socket in `/run` is wanted, and the others come with it.
+    the machine's network `/run` stays, because tests may need a database's socket in it.
     """
     writable = []
     for folder in TEMPORARY:
         if os.path.isdir(folder) and not os.path.islink(folder):
-            _temporary(folder, confinement, user_namespace=user_namespace)
+            _make_temporary(folder, confinement, user_namespace=user_namespace)
             writable.append(folder)
     if confinement.network != "host" and os.path.isdir(RUN) and not _holds(RUN, confinement):
         mount_tmpfs(RUN, 0o755)
@@ -84,23 +87,24 @@ def _holds(folder: str, confinement: Confinement) -> bool:
     return any(is_inside(path, folder) for path in (confinement.root, *confinement.needed))
 
 
-def _temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
-    """An empty folder; or, if the run reads something in it, an overlay of it."""
+def _make_temporary(folder: str, confinement: Confinement, *, user_namespace: bool) -> None:
+    """Mounts an empty folder; or, if the run reads something in the old one, an overlay over the old one."""
     below = open_path(folder)
     needed = {path: open_path(path) for path in confinement.needed if is_inside(path, folder)}
     mount_tmpfs(folder, _ANYONE)
     if _holds(folder, confinement):
         try:
-            _show(folder, below, user_namespace=user_namespace)
+            _lay_over(folder, below, user_namespace=user_namespace)
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            _show_only(needed)
+            _bind_needed(needed)
     for fd in (below, *needed.values()):
         os.close(fd)
 
 
-def _show(folder: str, below: int, *, user_namespace: bool) -> None:
+def _lay_over(folder: str, below: int, *, user_namespace: bool) -> None:
+    """Mounts an overlay over the old folder `below`; what is written goes into memory."""
     names = [f"{folder}/upper", f"{folder}/work"]
     for name in names:
         os.mkdir(name)
@@ -111,8 +115,8 @@ def _show(folder: str, below: int, *, user_namespace: bool) -> None:
     os.close(work)
 
 
-def _show_only(needed: dict[str, int]) -> None:
-    """Shows only what is needed: a folder with mounts that we may not hide cannot be an overlay."""
+def _bind_needed(needed: dict[str, int]) -> None:
+    """Mounts the needed paths only: a folder with mounts that we may not hide cannot be under an overlay."""
     for path, fd in needed.items():
         if os.path.isdir(path_of_descriptor(fd)):
             os.makedirs(path, exist_ok=True)
@@ -123,7 +127,10 @@ def _show_only(needed: dict[str, int]) -> None:
 
 
 def make_devices() -> tuple[Sequence[str], Sequence[str]]:
-    """A `/dev` without disks, memory or the user's terminals: its device mounts, its writable mounts."""
+    """Mounts a `/dev` without disks, memory or the user's terminals.
+
+    Returns its devices and its writable folders.
+    """
     old = {name: open_path(f"/dev/{name}") for name in DEVICES if os.path.exists(f"/dev/{name}")}
     mount_tmpfs("/dev", 0o755)
     for name, fd in old.items():
@@ -134,6 +141,7 @@ def make_devices() -> tuple[Sequence[str], Sequence[str]]:
         os.symlink(target, f"/dev/{name}")
     for name in ("pts", "shm"):
         os.mkdir(f"/dev/{name}")
+    # `newinstance`: terminals that a run opens are not among those of the machine.
     mount("devpts", "/dev/pts", "devpts", 0, "newinstance,ptmxmode=0666,mode=0600")
     mount_tmpfs(SHARED_MEMORY, _ANYONE)
     return [f"/dev/{name}" for name in (*old, "pts")], [SHARED_MEMORY]
@@ -150,22 +158,24 @@ def enter(
     mapped: Callable[[], None] | None = None,
     below: int | None = None,
 ) -> None:
-    """Enters a checked confinement; calls `reached` with each of STEPS before it is taken.
+    """Enters a checked confinement. Calls `reached` with the name of each step (STEPS) before it takes the
+    step.
 
-    `mapped` returns when one outside has set the ids of a `mapped` namespace; without it we fork such a one.
-    `below` is a descriptor of another user namespace: ours is made in it, so that one in it can follow.
+    `mapped`: returns when a process outside has written the id maps of a `mapped` namespace; without it such
+    a process is forked here. `below`: a descriptor of a user namespace in which ours is made, so that
+    processes in it can join ours later.
     """
     cwd = os.getcwd()
     reached("namespaces")
     mapper = Mapper(below) if way == "mapped" and mapped is None else None
     if way == "own" and below is not None:
         join(below, CLONE_NEWUSER)
-    leave(own_ids=way == "own")
+    enter_namespaces(own_ids=way == "own")
     reached("overlay")
     writable, devices = _mount(confinement, user_namespace=way == "own")
     reached("read-only")
     seal(writable, devices)
-    os.chdir(cwd)
+    os.chdir(cwd)  # by its path: the folder that we are in lies below the new mounts
     reached("ids")
     if mapper is not None:
         mapper.enter()
@@ -173,7 +183,8 @@ def enter(
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
         mapped()
     elif below is not None:
-        leave(own_ids=True)  # once more: whoever follows comes with rights, and finds the mounts locked
+        # A second one: a process that joins has all capabilities, and must find the mounts locked.
+        enter_namespaces(own_ids=True)
     reached("network")
     enter_network(confinement.network)
     reached("capabilities")
@@ -181,14 +192,17 @@ def enter(
 
 
 def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str], list[str]]:
-    """The mount points that stay writable, and those that are devices."""
+    """Makes all mounts. Returns the mount points that stay writable, and those that are devices.
+
+    All folders are opened first, because the first mounts hide some of them.
+    """
     root = confinement.root
     layers = [open_path(folder) for folder in (*confinement.laid, root)]
     upper, work = open_path(confinement.upper), open_path(confinement.work)
     mounted = {point: open_path(point) for point in points_below(root) if os.path.exists(point)}
     outside = {folder: open_path(folder) for folder in confinement.writable}
     decoys = {path: open_path(decoy) for decoy, path in confinement.decoys if os.path.isdir(path)}
-    besides = Besides(confinement)
+    besides = ExtraMounts(confinement)
 
     writable = make_private(confinement, user_namespace=user_namespace)
     devices, shared = make_devices()
@@ -202,15 +216,15 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
         mount_overlay(root, layers, upper, work, user_namespace=user_namespace)
     for path in confinement.removed:
         remove(f"{root}/{path}")
-    for point, fd in mounted.items():
+    for point, fd in mounted.items():  # an overlay does not contain the mounts below its folder
         if os.path.lexists(point):
             bind(fd, point)
-    _fix(root, confinement.fixed)
+    _mount_fixed(root, confinement.fixed)
     for folder, fd in outside.items():
         os.makedirs(folder, exist_ok=True)
         bind(fd, folder)
     for path, fd in decoys.items():
-        if os.path.lexists(path):  # else it was on a volume that is not seen from here
+        if os.path.lexists(path):  # it may have been on a mount that is not visible any more
             bind(fd, path)
     writable += besides.mount(user_namespace=user_namespace)
     _mask(tuple(path for path in confinement.masked if path not in around))
@@ -218,11 +232,11 @@ def _mount(confinement: Confinement, *, user_namespace: bool) -> tuple[list[str]
         confinement.opens.watch(root)
     own = [] if confinement.live else [root]
     seen = [path for path in decoys if os.path.lexists(path)]
-    return [*own, *writable, *outside, *seen, *shared, *_processes()], list(devices)
+    return [*own, *writable, *outside, *seen, *shared, *_writable_proc()], list(devices)
 
 
-def _fix(root: str, paths: tuple[str, ...]) -> None:
-    """Makes each file a mount of its own: `seal` makes all mounts read-only that are not writable."""
+def _mount_fixed(root: str, paths: tuple[str, ...]) -> None:
+    """Makes each file a mount of its own, which `seal` then makes read-only."""
     for path in paths:
         place = f"{root}/{path}"
         if os.path.isfile(place) and not os.path.islink(place):
@@ -231,12 +245,16 @@ def _fix(root: str, paths: tuple[str, ...]) -> None:
             os.close(fd)
 
 
-def _processes() -> list[str]:
-    """Root could change the machine through `/proc`; a plain user's programs need it to make namespaces."""
+def _writable_proc() -> list[str]:
+    """`/proc`, unless we are root, who could change the machine through it.
+
+    Programs of a plain user write to it when they make namespaces.
+    """
     return [] if os.geteuid() == 0 else ["/proc"]
 
 
 def _mask(paths: tuple[str, ...]) -> None:
+    """Hides each path under an empty folder or file."""
     os.close(os.open(_MASK, os.O_CREAT | os.O_CLOEXEC, 0o444))
     for path in paths:
         if os.path.isdir(path):
@@ -245,4 +263,4 @@ def _mask(paths: tuple[str, ...]) -> None:
             fd = open_path(_MASK)
             bind(fd, path)
             os.close(fd)
-    os.unlink(_MASK)
+    os.unlink(_MASK)  # the mounts keep the file

@@ -1,6 +1,6 @@
-"""The folders of one room: makes them, and removes them whatever modes a run gave them."""
+"""Makes the folders of one room, and removes them, whatever permissions a run gave them."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH208
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def open_anyway(name: str, parent: int | None = None) -> int:
-    """The overlay leaves its own work folder with mode 0, and a test may do the same.
+    """Opens a folder even if its mode is 0: the overlay leaves its work folder so, and a test may do the
+    same.
 
-    By descriptor, since a process left over from the run may put a link where the folder was.
+    It changes the mode by a descriptor, since a process left over from the run may put a link at the path.
     """
     try:
         return os.open(name, os.O_RDONLY | _FOLDER, dir_fd=parent)
@@ -31,11 +32,13 @@ def open_anyway(name: str, parent: int | None = None) -> int:
 
 
 _DEEP = 100
+"""The depth from which folders are moved up: each level needs a descriptor and a call of ours."""
 _ROUNDS = 20
-"""A process left over from the run may go on writing."""
+"""How often a folder is cleared: a process left over from the run may go on writing."""
 
 
 def clear(folder: str) -> None:
+    """Removes all that is in a folder."""
     top = open_anyway(folder)
     try:
         os.fchmod(top, 0o700)
@@ -49,7 +52,10 @@ def clear(folder: str) -> None:
 
 
 def _remove(name: str, parent: int, top: int, depth: int) -> None:
-    """What lies very deep is brought to the top, to be met there again."""
+    """Removes a file or folder.
+
+    A folder that lies very deep is moved to the top, where the next round removes it.
+    """
     try:
         os.unlink(name, dir_fd=parent)
     except FileNotFoundError:
@@ -76,7 +82,10 @@ _SHARED, _OWN = "own", ("home", "tmp", "cache")
 
 
 class Folders:
-    """`upper` and `work` lie where an overlay may be; HOME and TMPDIR where programs may be executed."""
+    """The folders of one room.
+
+    `upper` and `work` lie where an overlay can be, HOME and TMPDIR where programs can run.
+    """
 
     def __init__(self, place: str) -> None:
         self._held: dict[str, int] = {}
@@ -97,17 +106,18 @@ class Folders:
         self.home, self.tmp, self.cache = (f"{own}/{name}" for name in _OWN)
 
     def shadow(self) -> tuple[str, str]:
-        """Another pair like `upper` and `work`."""
+        """Makes another pair of folders like `upper` and `work`."""
         made = f"{self._top}/{os.urandom(4).hex()}"
         os.makedirs(f"{made}/upper")
         os.mkdir(f"{made}/work")
         return f"{made}/upper", f"{made}/work"
 
     def discard(self, *, in_time: bool = False) -> None:
-        """What a process left over from the run still fills stays, to be swept when that has ended.
+        """Removes the folders. One that a process left over from the run still fills is removed by a later
+        `sweep`.
 
-        `in_time`: they may wait for the command's end. Not where a later run could read them: none sees a
-        temporary folder of the machine's.
+        `in_time`: removal may wait for the end of the command, if no later run could read the folders: runs
+        do not see the machine's temporary folders.
         """
         held, self._held = self._held, {}
         unseen = all(folder.startswith(_UNSEEN) for folder in held)
@@ -115,7 +125,10 @@ class Folders:
             _remove_rooms(held)
 
     def _make_folder(self, place: str) -> str:
-        """Makes a folder that is ours while we live: a process that gets its lock may remove it."""
+        """Makes a folder and locks it.
+
+        Another process may get the lock first, and then removes the folder.
+        """
         while True:
             folder = f"{place}/{PREFIX}{os.urandom(6).hex()}"
             os.mkdir(folder, 0o700)
@@ -128,7 +141,7 @@ class Folders:
 
 
 def _remove_rooms(held: dict[str, int]) -> None:
-    """`held`: their locks, by folder."""
+    """Removes rooms. `held`: the locks by folder."""
     for folder, lock in held.items():
         _remove_if_possible(folder)
         os.close(lock)
@@ -137,20 +150,23 @@ def _remove_rooms(held: dict[str, int]) -> None:
 
 
 def sweep(place: str) -> None:
-    """Rooms whose makers were killed."""
+    """Removes the rooms whose makers were killed: nobody holds their locks."""
     for name in os.listdir(place):
         if not name.startswith(PREFIX):
             continue
         folder = f"{place}/{name}"
         lock = _lock_folder(folder)
         if lock is not None:
-            if not _around_us(folder):
+            if not _is_around_us(folder):
                 _remove_if_possible(folder)
             os.close(lock)
 
 
-def _around_us(folder: str) -> bool:
-    """In a room its lock is not seen, since an overlay has locks of its own; what is mounted in it is."""
+def _is_around_us(folder: str) -> bool:
+    """Whether we run in this room.
+
+    Its lock does not say so: an overlay has locks of its own. Its mounts do.
+    """
     own = f"{folder}/{_SHARED}"
     try:
         return os.lstat(own).st_dev != os.lstat(folder).st_dev

@@ -1,7 +1,7 @@
-"""Records which files of the worktree are opened in a room, by Linux' inotify.
+"""Records which files of the worktree are opened in a room, by Linux's inotify.
 
 The process outside holds the descriptor. The child that makes the room adds the folders, as they are mounted
-there. Nothing inside can find or stop it. It gets the names, not the processes that opened them.
+there. A process in the room can neither find nor stop it. It records names, not who opened the files.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 
 _IN_OPEN, _IN_ONLYDIR, _IN_DONT_FOLLOW = 0x20, 0x01000000, 0x02000000
 _IN_ISDIR, _IN_Q_OVERFLOW = 0x40000000, 0x4000
-_MEANT = _IN_OPEN | _IN_ONLYDIR | _IN_DONT_FOLLOW
+_EVENTS = _IN_OPEN | _IN_ONLYDIR | _IN_DONT_FOLLOW
 _NONBLOCKING = os.O_NONBLOCK | os.O_CLOEXEC
 _HEAD = 16
-"""Bytes of an event before its name: descriptor, mask, cookie, length."""
-_PASSED_OVER = frozenset((".git", NODE_MODULES, *FILLED, *CACHES))
+"""The bytes of an event before its name: descriptor, mask, cookie, length."""
+_SKIPPED = frozenset((".git", NODE_MODULES, *FILLED, *CACHES))
 MOST_FOLDERS = 8_192
-_NO_MORE = -1
+_INCOMPLETE = -1
 _MOST_SPARE = 4
 _spare: list[int] = []
-"""Descriptors without folders, for the next rooms: closing one that had folders takes Linux 10 to 20 ms."""
+"""Descriptors for the next rooms, which watch no folder now.
+
+Closing one that had folders takes 10 to 20 ms.
+"""
 LOST = "not every file that the run opened could be recorded"
 
 
@@ -35,7 +38,7 @@ class Opens:
     """The files that are opened in one room."""
 
     def __init__(self) -> None:
-        """OSError if the system has no inotify, or no descriptor is left."""
+        """Raises OSError if the system has no inotify, or no descriptor is left."""
         self._folders = os.memfd_create("folders", os.MFD_CLOEXEC)
         try:
             self.events = _spare.pop() if _spare else inotify(_NONBLOCKING)
@@ -45,19 +48,22 @@ class Opens:
         self.lost = False
 
     def watch(self, root: str) -> None:
-        """In the child, where the room is mounted: all folders of its own file system but environments."""
+        """Watches all folders on the root's file system but environments.
+
+        Call it in the child, where the room is.
+        """
         lines: list[str] = []
         try:
             for relative, folder in _walk_folders(root):
                 if len(lines) >= MOST_FOLDERS:
-                    raise OSError("too many folders")  # noqa: TRY301 - as where the kernel says so
-                lines.append(f"{watch_folder(self.events, folder, _MEANT)} {relative}\0")
+                    raise OSError("too many folders")  # noqa: TRY301 - handled like the kernel's own limit
+                lines.append(f"{watch_folder(self.events, folder, _EVENTS)} {relative}\0")
         except OSError:
-            lines.append(f"{_NO_MORE} \0")
+            lines.append(f"{_INCOMPLETE} \0")
         os.write(self._folders, os.fsencode("".join(lines)))
 
     def opened_paths(self) -> tuple[str, ...]:
-        """Relative paths of files, each once."""
+        """Relative paths of the files that were opened, each once."""
         folders = self._read_folders()
         found: dict[str, None] = {}
         while data := self._read():
@@ -81,13 +87,13 @@ class Opens:
         os.close(self._folders)
 
     def _forget_folders(self) -> bool:
-        """Stops watching; False if the folders are unknown, since the room's child was killed."""
-        numbers = self._read_folders().keys() - {_NO_MORE}
+        """Stops watching. Returns False if the folders are unknown, because the room's child was killed."""
+        numbers = self._read_folders().keys() - {_INCOMPLETE}
         for number in numbers:
             try:
                 unwatch_folder(self.events, number)
             except OSError:
-                continue  # it went with the room
+                continue  # the kernel dropped it with the room
         while self._read():
             continue
         return bool(numbers)
@@ -102,7 +108,7 @@ class Opens:
         size = os.fstat(self._folders).st_size
         lines = os.fsdecode(os.pread(self._folders, size, 0)).split("\0")[:-1]
         told = {int(number): path for number, _, path in (line.partition(" ") for line in lines)}
-        self.lost = self.lost or not told or _NO_MORE in told
+        self.lost = self.lost or not told or _INCOMPLETE in told
         return told
 
 
@@ -116,7 +122,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _walk_folders(root: str) -> Iterator[tuple[str, str]]:
-    """Relative and absolute, the root first; of any depth."""
+    """All folders that count, as relative and absolute paths, the root first."""
     device = os.lstat(root).st_dev
     waiting = [("", root)]
     while waiting:
@@ -124,13 +130,13 @@ def _walk_folders(root: str) -> Iterator[tuple[str, str]]:
         yield prefix, folder
         try:
             with os.scandir(folder) as entries:
-                waiting += [(f"{prefix}{e.name}/", e.path) for e in entries if _counts(e, device)]
+                waiting += [(f"{prefix}{e.name}/", e.path) for e in entries if _is_watched(e, device)]
         except OSError:
             continue
 
 
-def _counts(entry: os.DirEntry[str], device: int) -> bool:
-    if entry.name in _PASSED_OVER or not entry.is_dir(follow_symlinks=False):
+def _is_watched(entry: os.DirEntry[str], device: int) -> bool:
+    if entry.name in _SKIPPED or not entry.is_dir(follow_symlinks=False):
         return False
     if entry.name in ENVIRONMENTS and os.path.lexists(f"{entry.path}/pyvenv.cfg"):
         return False

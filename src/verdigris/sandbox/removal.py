@@ -1,11 +1,11 @@
 """Removes the folders of rooms after a command has answered.
 
-A room has a dozen folders, and some file systems wait for the disk at each that is removed: 2 to 3 ms where
-ext4 discards what it frees. So a short command leaves them to a process that outlives it, with their locks.
-When that is killed, they are swept as the rooms of every killed command are.
+A room has a dozen folders, and some file systems wait for the disk when a folder is removed: 2 to 3 ms for
+ext4 with `discard`. So a short command leaves its folders, with their locks, to a process that lives longer.
+If that is killed, a later command removes them, like the rooms of any killed command.
 """
 
-# Plain calls, as this is loaded by every short command:
+# `os` calls instead of pathlib: every short command loads this.
 # ruff: noqa: PTH112, PTH208
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     """Folders, each with the descriptor of its lock."""
 
 MOST = 16
-"""Folders that wait: a command with many rooms removes the others as it goes, for the sake of the disk."""
+"""The most folders that may wait.
+
+A command with more rooms removes the others at once, to save disk space.
+"""
 _STANDARD = 3
 _POLITE = 10
 _DESCRIPTORS = ("/proc/self/fd", "/dev/fd")
 
 
 class _Waiting:
-    """The folders that this process removes at its end."""
+    """The folders that are removed at the end of this process."""
 
     def __init__(self) -> None:
         self.allowed = False
@@ -39,12 +42,15 @@ _waiting = _Waiting()
 
 
 def allow() -> None:
-    """From here on folders may wait: the caller has to call `remove_behind` at the end."""
+    """Allows folders to wait. The caller has to call `remove_behind` at its end."""
     _waiting.allowed = True
 
 
 def put_off(held: Held, remove: Callable[[Held], None]) -> bool:
-    """Whether these folders wait for the end of the process; otherwise the caller removes them."""
+    """Lets folders wait for the end of the process.
+
+    Returns False if they cannot: the caller then removes them.
+    """
     if not _waiting.allowed or len(_waiting.held) + len(held) > MOST:
         return False
     _waiting.held |= held
@@ -53,7 +59,7 @@ def put_off(held: Held, remove: Callable[[Held], None]) -> bool:
 
 
 def remove_behind() -> None:
-    """Starts what removes the folders that wait; where it cannot be started, they are removed here."""
+    """Forks a process that removes the waiting folders; if that fails, removes them here."""
     held, _waiting.held, _waiting.allowed = _waiting.held, {}, False
     if not held:
         return
@@ -66,14 +72,14 @@ def remove_behind() -> None:
     try:
         os.setsid()
         os.nice(_POLITE)
-        _let_go_of_all_but(held.values())
+        _close_all_but(held.values())
         _waiting.remove(held)
     finally:
         os._exit(0)
 
 
-def _let_go_of_all_but(kept: Iterable[int]) -> None:
-    """Closes our descriptors, so that nobody waits for this process who waits for the end of our output."""
+def _close_all_but(kept: Iterable[int]) -> None:
+    """Closes our descriptors: who waits for the end of our output must not wait for this process."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in range(_STANDARD):
         os.dup2(nowhere, number)
@@ -82,4 +88,4 @@ def _let_go_of_all_but(kept: Iterable[int]) -> None:
         try:
             os.close(number)
         except OSError:
-            continue  # the one that listed them
+            continue  # the descriptor that listed the folder is closed by now

@@ -1,6 +1,6 @@
-"""Linux calls that Python has no name for, capabilities, and namespaces."""
+"""Linux calls that Python does not offer; capabilities and namespaces."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH123
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def unshare(flags: int) -> None:
 
 
 def join(namespace: int, kind: int) -> None:
-    """Enters the namespace of a descriptor; `kind` is one of CLONE_NEW…."""
+    """Enters the namespace that a descriptor leads to; `kind` is one of CLONE_NEW…."""
     _call("setns", namespace, kind)
 
 
@@ -69,20 +69,21 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
 
 
 def set_mount_attributes(path: str, *, put: int = 0, take: int = 0, recursive: bool = False) -> None:
-    """ENOSYS before Linux 5.12."""
+    """Sets and clears attributes of mounts; raises ENOSYS before Linux 5.12."""
     attributes = b"".join(number.to_bytes(8, sys.byteorder) for number in (put, take, 0, 0))
     flags = _AT_RECURSIVE if recursive else 0
     at = (_AT_FDCWD, os.fsencode(path), flags, attributes, _CWord(len(attributes)))
     _call("syscall", _SYS_MOUNT_SETATTR, *at, path=path)
 
 
-def copied_mount(path: str) -> int:
-    """A descriptor of a copy of the mounts at and below a path; ENOSYS before Linux 5.2."""
+def copy_mounts(path: str) -> int:
+    """Copies the mounts at and below a path; returns a descriptor. Raises ENOSYS before Linux 5.2."""
     flags = _OPEN_TREE_CLONE | _OPEN_TREE_CLOEXEC | _AT_RECURSIVE
     return _call_for_value("syscall", _SYS_OPEN_TREE, _AT_FDCWD, os.fsencode(path), flags, path=path)
 
 
 def attach_mount(copied: int, path: str) -> None:
+    """Mounts at a path what `copy_mounts` copied."""
     at = (copied, b"", _AT_FDCWD, os.fsencode(path), _MOVE_MOUNT_F_EMPTY_PATH)
     _call("syscall", _SYS_MOVE_MOUNT, *at, path=path)
 
@@ -98,12 +99,12 @@ def set_capabilities(kept: int) -> None:
 
 
 def inotify(flags: int) -> int:
-    """A descriptor from which events of watched folders are read."""
+    """Makes a descriptor from which events of watched folders can be read."""
     return _call_for_value("inotify_init1", flags)
 
 
 def watch_folder(events: int, folder: str, mask: int) -> int:
-    """The number that stands for the folder in its events."""
+    """Watches a folder; returns the number that names the folder in its events."""
     return _call_for_value("inotify_add_watch", events, os.fsencode(folder), mask, path=folder)
 
 
@@ -125,9 +126,9 @@ def _call(name: str, *words: Any, path: str | None = None) -> None:
 
 
 def _call_for_value(name: str, *words: Any, path: str | None = None) -> int:
-    """Looks the function up at its first call: other systems lack some of them."""
+    """Calls a C function. It is looked up at its first call, because other systems lack some of them."""
     if name not in _found:
-        _found[name] = _CFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+        _found[name] = _CFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: the libraries that are loaded
     answer = int(_found[name](*words))
     if answer < 0:
         number = get_errno() or errno.EINVAL
@@ -142,9 +143,10 @@ _IDS = frozenset({SETGID, SETUID})
 
 
 def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
-    """DAC_READ_SEARCH is not among them: with it files can be opened by handle, past their masks.
+    """The capabilities that a confined root keeps.
 
-    Without a user namespace, SETUID would open another user's processes outside.
+    Not DAC_READ_SEARCH: with it files can be opened by handle, although they are masked. Not SETUID without a
+    user namespace: it would give access to other users' processes outside.
     """
     if os.geteuid() != 0:
         return frozenset()
@@ -152,7 +154,7 @@ def kept_capabilities(*, user_namespace: bool) -> frozenset[int]:
 
 
 def drop_all_but(keep: frozenset[int]) -> None:
-    """Drops them for good: sets `no_new_privs`, and empties the sets that later programs inherit from."""
+    """Drops all other capabilities for good, also for programs that are started later."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in count():
         if capability in keep:
@@ -161,7 +163,7 @@ def drop_all_but(keep: frozenset[int]) -> None:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError as error:
             if error.errno == errno.EINVAL:
-                break
+                break  # the kernel knows no capability of this number, nor a higher one
             raise
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     set_capabilities(sum(1 << capability for capability in keep & _permitted_capabilities()))
@@ -179,37 +181,43 @@ if TYPE_CHECKING:
     Way = Literal["mapped", "own", "plain"]
 else:
     Way = str
-"""`own`: a user namespace with the caller's ids only. As root also `mapped`: the mounts are made first, then
-a user namespace that maps every id to itself; and `plain`: no user namespace, if none can be made."""
+"""How a process is confined.
+
+`own`: a user namespace with the caller's ids only. Only for root: `mapped`, where the mounts are made first
+and then a user namespace that maps every id to itself; and `plain`, without a user namespace, if none can be
+made.
+"""
 
 IDS = {"uid_map": os.geteuid, "gid_map": os.getegid}
 
 
 def ways() -> tuple[Way, ...]:
-    """The ways worth trying, the strongest first.
+    """The ways that can be tried, the strongest first.
 
-    Root needs a user namespace too: a process in it cannot look into one outside, or into another confined
-    one, by `ptrace` or `/proc/PID`, whatever its capabilities. Its mounts are locked as well.
+    Root needs a user namespace too. A process in it, whatever its capabilities, cannot inspect a process
+    outside, or another confined one, by `ptrace` or `/proc/PID`. It cannot undo its mounts either.
     """
     return ("mapped", "own", "plain") if os.geteuid() == 0 else ("own",)
 
 
-def leave(*, own_ids: bool, ipc: bool = True) -> None:
-    """Enters namespaces of our own; mounts made there stay there."""
+def enter_namespaces(*, own_ids: bool, ipc: bool = True) -> None:
+    """Enters new namespaces for mounts, for IPC if wanted, and with `own_ids` for users."""
     apart = CLONE_NEWNS | (CLONE_NEWIPC if ipc else 0)
     if own_ids:
         maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
         unshare(CLONE_NEWUSER | apart)
-        _write("/proc/self/setgroups", "deny")
+        _write("/proc/self/setgroups", "deny")  # the kernel lets a plain user write `gid_map` only then
         for name, line in maps.items():
             _write(f"/proc/self/{name}", line)
     else:
         unshare(apart)
-    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    mount(None, "/", None, MS_REC | MS_PRIVATE)  # else our mounts would appear outside
 
 
 class Mapper:
-    """A process that stays outside: only such a process may map more ids than those of the maker."""
+    """A process that stays outside: only such a process may map more ids than that of the
+    namespace's maker.
+    """
 
     def __init__(self, below: int | None = None) -> None:
         """`below`: a descriptor of the user namespace in which ours is made; None: the current one."""
@@ -224,7 +232,7 @@ class Mapper:
         os.close(wait)
 
     def enter(self) -> None:
-        """Moves this process into a user namespace, in which its mounts cannot be undone."""
+        """Moves this process into a new user namespace, in which it cannot undo its mounts."""
         try:
             if self.below is None:
                 unshare(CLONE_NEWUSER | CLONE_NEWNS)
@@ -241,7 +249,10 @@ class Mapper:
 
 
 def identity_map(name: str) -> str:
-    """Maps every id that we have to itself; we may already be in a namespace that lacks some."""
+    """The lines that map every id to itself.
+
+    Only ids that we have: we may be in a namespace that lacks some.
+    """
     with open(f"/proc/self/{name}", encoding="ascii") as mapped:
         extents = [line.split() for line in mapped]
     return "\n".join(f"{first} {first} {count}" for first, _, count in extents)

@@ -1,6 +1,6 @@
-"""Reports the protected paths that a run tried to change."""
+"""Reports the protected paths that a run tried to change, from what it wrote into its overlay."""
 
-# Plain calls, as between fork and exec, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this runs between fork and exec.
 # ruff: noqa: PTH112, PTH114, PTH115, PTH208
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _KERNELS_OWN = ".git/tdd/"
 _SWITCHES_OF_GIT = (_KERNELS_OWN, ".git/hooks/")
-"""Even reading writes elsewhere in `.git`, as `git status` does."""
+"""The parts of `.git` that count: in the others even reading commands write, such as `git status`."""
 _CACHES = frozenset({"__pycache__", ".hypothesis", ".pytest_cache"})
 _OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 
 
 def report(confinement: Confinement, classify: Callable[[str], PathClass]) -> tuple[str, ...]:
-    """Protected paths, relative to the root, that the run wrote or deleted, in order.
+    """The protected paths, relative to the root and sorted, that the run wrote or deleted.
 
     Unchanged files that were opened for writing do not count, nor do caches. Files in a decoy are listed
     under the kernel's own folder.
@@ -76,11 +76,11 @@ def _changed_paths(confinement: Confinement) -> Iterator[str]:
 def _compare_path(confinement: Confinement, path: str) -> Iterator[str]:
     written, below = f"{confinement.upper}/{path}", _place_before(confinement, path)
     if _is_folder(written):
-        if _opaque(written) or not _is_folder(below):
+        if _is_opaque(written) or not _is_folder(below):
             yield from _missing_files(confinement, path)
-    elif _whiteout(written) or _is_folder(below):
+    elif _is_whiteout(written) or _is_folder(below):
         yield from _missing_files(confinement, path)
-        if not _whiteout(written):
+        if not _is_whiteout(written):
             yield path
     elif not _is_same(written, below):
         yield path
@@ -105,7 +105,7 @@ def _missing_files(confinement: Confinement, path: str) -> Iterator[str]:
     for layer in (*confinement.laid, confinement.root):
         for file in _files(layer, path):
             written = f"{confinement.upper}/{file}"
-            if not os.path.lexists(written) or _is_folder(written) or _whiteout(written):
+            if not os.path.lexists(written) or _is_folder(written) or _is_whiteout(written):
                 yield file
 
 
@@ -123,14 +123,14 @@ def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
-def _whiteout(path: str) -> bool:
-    """Whether it is the mark of an overlay for a deleted file."""
+def _is_whiteout(path: str) -> bool:
+    """Whether a path is an overlay's mark for a deleted file."""
     status = os.lstat(path)
     return stat.S_ISCHR(status.st_mode) and status.st_rdev == 0
 
 
-def _opaque(folder: str) -> bool:
-    """Whether a folder replaced another one completely."""
+def _is_opaque(folder: str) -> bool:
+    """Whether a folder in the overlay hides everything that the folder below it contains."""
     return bool(set(_OPAQUE) & set(os.listxattr(folder, follow_symlinks=False)))
 
 

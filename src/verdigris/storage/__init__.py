@@ -1,3 +1,3 @@
-"""What is kept on disk: the log, snapshots, configuration, locks; and the calls of git."""
+"""What the kernel keeps on disk: the log, snapshots, configuration and locks. It also calls git."""
 
 from __future__ import annotations

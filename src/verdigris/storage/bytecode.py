@@ -1,13 +1,13 @@
-"""The byte code of the modules that one command loads, and of its regular expressions, in one file.
+"""Keeps the byte code of all modules that one command loads, and its regular expressions, in one file.
 
-To find and read a hundred files of our own takes a short command as long as to run what is in them, and to
-compile two dozen expressions takes a tenth of its time. The one file lies in our package's `__pycache__`,
-beside those of Python, and is trusted as they are. A module comes from it only while its source has the size
-and the time that it had, so that an edit is seen at once. What is not in it is loaded or compiled as ever and
+A short command would spend as much time on finding and reading a hundred files as on running them, and a
+tenth of its time on compiling two dozen expressions. The file lies in our package's `__pycache__`, beside
+Python's own files, and is trusted like those. A module is taken from it only while its source has the same
+size and time, so that an edit has an effect at once. What is missing is loaded or compiled as usual, and
 written for the next command.
 """
 
-# Plain calls, as this is loaded before all else:
+# `os` calls instead of pathlib: this is loaded before all else.
 # ruff: noqa: PTH105, PTH108, PTH110, PTH116, PTH118, PTH120, PTH123
 
 from __future__ import annotations
@@ -25,20 +25,24 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     Entry: TypeAlias = tuple[str, str, bool, int, int, bytes]
-    """Source, Python's own file of its byte code, whether it is a package; time and size of the source."""
+    """The source, Python's file of its byte code, whether it is a package, time and size of the source, and
+    the code.
+    """
     Compiled: TypeAlias = tuple[int, bytes, int, dict[str, int], tuple[str | None, ...]]
-    """All flags, code, number of groups, their numbers by name, their names by number."""
+    """The flags, the code, the number of groups, their numbers by name, and their names by number."""
     Expression: TypeAlias = tuple[str | bytes, int]
-    """A pattern, and the flags that it was compiled with."""
+    """A pattern, and the flags for compiling it."""
 
 PACKAGE = "verdigris"
 ROOT = os.path.dirname(os.path.dirname(__file__))
 _CACHES = "__pycache__"
 _HEAD = 16
-"""Bytes before the code in a file of Python's: a number, flags, time and size of the source, four each."""
+"""The bytes before the code in Python's own files: a number, flags, time and size of the source,
+four each.
+"""
 _WORD = 4
 MOST_EXPRESSIONS = 100
-"""More are forgotten, but for those of the last command: projects have expressions of their own."""
+"""If there are more, only those of the last command are kept: each project has expressions of its own."""
 
 
 class CodeLoader(SourceFileLoader):
@@ -51,19 +55,22 @@ class CodeLoader(SourceFileLoader):
 
 
 class CodeFile:
-    """A finder of the modules in one file."""
+    """A finder of the modules whose code is in one file."""
 
     def __init__(self, file: str, root: str, package: str) -> None:
         self._file = file
         self._key = (sys.version, root, _sre.MAGIC)
-        """Code holds the path of its source, so it is compiled again after a move."""
+        """What the code depends on.
+
+        It contains the path of its source, so it is compiled again after a move.
+        """
         self._prefix = f"{package}."
         self._known: dict[str, Entry]
         self._known, expressions = self._read()
         self._missed: list[str] = []
         self._expressions = Expressions(expressions)
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002 - as finders are asked
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:  # noqa: ARG002 - the signature of finders
         if not name.startswith(self._prefix):
             return None
         entry = self._known.get(name)
@@ -79,7 +86,7 @@ class CodeFile:
         return spec
 
     def close(self) -> None:
-        """Writes the file with what it lacked; it only saves time, so an error of the disk is ignored."""
+        """Writes the file with what was missing. It only saves time, so an error of the disk is ignored."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         self._expressions.leave()
@@ -110,7 +117,7 @@ class CodeFile:
 
 
 class Expressions:
-    """Compiled expressions of earlier processes, given to `re` in place of compiling them again."""
+    """Compiled expressions of earlier processes, which `re` gets instead of compiling them again."""
 
     def __init__(self, known: dict[Expression, Compiled]) -> None:
         self._known = known
@@ -126,7 +133,7 @@ class Expressions:
             _compiler.compile = self._plain
 
     def describe(self) -> dict[Expression, Compiled]:
-        """What is known and what was missed."""
+        """The expressions that are known, and those that were missing."""
         new = {one: _compile_anew(one) for one in self.missed}
         many = len(self._known) + len(new) > MOST_EXPRESSIONS
         kept = {one: made for one, made in self._known.items() if not many or one in self._used}
@@ -138,7 +145,7 @@ class Expressions:
         asked = (pattern, int(flags))
         made = self._known.get(asked)
         if made is None:
-            found = self._plain(pattern, flags)  # raises where it is no expression
+            found = self._plain(pattern, flags)  # raises if it is no expression
             self.missed.append(asked)
             return found
         self._used.add(asked)
@@ -147,7 +154,7 @@ class Expressions:
 
 
 def _compile_anew(expression: Expression) -> Compiled:
-    """What `re` hands to `_sre.compile`, which can be kept, where its result cannot."""
+    """What `re` passes to `_sre.compile`: that can be written to a file, and its result cannot."""
     pattern, flags = expression
     parsed = _parser.parse(pattern, flags)
     code = b"".join(word.to_bytes(_sre.CODESIZE, sys.byteorder) for word in _compiler._code(parsed, flags))  # noqa: SLF001
@@ -159,9 +166,9 @@ def _compile_anew(expression: Expression) -> Compiled:
 
 
 def begin(command: str, root: str = ROOT, package: str = PACKAGE) -> CodeFile | None:
-    """From here on, modules that this command loaded last time come from its file.
+    """Starts to load the modules from the command's file that it loaded last time.
 
-    None where Python keeps its own files elsewhere, or keeps none.
+    None if Python keeps its own files elsewhere, or keeps none.
     """
     if sys.pycache_prefix is not None or sys.implementation.name != "cpython":
         return None
@@ -173,7 +180,11 @@ def begin(command: str, root: str = ROOT, package: str = PACKAGE) -> CodeFile | 
 
 
 def _entry(module: ModuleType | None) -> Entry | None:
-    """Python has just written or read its own file, so that what is in it is the module's, if it says so."""
+    """The entry of a loaded module.
+
+    Python has just written or read its own file, so that has the module's code, if it names the same time and
+    size.
+    """
     spec = getattr(module, "__spec__", None)
     source, cached = getattr(spec, "origin", None), getattr(spec, "cached", None)
     if spec is None or source is None or cached is None:

@@ -1,4 +1,4 @@
-"""Files that survive a kill: written whole, or by JSON lines that are only added; and the folder `.tdd`."""
+"""Writes files that survive a kill: as a whole, or by appending JSON lines. Also makes the folder `.tdd`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TDD_FOLDER = ".tdd"
 PRIVATE = ("plan", "logs", "cycle", "holdout", ".gitignore")
-"""Files for this machine alone; plans and evidence of cycles are committed."""
+"""Names in `.tdd` that are not committed; plans and evidence of cycles are."""
 IGNORING = "# made by `tdd`; evidence/ and plans/ are for git, the rest is not\n" + "".join(
     f"/{name}\n" for name in PRIVATE
 )
@@ -87,7 +87,10 @@ def _whole_size(path: Path, end: int) -> int:
 
 
 def read_lines(path: Path, *, header: Mapping[str, Any], what: str, hint: str) -> Iterator[tuple[int, Any]]:
-    """Number and document of each line after the header, without a torn last one; `what` names the file."""
+    """The number and document of each line after the header, without a torn last one.
+
+    `what` names the file.
+    """
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Runs git: ours with a configuration of our own, and the user's with theirs.
+"""Runs git: on our store with a configuration of our own, and on the user's repository with theirs.
 
-Keys of git's configuration name programs (filters, hooks, monitors, signers, a remote's helpers) and files to
-write traces to. Outside a sandbox git is only asked what needs none of them, with the user's own file and the
-system's unread; what does need the filters is asked apart.
+Git's configuration can name programs (filters, hooks, monitors, signers, helpers of remotes) and files for
+traces. Outside a sandbox git is asked only what needs none of them, and reads neither the user's own
+configuration file nor the system's. A question that needs filters is asked in a sandbox.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ UNOBSERVED = {
     "GIT_CONFIG_KEY_1": "core.hooksPath",
     "GIT_CONFIG_VALUE_1": os.devnull,
 }
-"""Neither hooks nor monitors are run."""
+"""Settings by which git runs neither hooks nor monitors."""
 SYSTEM = ("/usr/", "/bin/", "/opt/", "/nix/", "/snap/", "/run/current-system/")
 """Folders of programs that a plain user cannot write."""
 DEAF = {"GIT_ATTR_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -64,9 +64,9 @@ class Git:
     root: Path
     environment: Mapping[str, str]
     index: Path | None = None
-    """An index of the kernel's own."""
+    """A private index, instead of the user's."""
     held: int | None = None
-    """The descriptor of a lock that git goes on holding when the kernel is killed."""
+    """The descriptor of a lock that git inherits, so that it holds the lock even if we are killed."""
     confine: Callable[[], None] | None = None
 
     def with_index(self, index: Path, held: int | None = None) -> Git:
@@ -105,13 +105,16 @@ def store_git(repo: Repository, store: Path) -> Git:
 
 
 def users_git(repo: Repository) -> Git:
-    """Git on the user's repository, for refs and objects; of the configuration it reads the repository's."""
+    """Git on the user's repository, for refs and objects, with the repository's own configuration only."""
     return Git(repo.git_dir, repo.root, {**_scrubbed_environment(), **QUIET, **DEAF, **UNOBSERVED})
 
 
 @contextmanager
 def with_conversion(git: Git, repo: Repository) -> Iterator[Git]:
-    """The same with the user's conversion settings. Filters are programs, so git runs confined, read-only."""
+    """The same git with the user's conversion settings.
+
+    Filters are programs, so it runs confined, read-only.
+    """
     from verdigris.sandbox.child import NOTE, confine_query
 
     environment = {name: value for name, value in git.environment.items() if name not in DEAF}
@@ -128,13 +131,13 @@ def program(environment: Mapping[str, str]) -> str:
 
 
 def find_program(name: str, folders: Iterable[str]) -> str | None:
-    """The first, as `shutil.which` would find it, whose module loads every kind of archive."""
+    """The first program of this name. `shutil.which` is not used: that module loads every kind of archive."""
     paths = (os.path.join(folder, name) for folder in folders)  # noqa: PTH118 - text
     return next((path for path in paths if os.access(path, os.X_OK) and os.path.isfile(path)), None)  # noqa: PTH113 - same
 
 
 def not_started(root: Path) -> VerdigrisError:
-    """A folder that is gone and a git that is missing are the same error to the system."""
+    """The error of a git that did not start: its folder or git itself is missing."""
     if not root.is_dir():
         return UserError(f"the worktree {root} is gone.", hint="run the command again where it is needed")
     return ToolMissing("git cannot be found on PATH", hint="install git, or repair PATH")
@@ -149,9 +152,10 @@ def run_openly(
     stdin: int | None = None,
     enter: Callable[[], None] | None = None,
 ) -> tuple[int, str]:
-    """Git's exit code and output; unless `quiet`, the output is shown at once and not returned.
+    """Runs git; returns its exit code and output. Unless `quiet`, the output is shown at once and not
+    returned.
 
-    `enter` is called in the child before git is.
+    `enter` is called in the child before git starts.
     """
     from subprocess import PIPE, STDOUT
 
@@ -170,7 +174,7 @@ def _run(root: Path, argv: Sequence[str], env: Mapping[str, str], **options: Any
 
 
 def _spawn(argv: list[str], env: Mapping[str, str], kept: Sequence[int]) -> Callable[[bytes], Output]:
-    """Starts git without `subprocess`, which takes as long to load as git for its work."""
+    """Starts git without `subprocess`, which takes as long to load as git takes to answer."""
     pipes = [os.pipe() for _ in range(3)]
     given, *theirs = pipes[0][0], pipes[1][1], pipes[2][1]
     ours = (pipes[0][1], pipes[1][0], pipes[2][0])
@@ -194,7 +198,7 @@ def _spawn(argv: list[str], env: Mapping[str, str], kept: Sequence[int]) -> Call
 
 
 def _finish(pid: int, ends: tuple[int, int, int], stdin: bytes) -> Output:
-    """Reads while it writes: a full pipe would stop git."""
+    """Writes git's input and reads its output at the same time: a full pipe would stop git."""
     given, *read = ends
     said: dict[int, list[bytes]] = {fd: [] for fd in read}
     os.set_blocking(given, False)
@@ -247,7 +251,7 @@ def _start_confined(
         stdout=PIPE,
         stderr=PIPE,
         pass_fds=kept,
-        preexec_fn=confine,  # noqa: PLW1509 - as in execution/children.py
+        preexec_fn=confine,  # noqa: PLW1509 - it makes system calls only, as in execution/children.py
     )
 
     def finish(stdin: bytes) -> Output:
@@ -298,7 +302,7 @@ class GitAnswer:
 
     @property
     def text(self) -> str:
-        """All that it printed, for a person."""
+        """All that git printed, for a person."""
         return "\n".join(part for part in (self.out.strip(), self.err.strip()) if part)
 
 
@@ -310,7 +314,10 @@ def git(
     hidden: Collection[str] = (),
     held: int | None = None,
 ) -> GitAnswer:
-    """`hidden` variables are not handed on; `held` is a lock that git goes on holding if we are killed."""
+    """Runs the user's git.
+
+    `hidden`: variables that it does not get. `held`: a lock that it holds if we are killed.
+    """
     kept = {
         name: text for name, text in os.environ.items() if name not in _REDIRECTING and name not in hidden
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Intent = TypeVar("Intent", bound=Event)
 Effect = TypeVar("Effect", bound="Callable[..., object]")
 GROUP = "verdigris.intents"
-"""Entry points: modules of other packages that register intents."""
+"""The group of entry points: modules of other packages that register intents."""
 HOMES = (
     "verdigris.turns.aside",
     "verdigris.turns.candidate_run",
@@ -33,7 +33,7 @@ HOMES = (
     "verdigris.turns.git",
     "verdigris.turns.skip",
 )
-"""Modules of ours that register intents; they are loaded only when one is open."""
+"""Our modules that register intents; they are loaded only if an intent is open."""
 _FINISHERS: dict[type[Event], Callable[..., str]] = {}
 
 
@@ -81,7 +81,7 @@ def finisher_of(kind: type[Event]) -> Callable[..., str]:
 
 
 def recover(project: Project) -> str | None:
-    """What was finished or undone, in words; None when nothing was open."""
+    """Finishes or undoes an open intent; returns which, in words. None if no intent was open."""
     pending = project.state().intent
     if pending is None:
         return None

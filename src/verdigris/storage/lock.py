@@ -1,4 +1,4 @@
-"""Locks a file, so that one process at a time works; names the holder while it waits."""
+"""Locks a file, so that only one process at a time works; names the holder if it has to wait."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.01
 SILENT_SECONDS = 2.0
 SHOWN = 200
-"""Bytes of a command that are shown."""
+"""The most bytes of a command that are shown."""
 _deadline: float | None = None
 
 
 @contextmanager
 def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
-    """Holds the lock at `path` and gives its descriptor; `wait` in seconds, None: without a limit.
+    """Holds the lock at `path` and gives its descriptor. `wait`: the most seconds to wait; None: no limit.
 
     A child that inherits the descriptor keeps the lock when its parent is killed, so that no other process
     gets it while an orphan still writes.
@@ -32,7 +32,7 @@ def hold_lock(path: Path, *, wait: float | None = None) -> Iterator[int]:
     descriptor = _open_lock(path)
     try:
         acquire(descriptor, path.name, wait)
-        with suppress(OSError):  # on a full disk its holder has no name, but it is held
+        with suppress(OSError):  # on a full disk the holder's name is missing, but the lock is held
             os.ftruncate(descriptor, 0)
             os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         yield descriptor
@@ -78,7 +78,7 @@ def _open_lock(path: Path) -> int:
 
 
 def acquire(descriptor: int, name: str, wait: float | None = None, operation: int = fcntl.LOCK_EX) -> None:
-    """A longer wait names the holder on stderr; no wait is longer than `answer_within` allows."""
+    """Waits for a lock. A longer wait names the holder on stderr; `answer_within` limits every wait."""
     started = time.monotonic()
     limits = [limit for limit in (None if wait is None else started + wait, _deadline) if limit is not None]
     told = False
@@ -101,7 +101,7 @@ def answer_within(seconds: float) -> None:
 
 
 def holder(descriptor: int) -> str:
-    """The process that holds a lock on the file, by the system's list; the file's text may be older."""
+    """The process that holds a lock on the file, by the system's list; the file's text may be outdated."""
     found = os.fstat(descriptor)
     file = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
     with suppress(OSError), open("/proc/locks", encoding="ascii") as locks:  # noqa: PTH123 - no path of ours

@@ -1,11 +1,11 @@
 """Records the open shell calls of agents, and finds processes that outlived one.
 
-Each call has a record, locked by the process outside its sandbox, in a folder that no call sees. It names the
-namespace that the call's processes are in: those are found whatever they do, and nothing inside can say that
-they are gone.
+Each call has a record in a folder that no call sees. The process outside the sandbox holds its lock. The
+record names the namespace of the call's processes. So they are found whatever they do, and none of them can
+pretend to be gone.
 """
 
-# Part of every shell call, where every millisecond counts, and names stay `str`:
+# `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
 # ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _NS_GET_PARENT = 0xB702
 
 
 def open_record(private: str, command: str) -> int:
-    """Makes the record of a call that begins now; the process that holds the descriptor serves it outside."""
+    """Makes the record of a call that begins now.
+
+    The process that serves the call outside holds the descriptor.
+    """
     folder = folder_of(private)
     for made in (folder, f"{private}/{SOCKETS}"):
         os.makedirs(made, mode=0o700, exist_ok=True)
@@ -66,8 +69,8 @@ def note_namespace(record: int, namespace: bytes) -> None:
 def close_record(private: str, *, empty: bool) -> None:
     """Ends a call; its record stays only while a process of it lives.
 
-    `empty`: no process can be left. Numbers of namespaces are used again, so a record that stayed too long
-    could come to name another call.
+    `empty`: no process can be left. A record must not stay too long: the kernel uses numbers of namespaces
+    again, and the record could then name another call.
     """
     record = f"{folder_of(private)}/{os.getpid()}"
     _remove(socket_of(private))
@@ -81,7 +84,7 @@ def socket_of(private: str) -> str:
 
 
 def refusal(private: str) -> Deny | None:
-    """Refuses a person's verbs while a call is open: an agent could have a program outside run them."""
+    """Refuses a person's verbs while a call is open: an agent could make a program outside run them."""
     if (command := open_call(private)) is None:
         return None
     from verdigris.core.actions import Deny
@@ -110,7 +113,7 @@ def alive(private: str) -> bool:
 
 
 def forget_ended(private: str) -> bool:
-    """Removes the records of calls that are over; whether there were any.
+    """Removes the records of calls that have ended; returns whether there were any.
 
     A call removes its own record at its end. A record that is left belongs to a call that was killed, or
     whose last process died later: it may have changed files meanwhile.
@@ -156,7 +159,7 @@ def _read(record: str) -> tuple[str, str]:
 
 
 def kill(namespace: str) -> None:
-    """Kills the processes of a call; those that start meanwhile need another call of this."""
+    """Kills the processes of a call. Call it again for processes that start meanwhile."""
     for pid, _ in _inside({namespace}):
         try:
             os.kill(pid, _KILL)
@@ -165,7 +168,7 @@ def kill(namespace: str) -> None:
 
 
 def _living_namespaces(wanted: set[str]) -> set[str]:
-    """Those of the namespaces in which a process lives, also in one made inside of them."""
+    """The namespaces in which a process lives, also in a namespace that was made inside."""
     return {namespace for _, found in _inside(wanted) for namespace in found}
 
 
@@ -213,7 +216,10 @@ _DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """`agent` is empty for the session itself, whose commands are noted only while subagents work."""
+    """Notes who runs a command.
+
+    `agent` is empty for the session itself, which is noted only while subagents work.
+    """
     record = _record(private, session, command)
     if agent:
         record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -258,7 +264,7 @@ def at_work(private: str, session: str) -> frozenset[str]:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command stands in the line; empty for the session's own, or `UNKNOWN`."""
+    """The subagent whose command the line contains; empty for the session itself, or `UNKNOWN`."""
     if not _names_of_calls(private):
         return ""
     for word in _words(line):
@@ -268,7 +274,7 @@ def caller(private: str, session: str, line: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    """The line itself, for clients that add nothing to it, and the text that it evaluates, for others."""
+    """The possible commands in a line: the line itself, and the text that some clients let it evaluate."""
     try:
         words = shlex.split(line)
     except ValueError:

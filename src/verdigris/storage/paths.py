@@ -1,8 +1,8 @@
 """Resolves a spelling to one canonical path, and finds links that lead out of the worktree.
 
-A link has the class of what it leads to. Where that is a file or a folder of the worktree, its real path
-decides; where it is not, or lies where no snapshot looks, nothing that is read through the link can be frozen
-or proven. What a person calls `generated` in tdd.yaml may lead anywhere.
+A link has the class of what it leads to. If that is in the worktree, its real path decides. If it is outside,
+or where no snapshot looks, nothing that is read through the link can be frozen or proven. A link that a
+person names under `generated` in tdd.yaml may lead anywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _ORDER = tuple(PathClass)
 LOOKED_AT = 5_000
-"""The most files behind one link that are classified; beyond that the link's name decides."""
+"""The most files behind one link that are classified; if there are more, the link's name decides."""
 
 
 class FileIdentity(NamedTuple):
@@ -56,7 +56,7 @@ def _names_in(folder: str) -> list[str]:
 
 @value
 class Disk:
-    """The calls of a file system; tests replace them by one that folds names."""
+    """The calls of a file system; tests replace them by those of one that ignores case."""
 
     realpath: Callable[[str], str] = os.path.realpath
     identity: Callable[[str], FileIdentity | None] = _identity
@@ -107,14 +107,14 @@ def class_of(
     protected: Iterable[str] = (),
     disk: Disk = DISK,
 ) -> tuple[PathClass, str | None]:
-    """The class of the most protected name, and that name; None when all is outside the root."""
+    """The class of the most protected name, and that name; None if all is outside the root."""
     found = canonical(root, spelling, cwd=cwd, protected=protected, disk=disk)
     ranked = [(classify(name, classes, fold_case=found.fold_case), name) for name in found.names]
     return min(ranked, key=lambda pair: _ORDER.index(pair[0]), default=(PathClass.OTHER, None))
 
 
 def _below(top: str, path: str, disk: Disk) -> tuple[str | None, bool]:
-    """The path from the root down with the names as the folders list them, and whether those fold."""
+    """The path below the root, with the names as the folders list them, and whether case is ignored."""
     parts = _parts_below(top, path, disk)
     if parts is None or not _folds(top, disk):
         return None if parts is None else "/".join(parts) or ".", False
@@ -166,7 +166,7 @@ class LinkOut:
     """Relative to the worktree's root."""
     target: str
     cls: PathClass
-    """The most protected class among what is read through the link."""
+    """The most protected class of the files that are read through the link."""
 
 
 def links_out(project: Project, tree: str) -> tuple[LinkOut, ...]:
@@ -213,7 +213,7 @@ def remedy(link: LinkOut) -> str:
 
 
 def _is_recorded(target: str, top: str, installed: Installed) -> bool:
-    """Whether snapshots look there."""
+    """Whether snapshots include this place."""
     if target == top:
         return True
     if not target.startswith(f"{top}/"):

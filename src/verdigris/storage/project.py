@@ -35,17 +35,19 @@ CONFIG = "tdd.yaml"
 
 @value
 class TreeView:
-    """A tree that replaces the worktree's: runs and readers find its files."""
+    """A tree that is shown instead of the worktree: runs and readers see its files."""
 
     tree: str
     worktree: str
     """The real tree of the worktree."""
     lent: tuple[tuple[str, str], ...] = ()
-    """Pairs (folder, path from the root): packages that runs find there; their writes there are lost."""
+    """Pairs (folder, path from the root): packages that runs see at the path; writes there are lost."""
 
 
 @value
 class Project:
+    """An opened repository, with all that an operation needs."""
+
     repo: Repository
     log: Log[State]
     actor: Actor
@@ -53,7 +55,7 @@ class Project:
     configured: Classes
     """The classes of the configuration alone; `classes` are those in force."""
     view: TreeView | None = None
-    """None: the worktree as it stands."""
+    """None: the worktree as it is."""
 
     @property
     def root(self) -> Path:
@@ -116,7 +118,10 @@ def open_log(repo: Repository) -> Log[State]:
 
 
 def open_project(start: Path, actor: Actor) -> Project:
-    """The configuration comes compiled from the log; YAML is read only when `tdd.yaml` changed."""
+    """Opens a project.
+
+    The log has the compiled configuration; YAML is read only if `tdd.yaml` has changed.
+    """
     repo = find_repository(start)
     log = open_log(repo)
     state = log.state()
@@ -146,7 +151,10 @@ def configured_event(root: Path) -> Configured:
 
 
 def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState) -> bool:
-    """While a turn, a refactor or a cycle is open the configuration is frozen with the oracle."""
+    """Whether a changed tdd.yaml may be read.
+
+    Not while a turn, a refactor or a cycle is open: it is frozen then.
+    """
     if here.turn is not None or here.refactor is not None or here.open_cycle is not None:
         return False
     try:
@@ -175,7 +183,7 @@ def _read_configuration(
 
 
 def bytes_of(project: Project, path: str) -> bytes | None:
-    """A file of the worktree, or of the tree that stands for it; None when it cannot be read."""
+    """The bytes of a file in the worktree, or in the tree shown instead; None if it cannot be read."""
     if project.view is not None:
         return project.workspace.read(project.view.tree, path)
     try:

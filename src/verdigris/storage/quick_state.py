@@ -39,17 +39,17 @@ class QuickCard:
     phase: str
     suspended: bool
     targets: Rule | None
-    """What the open claims cover."""
+    """A regex for the paths that the open claims cover."""
     rules: list[tuple[str, Rule]]
     """Class and regex; the first that matches decides."""
     texts: list[str]
     """The text of each rule, so that a process that needs the regex finds it compiled."""
     mixed: list[str]
     mixed_source: tuple[str, ...]
-    """Endings of source that may hold tests."""
+    """Endings of source files that may contain tests."""
     held_out: list[str]
     config: str | None
-    """Digest of `tdd.yaml`; None while no change of it is taken in."""
+    """The digest of `tdd.yaml`; None while a change of it would have no effect."""
     refs: Refs
     guarded: tuple[str, ...]
     """Other places that an agent may never write."""

@@ -13,10 +13,13 @@ from verdigris.core.value import value
 CONTROL = "tdd"
 """The kernel's own folder in the git folder; while it exists, so does the phase."""
 LOCKS = "locks"
-"""In the control folder; hidden from agents' shells, since a lock needs no right to write."""
+"""The folder of locks in the control folder.
+
+Agents' shells do not see it: one can lock a file that one can only read.
+"""
 MAIN = "main"
 LINKED_MAIN = "main:linked"
-"""A linked worktree that git calls `main`; no name given by git holds a colon."""
+"""Our name for a linked worktree that git calls `main`; no name by git contains a colon."""
 REFTABLE = "refs/heads/.invalid"
 """The content of HEAD in a repository whose refs are not files."""
 
@@ -32,7 +35,7 @@ class Repository:
     worktree: str
     """`main`, or the name under which git knows the linked worktree."""
     apart: Path | None = None
-    """The folder of the kernel's own files, if they may not stand in the git folder."""
+    """The folder of the kernel's own files, if they must not be in the git folder."""
 
     @property
     def control(self) -> Path:
@@ -40,7 +43,7 @@ class Repository:
 
     @property
     def private(self) -> Path:
-        """What belongs to this worktree alone."""
+        """The folder of what belongs to this worktree only."""
         return self.control / "worktrees" / self.worktree
 
     def lock(self, name: str) -> Path:
@@ -51,13 +54,16 @@ class Repository:
 @value
 class Head:
     branch: str | None
-    """None when detached."""
+    """None if detached."""
     commit: str | None
-    """None when unborn."""
+    """None if unborn."""
 
 
 def find_repository(start: Path) -> Repository:
-    """The repository whose worktree holds `start`. GIT_DIR and the like are ignored: agents can set them."""
+    """The repository whose worktree contains `start`.
+
+    GIT_DIR and the like are ignored: agents can set them.
+    """
     start = start.resolve()
     for folder in (start, *start.parents):
         if folder.name == ".git" or _is_git_dir(folder):
@@ -93,7 +99,7 @@ def head(repo: Repository) -> Head:
 
 
 def resolve(repo: Repository, ref: str) -> str | None:
-    """The commit that a ref stands for; None when there is none."""
+    """The commit that a ref stands for; None if there is none."""
     for folder in (repo.git_dir, repo.common_dir):
         content = _text(folder / ref)
         if content:
@@ -134,7 +140,7 @@ def _repository(root: Path, dot_git: Path) -> Repository:
             hint="repair it with `git worktree repair`, or remove it",
         )
     common = _text(git_dir / "commondir")
-    if common is None or dot_git.is_dir():  # a main worktree has none: an agent may have put it there
+    if common is None or dot_git.is_dir():  # a main worktree has none: an agent may have written it
         return Repository(root, git_dir, git_dir, MAIN)
     name = LINKED_MAIN if git_dir.name == MAIN else git_dir.name
     return Repository(root, git_dir, Path(os.path.normpath(git_dir / common)), name)

@@ -23,7 +23,7 @@ Stamps = tuple[int, bytes, list[Row]]
 
 
 def stamp(root: bytes, path: bytes) -> Row:
-    """How `path` looks now."""
+    """The row of a path as it is now."""
     try:
         state = os.lstat(os.path.join(root, path))  # noqa: PTH118 - pathlib is slow to import, and a path may be absolute
     except OSError:
@@ -37,10 +37,10 @@ def row(path: bytes, state: os.stat_result) -> Row:
 
 
 def write(private: str | os.PathLike[str], state_seq: int, root: bytes, rows: list[Row]) -> None:
-    """`state_seq`: the last record that changed the state; with another state other paths are protected.
+    """Writes the rows. `state_seq`: the last record that changed the state, which decides what is protected.
 
-    Nobody may have written to the paths within the tick of a row's ctime after they were known to be right:
-    the caller waits the tick out between taking the rows and looking at the bytes.
+    A write within the same tick of the clock as a row's ctime would not show. So the caller takes the rows,
+    waits until the tick is over, and only then compares the bytes.
     """
     place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
     with open(f"{place}.new", "wb") as file:  # noqa: PTH123
@@ -49,7 +49,7 @@ def write(private: str | os.PathLike[str], state_seq: int, root: bytes, rows: li
 
 
 def read(private: str | os.PathLike[str]) -> Stamps | None:
-    """None where there are none, or none that can be understood: then everything is to be looked at."""
+    """Reads the stamps; None if there are none that we understand: then everything must be compared."""
     place = os.path.join(os.fspath(private), FILE)  # noqa: PTH118
     try:
         with open(place, "rb") as file:  # noqa: PTH123
@@ -61,7 +61,7 @@ def read(private: str | os.PathLike[str]) -> Stamps | None:
 
 
 def renumber(private: str | os.PathLike[str], old: int, new: int) -> None:
-    """Records came after `old` that protect the same paths as before: the rows are as good as they were."""
+    """Sets a new `state_seq`: the records after `old` protect the same paths, so the rows stay valid."""
     known = read(private)
     if known is not None and known[0] == old:
         write(private, new, *known[1:])
@@ -88,7 +88,7 @@ def differs(root: bytes, rows: list[Row]) -> list[bytes]:
 
 
 def _find_differing(top: int, rows: list[Row]) -> list[bytes]:
-    # By descriptor: the way from the top folder down is walked thousands of times.
+    # Relative to a descriptor: otherwise the kernel resolves the path of the top folder thousands of times.
     lstat, found = os.lstat, []
     for path, ctime, inode, size, mode in rows:
         try:

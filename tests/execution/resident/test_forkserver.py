@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Run: TypeAlias = Callable[[World, Warmth, str], TestReport]
 
 pytestmark = pytest.mark.skipif(
-    not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.is_possible(child.available().way), reason="no room to walk into can be made here"
 )
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 pytestmark = pytest.mark.skipif(
-    not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
+    not borrowed_child.is_possible(child.available().way), reason="no room to walk into can be made here"
 )
 
 PACKAGES = {

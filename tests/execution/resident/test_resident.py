@@ -26,7 +26,7 @@ from verdigris.execution.resident.resident import (
 )
 from verdigris.execution.room import Terms
 from verdigris.sandbox import child
-from verdigris.sandbox.syscalls import leave
+from verdigris.sandbox.syscalls import enter_namespaces
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -271,7 +271,7 @@ def test_whoever_sees_the_machine_otherwise_is_not_listened_to(private: str) -> 
     if child == 0:
         code = 3
         try:
-            leave(own_ids=False)
+            enter_namespaces(own_ids=False)
             code = 1 if connect(folder, "one") else 0
         finally:
             os._exit(code)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from support.turns import World
 
 pytestmark = pytest.mark.skipif(
-    not borrowed_child.possible(available().way), reason="no process can walk into a room here"
+    not borrowed_child.is_possible(available().way), reason="no process can walk into a room here"
 )
 
 

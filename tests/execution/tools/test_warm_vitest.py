@@ -16,7 +16,7 @@ from verdigris.core.report import RunEnd, Status
 from verdigris.execution.resident import borrowed_child, resident
 from verdigris.execution.test_run import run_request
 from verdigris.execution.tools import warm_vitest
-from verdigris.execution.tools.warm_vitest import ran_warm
+from verdigris.execution.tools.warm_vitest import run_in_resident
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import child
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        not borrowed_child.possible(child.available().way), reason="no room to walk into can be made here"
+        not borrowed_child.is_possible(child.available().way), reason="no room to walk into can be made here"
     ),
 ]
 
@@ -53,11 +53,11 @@ class Warmth:
         self.taken: list[bool] = []
 
         def noted(*arguments: object) -> object:
-            found = ran_warm(*arguments)  # type: ignore[arg-type]  # as they come
+            found = run_in_resident(*arguments)  # type: ignore[arg-type]  # as they come
             self.taken.append(found is not None)
             return found
 
-        monkeypatch.setattr(warm_vitest, "ran_warm", noted)
+        monkeypatch.setattr(warm_vitest, "run_in_resident", noted)
 
 
 @pytest.fixture
@@ -204,14 +204,14 @@ def test_each_run_sees_the_tree_as_it_is(world: World, warmth: Warmth) -> None:
 def test_a_caller_may_take_its_time_to_read_the_report(
     world: World, warmth: Warmth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = warm_vitest._end
+    end = warm_vitest._wait_for_end
 
     def late(*arguments: object) -> dict[str, object]:
         ended = end(*arguments)  # type: ignore[arg-type]  # as they come
         time.sleep(0.5)  # node is free again by then
         return ended
 
-    monkeypatch.setattr(warm_vitest, "_end", late)
+    monkeypatch.setattr(warm_vitest, "_wait_for_end", late)
     assert outcome(warm(world, warmth, ADDS)) == [Status.PASS]
 
 

@@ -43,7 +43,7 @@ def writes(path: Path) -> bool:
     return True
 
 
-@pytest.mark.parametrize("missing", ["", "copied_mount", "set_mount_attributes"])
+@pytest.mark.parametrize("missing", ["", "copy_mounts", "set_mount_attributes"])
 def test_everything_is_read_only_but_the_holes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:

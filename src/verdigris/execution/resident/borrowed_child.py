@@ -1,4 +1,4 @@
-"""A child process of a resident that makes one run for us, in a room made for it."""
+"""A child process of a resident that makes one run for us, in a room that we make for it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 
 KILLED = -9
-"""The exit status of a child whose parent does not tell it."""
+"""The exit status of a child if its parent did not report one."""
 CHILD_PATIENCE = 10.0
 
 
 class LentChild(Child):
-    """Its parent tells us when it has ended, and reaps it when we hang up: until then its pid stays valid."""
+    """A child of a resident.
+
+    The resident reports its end, and reaps it when we hang up: until then its pid is valid.
+    """
 
     __slots__ = ("line", "lost")
 
@@ -33,10 +36,10 @@ class LentChild(Child):
         super().__init__(0, output)
         self.line = line
         self.lost = False
-        """Nobody said how it ended."""
+        """Whether nobody reported how it ended."""
 
     def has_arrived(self) -> bool:
-        """Whether it is there, and in its room."""
+        """Waits for it; returns whether it runs, in its room."""
         if not self.pid:
             number = self._receive_number("pid", CHILD_PATIENCE)
             self.pid = 0 if number is None else number
@@ -74,7 +77,10 @@ class LentChild(Child):
 
 
 class Lent(Started):
-    """`maker` is our own child, which makes the room and requests the process."""
+    """A borrowed child that was started.
+
+    `maker`: our own child, which makes the room and requests the process.
+    """
 
     resident = True
 
@@ -92,7 +98,7 @@ class Lent(Started):
         return self._lent.lost
 
     def end(self) -> None:
-        """One that never came is ended by its parent, who is told that we have gone."""
+        """Ends it. If it never arrived, the resident ends it when we hang up."""
         self._reap()
         if self._lent.pid:
             super().end()
@@ -112,21 +118,27 @@ PATIENCE = 20.0
 _ALWAYS, _NETWORK = ("user", "mnt", "ipc"), ("net",)
 
 
-def possible(way: str | None) -> bool:
-    """False for a root without other ids: what it must not write in `/proc` cannot be locked then."""
+def is_possible(way: str | None) -> bool:
+    """Whether runs can be borrowed.
+
+    Not as root with its own ids only: its `/proc` could not be locked then.
+    """
     return way == "mapped" or (way == "own" and os.geteuid() != 0)
 
 
-def rights(way: str) -> int:
-    """The capabilities that a run keeps, a bit each."""
+def capability_bits(way: str) -> int:
+    """The capabilities that a run keeps, one bit for each."""
     return sum(1 << capability for capability in kept_capabilities(user_namespace=way != "plain"))
 
 
 def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
-    """Opens the namespaces, by kind. Raises OSError if the room cannot be made; a cold run says why."""
+    """Makes a room; returns descriptors of its namespaces by kind.
+
+    Raises OSError if that fails: a cold run says why.
+    """
     ours, theirs = _socket.socketpair()
     line, end = MessageLine(ours), MessageLine(theirs)
-    maker = _making(confining, cwd, below, end, lambda doors: end.send({}, tuple(doors.values())))
+    maker = _fork_maker(confining, cwd, below, end, lambda doors: end.send({}, tuple(doors.values())))
     end.close()
     try:
         answer = line.receive(PATIENCE)
@@ -139,7 +151,7 @@ def open_room(confining: Confining, cwd: str, below: int) -> dict[str, int]:
     return dict(zip(names, answer[1], strict=True))
 
 
-def open_for(
+def request_run(
     confining: Confining,
     cwd: str,
     below: int,
@@ -147,18 +159,19 @@ def open_for(
     run: dict[str, Any],
     beside: tuple[int, ...],
 ) -> int:
-    """A child of ours that makes the room, and then asks for the run in it, with the way in beside `beside`.
+    """Forks a child that makes the room and then requests the run in it; returns its pid.
 
-    Where the room cannot be made it hangs up.
+    The namespaces are sent together with the descriptors in `beside`. If the room cannot be made, it hangs
+    up.
     """
 
     def ask(doors: dict[str, int]) -> None:
         line.send({"run": {**run, "doors": list(doors)}}, (*beside, *doors.values()))
 
-    return _making(confining, cwd, below, line, ask)
+    return _fork_maker(confining, cwd, below, line, ask)
 
 
-def _making(
+def _fork_maker(
     confining: Confining, cwd: str, below: int, line: MessageLine, use: Callable[[dict[str, int]], None]
 ) -> int:
     maker = os.fork()
@@ -172,7 +185,7 @@ def _making(
                     for name in _names(confining)
                 }
             )
-        except BaseException:  # noqa: BLE001 - whatever it is, nobody else is to go on from here
+        except BaseException:  # noqa: BLE001 - the child must not go on as a second copy of us
             line.hang_up()
         finally:
             os._exit(0)

@@ -1,11 +1,12 @@
-"""The resident of a Python stack: which process makes a run, and when the next one starts.
+"""The resident of a Python stack: borrows processes from it for runs, and starts it again when it must
+change.
 
-Its key holds all that a fresh process would have found otherwise when it started: the interpreter and its
-start-up files, the environment's variables, the room's terms, the project's lock files, and our own code.
-What is loaded is looked at file by file, by the resident itself, before each run.
+Its key contains all that a process reads when it starts: the interpreter and its start-up files, environment
+variables, the room's terms, the project's lock files, and our own code. The resident itself compares the
+files of loaded modules before each run.
 """
 
-# Loaded before a head start, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this is loaded before a head start.
 # ruff: noqa: PTH105, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -45,15 +46,18 @@ LOCKS = (
     "setup.py",
 )
 ALL, EVERYTHING = "+", "*"
-"""Instead of a name: no module is to be loaded in advance; nor is the test tool, which the project hides."""
+"""Stand for a module's name.
+
+ALL: load no module in advance. EVERYTHING: nor the test tool, which the project hides.
+"""
 MOST = 20_000
-"""Names of modules that are learned."""
+"""The most names of modules that are learned."""
 
 
 def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
-    """A process that waits for its greeting, and the room that it is in.
+    """Borrows a process that waits for its greeting; returns it with its room.
 
-    None wherever anything is in doubt: a cold run is always right.
+    None if anything is in doubt: a cold run is always right.
     """
     begun = begin(private, terms, argv, cwd)
     if begun is None or begun[0].has_arrived():
@@ -65,7 +69,7 @@ def take(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Len
 
 def begin(private: str, terms: Terms, argv: Sequence[str], cwd: str) -> tuple[Lent, Room] | None:
     """Does what `take` does, but the process may not have arrived in its room yet, or may never arrive."""
-    if not resident.is_allowed() or not borrowed_child.possible(terms.way):
+    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
         return None
     folder = _folder(private, argv, cwd)
     try:
@@ -95,9 +99,9 @@ def _ask_for_child(
     output, write = os.pipe()
     try:
         if room.opens is not None:
-            line.send({"leave": True}, (room.opens.events,))  # so that our end does not wait for it
-        run = {"kept": borrowed_child.rights(terms.way or ""), "cwd": cwd, "env": room.env}
-        maker = borrowed_child.open_for(confining, cwd, user, line, run, (write, theirs.fileno()))
+            line.send({"leave": True}, (room.opens.events,))  # the keeper closes it, which takes time
+        run = {"kept": borrowed_child.capability_bits(terms.way or ""), "cwd": cwd, "env": room.env}
+        maker = borrowed_child.request_run(confining, cwd, user, line, run, (write, theirs.fileno()))
     except BaseException:
         ours.close()
         os.close(output)
@@ -119,13 +123,13 @@ def learn(
     names: Sequence[str],
     declined: str = "",
 ) -> None:
-    """After a run: one that knows what it loaded will be there for the next.
+    """Call it after a run: starts a resident for the next run that loads the same modules in advance.
 
-    `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: what
-    the run loaded of the environment; `declined`, what it did not want loaded before.
+    `places`: folders of installed packages. `own`: top-level names that the project has itself. `names`: the
+    installed modules that the run loaded. `declined`: the module because of which the run was declined.
     """
     terms, argv, cwd = program.terms, program.argv, program.cwd
-    if not resident.is_allowed() or not borrowed_child.possible(terms.way):
+    if not resident.is_allowed() or not borrowed_child.is_possible(terms.way):
         return
     folder = _folder(private, argv, cwd)
     watched = _watched_paths(argv, cwd, terms.root, places)
@@ -140,7 +144,7 @@ def learn(
     if not fresh and not declined and _is_serving(folder, key):
         return
     known["names"] = [*known["names"], *fresh][:MOST]
-    load = [] if ALL in known["declined"] else resident.without(known["names"], known["refused"])
+    load = [] if ALL in known["declined"] else resident.without_refused(known["names"], known["refused"])
     if not _write_learned(folder, known, watched):
         return
     if resident.is_running(folder):
@@ -163,7 +167,7 @@ def _is_serving(folder: str, key: str) -> bool:
 
 
 def _write_learned(folder: str, known: Mapping[str, Any], watched: Sequence[str]) -> bool:
-    """True if the files could be written."""
+    """Writes what was learned; returns whether that worked."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103 - see above
         _write(os.path.join(folder, LEARNED), json.dumps(known).encode("ascii"))
@@ -183,7 +187,7 @@ def _key(terms: Terms, argv: Sequence[str], cwd: str, watched: Sequence[str]) ->
 
 
 def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[str]) -> list[str]:
-    """Files and folders whose change may mean another environment, or another reporter."""
+    """Files and folders that change with the environment or with our reporter."""
     python, bootstrap = argv[0], argv[1]
     paths = [
         python,
@@ -205,7 +209,7 @@ def _watched_paths(argv: Sequence[str], cwd: str, root: str, places: Iterable[st
 
 
 def _requirements(folder: str) -> Iterator[str]:
-    """Requirement files, whatever their name, looked for anew each time."""
+    """Requirement files, by any usual name; a new one counts too."""
     for name in _names(folder):
         if name.startswith("requirements"):
             path = os.path.join(folder, name)
@@ -221,7 +225,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _read_learned(folder: str, key: str) -> dict[str, Any]:
-    """What earlier runs learned of this environment; empty if the environment is another one now."""
+    """What earlier runs learned about this environment; empty if the environment has changed since."""
     try:
         with open(os.path.join(folder, LEARNED), encoding="ascii") as file:
             known = json.loads(file.read())
@@ -256,7 +260,9 @@ def learn_from(
     installed: Mapping[str, Any] | None,
     declined: Mapping[str, Any] | None,
 ) -> None:
-    """`installed` and `declined` are the reporter's messages: what it found loaded, and why it gave up."""
+    """Learns from the reporter's messages: `installed` lists modules, `declined` says why a run
+    was declined.
+    """
     learn(
         str(project.repo.private),
         program,
@@ -268,7 +274,7 @@ def learn_from(
 
 
 def own_names(root: str, cwd: str, sources: Sequence[str]) -> set[str]:
-    """Top-level names that modules of the project have, wherever it is imported from."""
+    """Top-level names of the project's modules, in every folder from which it is imported."""
     tops = dict.fromkeys((root, cwd))
     folders = [*tops, *(f"{top}/{name}" for top in tops for name in (*_USUAL, *sources))]
     return {name.partition(".")[0] for folder in folders for name in _modules(folder)} - {""}

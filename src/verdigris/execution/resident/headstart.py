@@ -1,6 +1,6 @@
 """Starts the user's interpreter and its test tool while we are still loading ourselves.
 
-Nothing of the project runs in it before the run's greeting comes, and one that is not needed is killed.
+No code of the project runs in it before it gets the greeting of a run. If it is not needed, it is killed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
 NOTE = "headstart"
-"""The room's terms, the folder and the words of the command, parted by NUL: reading it imports nothing."""
+"""A file with the room's terms, the folder and the command, separated by NUL: reading it needs no import."""
 
 
 class Early:
@@ -30,7 +30,7 @@ class Early:
         self.started = started
         self.room = room
         self.warm = warm
-        """It is a resident's, and no verdict is its to make."""
+        """Whether it is the child of a resident, which must not make a verdict's run."""
 
     def end(self) -> None:
         self.started.end()
@@ -38,11 +38,11 @@ class Early:
 
 
 _waiting: dict[tuple[str, ...], Early] = {}
-"""By the words of its note; at most one."""
+"""The waiting process, by the words of its note; at most one."""
 
 
 def begin(folder: str, *, warm: bool = False) -> None:
-    """Starts what the last run in this worktree started; if in doubt, starts nothing."""
+    """Starts the command that the last run in this worktree started; nothing if in doubt."""
     try:
         private = _private(folder)
         with open(os.path.join(private, NOTE), "rb") as file:  # noqa: PTH118, PTH123 - before pathlib
@@ -72,7 +72,7 @@ def _borrow_child(private: str, terms: Terms, argv: list[str], cwd: str) -> Earl
 
 
 def take(terms: Terms, argv: tuple[str, ...], cwd: str) -> Early | None:
-    """The waiting process, if it is the one that would be started now."""
+    """Returns the waiting process, if it is the one that would be started now."""
     early = _waiting.pop((*terms.words(), cwd, *argv), None)
     if early is not None and (not early.started.has_arrived() or early.started.child.poll() is not None):
         early.end()
@@ -86,7 +86,7 @@ def cancel() -> None:
 
 
 def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> None:
-    """Notes them for the next command. This only saves time, so a write error is ignored."""
+    """Notes the command for the next head start. This only saves time, so a write error is ignored."""
     words = os.fsencode("\0".join((*terms.words(), cwd, *argv)))
     try:
         note = private / NOTE
@@ -99,7 +99,7 @@ def remember(private: Path, terms: Terms, argv: tuple[str, ...], cwd: str) -> No
 
 
 def _private(folder: str) -> str:
-    """The private folder of the main worktree, found by looking upwards only."""
+    """The private folder of the main worktree, found by searching upwards only."""
     while not os.path.isdir(os.path.join(folder, ".git")):  # noqa: PTH112, PTH118 - before pathlib
         above = os.path.dirname(folder)  # noqa: PTH120
         if above == folder:

@@ -1,9 +1,10 @@
-"""Keeps a resident process: starts it, lets one caller at a time speak with it, ends with it.
+"""Keeps a resident process: starts it, lets one caller at a time speak with it, and ends with it.
 
-Our own interpreter, outside the sandbox: the program itself has no socket to listen on and no file of ours.
+It is a process of our own interpreter outside the sandbox. The program itself has no socket on which it
+listens, and none of our files.
 """
 
-# Loaded by an interpreter of its own, without anything that takes time:
+# `os` calls instead of pathlib: an interpreter of its own loads this, and must start fast.
 # ruff: noqa: PTH112, PTH116, PTH118, PTH123
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import time
 
 from verdigris.core.value import replace
 from verdigris.execution.children import Started, start
-from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, tell, without
+from verdigris.execution.resident.resident import HELD, LOCK, SOCKET, without_refused, write_note
 from verdigris.execution.room import Room, read
 from verdigris.runners.reporter.verdigris_reporter.line import Broken, MessageLine
 from verdigris.sandbox.confinement import is_inside
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
 PROGRAM = "VERDIGRIS_RESIDENT"
 PATH = "PYTHONPATH"
 TICK = 2.0
-"""Seconds between two looks at what a resident must not outlive."""
+"""Seconds between two checks whether the resident is still needed."""
 ABANDONED = 1.0
-"""Seconds after which a caller that has hung up has surely ended."""
+"""Seconds after which a caller that has hung up has ended."""
 HELLO = 1.0
 """Seconds in which a caller must send its request; no other caller is served meanwhile."""
 PATIENCE = 10.0
 """Seconds in which the program must confirm that a caller has hung up."""
 START = 120.0
 MEMORY = 2 << 30
-"""Bytes; a program that holds more memory between two runs is ended."""
+"""A program that has more bytes of memory than this between two runs is ended."""
 RESTARTS = 8
 OUTPUT = 1 << 16
 _PEER = 12
@@ -51,7 +52,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
-    """What to keep is on standard input, as `Resident` has it; the lock, which is held, on HELD."""
+    """Reads what to keep (`Resident.describe`) from standard input; the descriptor HELD has the lock."""
     os.set_inheritable(HELD, False)
     Keeper(json.loads(sys.stdin.buffer.read()), HELD).keep()
 
@@ -66,13 +67,13 @@ class Keeper:
         self.lock = lock
         self.refused: dict[str, str] = {}
         self.restarts = 0
-        self.listening = _listening(os.path.join(kept["folder"], SOCKET))
+        self.listening = _listen(os.path.join(kept["folder"], SOCKET))
         self.caller: MessageLine | None = None
         self.leaving = False
-        """A caller is gone, and the program has not taken notice yet."""
+        """Whether a caller has hung up and the program has not confirmed it yet."""
         self.ready = False
         self.left: list[int] = []
-        """Descriptors that callers leave with us, since to close the last of them takes time."""
+        """Descriptors that callers left with us, because closing the last one takes time."""
         self.since = time.monotonic()
 
     def keep(self) -> None:
@@ -85,13 +86,13 @@ class Keeper:
         finally:
             if self._is_ours():
                 self.ready = False
-                self._tell()
+                self._write_note()
                 os.unlink(os.path.join(self.kept["folder"], SOCKET))  # noqa: PTH108 - see above
 
     def _keep_program(self) -> bool:
-        """Serves one process of the program; true if it is to be started again with fewer modules."""
+        """Starts and serves the program once; returns whether it must be started again with fewer modules."""
         terms, _ = read(self.kept["terms"])
-        room = Room(terms, self.kept["argv"], equip=_live(self.kept["live"]))
+        room = Room(terms, self.kept["argv"], equip=_live_equipment(self.kept["live"]))
         try:
             env = {**room.env, **self.kept["env"]}
             apart = (
@@ -109,19 +110,19 @@ class Keeper:
         self.ready = False
         self.since = time.monotonic()
         program = MessageLine(started.ours)
-        load = without(self.kept["greeting"].get("load", ()), self.refused)
+        load = without_refused(self.kept["greeting"].get("load", ()), self.refused)
         program.send({**self.kept["greeting"], "load": load})
         user = os.open(f"/proc/{started.child.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
         try:
             while True:
-                self._look(started.child.pid)
+                self._check_need(started.child.pid)
                 watched: list[Any] = [program, started.child.output]
                 watched += [] if self.leaving else [self.listening]
                 watched += [self.caller] if self.caller else []
                 ready = select.select(watched, [], [], min(TICK, self.kept["idle"]))[0]
                 if started.child.output in ready and not os.read(started.child.output, OUTPUT):
                     raise _Unneeded
-                if program in ready and self._hear_program(program):
+                if program in ready and self._read_program(program):
                     return True
                 if self.caller in ready and self.caller is not None:
                     self._pass_on(self.caller, program)
@@ -130,11 +131,11 @@ class Keeper:
         finally:
             os.close(user)
 
-    def _hear_program(self, program: MessageLine) -> bool:
-        """Reads a message of the program; true if it refuses modules that it was told to load."""
-        if not program.step():
+    def _read_program(self, program: MessageLine) -> bool:
+        """Reads messages of the program; returns whether it refuses modules that it was told to load."""
+        if not program.read_more():
             raise _Unneeded
-        while (heard := program.waiting()) is not None:
+        while (heard := program.take_pending()) is not None:
             message, beside = heard
             for descriptor in beside:
                 os.close(descriptor)
@@ -142,10 +143,10 @@ class Keeper:
                 if "refused" in message:
                     self.refused |= {str(name): str(why) for name, why in dict(message["refused"]).items()}
                     self.restarts += 1
-                    self._tell()
+                    self._write_note()
                     return True
                 self.ready = bool(message.get("ready"))
-                self._tell()
+                self._write_note()
             elif self.leaving:
                 self.leaving = "gone" not in message
                 self.since = time.monotonic()
@@ -154,9 +155,10 @@ class Keeper:
         return False
 
     def _pass_on(self, caller: MessageLine, program: MessageLine) -> None:
+        """Passes messages of the caller to the program, and says when the caller has hung up."""
         try:
-            there = caller.step()
-            while there and (said := caller.waiting()) is not None:
+            there = caller.read_more()
+            while there and (said := caller.take_pending()) is not None:
                 message, beside = said
                 if "leave" in message:
                     self.left += beside
@@ -174,11 +176,11 @@ class Keeper:
             program.send({"gone": True})
 
     def _greet_caller(self, user: int) -> None:
-        """One more caller; only one that sees the machine as we do, and so is no agent, is listened to."""
+        """Accepts a caller. It must see the machine as we do: an agent in a sandbox is not served."""
         listening: Any = self.listening
-        connection, _ = listening._accept()  # noqa: SLF001 - `accept` is made by `socket`, which is slow
+        connection, _ = listening._accept()  # noqa: SLF001 - `accept` is in `socket`, which loads slowly
         caller = MessageLine(_socket.socket(fileno=connection))
-        message = _read_request(caller) if _outside(caller) else None
+        message = _read_request(caller) if _is_unconfined(caller) else None
         if message is None:
             caller.close()
             return
@@ -199,10 +201,10 @@ class Keeper:
         try:
             caller.send(message, beside)
         except OSError:
-            return  # it will be seen to be gone
+            return  # the next read shows that it has hung up
 
-    def _look(self, program: int) -> None:
-        """Whether the resident is still needed."""
+    def _check_need(self, program: int) -> None:
+        """Raises `_Unneeded` if the resident is no longer needed."""
         waited = time.monotonic() - self.since
         limit = PATIENCE if self.leaving else self.kept["idle"] if self.ready else START
         if self.caller is None and waited > limit:
@@ -219,7 +221,7 @@ class Keeper:
             os.close(self.left.pop())
 
     def _is_ours(self) -> bool:
-        """False if the repository, or the kernel's folder in it, was removed or made anew."""
+        """Whether the folder is still the one that we locked: the repository may have been replaced."""
         try:
             here = os.stat(os.path.join(self.kept["folder"], LOCK))
         except OSError:
@@ -227,12 +229,12 @@ class Keeper:
         held = os.fstat(self.lock)
         return (here.st_dev, here.st_ino) == (held.st_dev, held.st_ino)
 
-    def _tell(self) -> None:
-        tell(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
+    def _write_note(self) -> None:
+        write_note(self.kept["folder"], self.kept["key"], ready=self.ready, refused=self.refused)
 
 
-def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement] | None:
-    """The worktree as it is at every moment; see `Resident`."""
+def _live_equipment(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confinement] | None:
+    """Equipment that shows the worktree itself instead of an overlay; see `live` of `Resident`."""
     if shadowed is None:
         return None
 
@@ -244,13 +246,13 @@ def _live(shadowed: list[str] | None) -> Callable[[Confinement, Folders], Confin
 
 
 def _outside_of(root: str, cwd: str, path: str) -> str:
-    """Leaves out the project's own folders, which the runs take: nothing of it may be loaded before."""
+    """PYTHONPATH without the project's folders, which each run adds: nothing there may be loaded before."""
     folders = (os.path.normpath(os.path.join(cwd, folder)) for folder in path.split(os.pathsep))
     return os.pathsep.join(folder for folder in folders if not is_inside(folder, root))
 
 
-def _listening(path: str) -> _socket.socket:
-    """Listens by way of its folder: a socket's own path may have a hundred bytes, a repository's more."""
+def _listen(path: str) -> _socket.socket:
+    """Listens on a socket, by a path through a descriptor: socket paths are limited to about 100 bytes."""
     folder, name = os.path.split(path)
     held = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     made = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
@@ -273,7 +275,8 @@ def _read_request(caller: MessageLine) -> dict[str, Any] | None:
     return said and said[0]
 
 
-def _outside(caller: MessageLine) -> bool:
+def _is_unconfined(caller: MessageLine) -> bool:
+    """Whether the caller is our user and in our mount namespace, and so in no sandbox."""
     peer = caller.connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, _PEER)
     pid, uid = (int.from_bytes(peer[at : at + 4], sys.byteorder, signed=True) for at in (0, 4))
     try:

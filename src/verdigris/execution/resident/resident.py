@@ -1,30 +1,31 @@
 """The life of a resident process: started on demand, asked over a socket, ended when idle.
 
-One resident is a *program* (a test tool that stays loaded), confined as a run of tests is, and its *keeper*
-(`keeper.py`, our own interpreter, outside the sandbox), which listens, watches, and ends with it. Who runs
-tests says `connect` with the key by which the resident must have been started; None is no error: run cold,
-and say `ensure` afterwards, which starts one in the background, or another where the key has changed.
+A resident has two parts. The *program* is a test tool that stays loaded, confined like a run of tests. The
+*keeper* (`keeper.py`, our own interpreter outside the sandbox) listens for callers, watches the program, and
+ends with it. To run tests, call `connect` with the key that the resident must have. If the answer is None,
+make a cold run, and call `ensure` afterwards: it starts a resident in the background, or another one if the
+key has changed.
 
-    line = connect(folder, key)                  # None: none is there, not ready, busy, or of another key
+    line = connect(folder, key)                  # None: there is none, not ready, busy, or of another key
     if line is not None:
         line.send({"run": ...})                  # a JSON object a line, with descriptors beside it if need be
-        line.send({"leave": True}, (number,))    # the keeper has it too, until the caller has long ended
+        line.send({"leave": True}, (number,))    # the keeper holds it too, until after the caller's end
         answer = line.receive(5)                 # (message, descriptors); None at the end, or after 5 s
         line.close()                             # the program reads {"gone": true}
     ...
     ensure(Resident(folder, key, ...))
 
-The program finds its end of the conversation in the variable VERDIGRIS_RESIDENT (a descriptor of a stream
-socket). It reads `greeting` first; says {"ready": true, "beside": 0} once, when it has loaded all it wants,
-or {"refused": {NAME: WHY, …}, "beside": 0}, whereupon it is started again without those in the greeting's
-`load`; then it answers what comes. When the caller has hung up, it reads {"gone": true}, makes an end of what
-it does, and answers the same: until then nobody else is let in. It dies when its keeper does.
+The variable VERDIGRIS_RESIDENT gives the program its end of the line (the descriptor of a stream socket). It
+reads `greeting` first. When it has loaded all it needs, it sends {"ready": true, "beside": 0} once; or it
+sends {"refused": {NAME: WHY, …}, "beside": 0}, and is started again without those names in the greeting's
+`load`. Then it answers what comes. When the caller has hung up, it reads {"gone": true}, ends what it does,
+and answers the same; until then no other caller is served. It dies when its keeper does.
 
-A resident ends when it was idle for too long, when the worktree or the folder of its own is gone or replaced,
-when it holds too much memory, when `stop` says so, or when it is asked for by another key.
+A resident ends when it was idle for too long, when the worktree or its own folder is removed or replaced,
+when it uses too much memory, when `stop` is called, or when a caller asks for another key.
 """
 
-# Loaded before a head start, and names stay `str`:
+# `os` calls on `str` instead of pathlib: this is loaded before a head start.
 # ruff: noqa: PTH103, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ if TYPE_CHECKING:
 
 LOCK, SOCKET, TOLD = "lock", "socket", "told.json"
 HELD = 3
-"""The descriptor on which a keeper finds its lock."""
+"""The number of the descriptor with a keeper's lock."""
 FOLDER = "warm"
-"""In a worktree's private folder: one folder for each resident."""
+"""The folder in a worktree's private folder that contains one folder for each resident."""
 IDLE = 600.0
 OFF = "VERDIGRIS_WARM"
-"""A variable that keeps residents from being used and started when it is `0`."""
+"""A variable; if it is `0`, no resident is used or started."""
 PATIENCE = 2.0
 _KEEP = (
     "import sys; sys.path.append(sys.argv[1]); from verdigris.execution.resident.keeper import main; main()"
@@ -60,7 +61,7 @@ _PACKAGES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.p
 
 
 class ResidentProgram:
-    """What is started, in which folder, in a room of which terms; the variables are added to the room's."""
+    """The command of a resident, its folder, the terms of its room, and variables added to the room's."""
 
     def __init__(
         self, terms: Terms, argv: Sequence[str], cwd: str, env: Mapping[str, str] | None = None
@@ -72,14 +73,14 @@ class ResidentProgram:
 
 
 class Resident:
-    """What is kept, and how it is started.
+    """A resident, and how it is started.
 
-    folder    Of its own, as `folder_of` names it.
-    key       A digest of all that it was started by; see `connect`.
+    folder    Its own folder; see `folder_of`.
+    key       A digest of all that its start depends on; see `connect`.
     greeting  The first message to it.
     idle      Seconds without a caller after which it ends.
-    live      Not None: it finds the worktree as it is at every moment, read-only; only these folders in it
-              can be written, without effect, and do not show what is changed in them later.
+    live      Not None: it always sees the current worktree, read-only. Only these folders in it are writable;
+              writes are thrown away, and later changes in these folders are not visible.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Resident:
         self.live = live
 
     def describe(self) -> bytes:
-        """Describes it as the keeper reads it."""
+        """The description that the keeper reads."""
         own = {name: fact for name, fact in vars(self).items() if name != "program"}
         whole = {**own, **vars(self.program), "terms": self.program.terms.words()}
         return json.dumps(whole).encode("ascii")
@@ -115,7 +116,7 @@ def folder_of(private: str, name: str) -> str:
 
 
 def connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
-    """A conversation with the resident of this key, and a descriptor of its user namespace."""
+    """Connects to the resident of this key; returns the line and a descriptor of its user namespace."""
     if not is_allowed():
         return None
     line = None
@@ -144,7 +145,7 @@ def ensure(resident: Resident) -> None:
             end(resident.folder)
         lock = _lock_folder(resident.folder)
         try:
-            tell(resident.folder, resident.key)
+            write_note(resident.folder, resident.key)
             _start(resident.describe(), lock)
         finally:
             os.close(lock)
@@ -153,7 +154,7 @@ def ensure(resident: Resident) -> None:
 
 
 def read_note(folder: str) -> dict[str, Any]:
-    """What the keeper last wrote about its program: `key`, `ready`, `refused`."""
+    """Reads what the keeper last wrote about its program: `key`, `ready`, `refused`."""
     try:
         with open(os.path.join(folder, TOLD), encoding="ascii") as file:
             known = json.loads(file.read())
@@ -172,7 +173,7 @@ def running(private: str) -> tuple[str, ...]:
 
 
 def stop(private: str) -> tuple[str, ...]:
-    """End every resident of a worktree; the names of those that there were."""
+    """Ends every resident of a worktree; returns their names."""
     names = running(private)
     for name in names:
         end(folder_of(private, name))
@@ -180,7 +181,7 @@ def stop(private: str) -> tuple[str, ...]:
 
 
 def is_running(folder: str) -> bool:
-    """Whether there is a keeper, even one that is just starting."""
+    """Whether there is a keeper, also one that has just started."""
     try:
         os.close(_lock_folder(folder, create=False))
     except BlockingIOError:
@@ -209,7 +210,7 @@ def end(folder: str) -> None:
         try:
             line.send({"end": True})
         finally:
-            line.close()  # also where it ended just now, and does not listen
+            line.close()  # or it has just ended and does not listen
         ended = _await_keeper(folder)
     except OSError:
         ended = not is_running(folder)
@@ -264,7 +265,7 @@ def _start(kept: bytes, lock: int) -> None:
                 os.pwrite(lock, b"%d\n" % keeper, 0)
             else:
                 os.setsid()
-                os.dup2(written, 0)  # before the lock, which may be put over it
+                os.dup2(written, 0)  # before the lock, whose new number may be that of `written`
                 os.dup2(lock, HELD)
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, 1)
@@ -280,17 +281,17 @@ def _start(kept: bytes, lock: int) -> None:
 
 
 def _close_others() -> None:
-    """Locks of this command, above all."""
+    """Closes descriptors that the keeper must not inherit, above all locks of this command."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > HELD:
             try:
                 os.close(int(name))
             except OSError:
-                continue  # the one that listed them
+                continue  # the descriptor that listed the folder is closed by now
 
 
 def stamp_of(path: str) -> str:
-    """A text that differs once the file was changed or replaced; empty if there is no file."""
+    """A text that changes when the file is changed or replaced; empty if there is no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - text
     except OSError:
@@ -298,7 +299,9 @@ def stamp_of(path: str) -> str:
     return f"{status.st_ino} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
 
 
-def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None) -> None:
+def write_note(
+    folder: str, key: str, *, ready: bool = False, refused: Mapping[str, str] | None = None
+) -> None:
     """Writes the note that callers read. It only saves time, so a write error is ignored."""
     fresh = os.path.join(folder, f"{TOLD}.{os.getpid()}")
     try:
@@ -309,8 +312,8 @@ def tell(folder: str, key: str, *, ready: bool = False, refused: Mapping[str, st
         return
 
 
-def without(names: Iterable[str], refused: Collection[str]) -> list[str]:
-    """Names of modules that are neither refused nor in a package that is."""
+def without_refused(names: Iterable[str], refused: Collection[str]) -> list[str]:
+    """The names of modules that are neither refused nor in a refused package."""
     return [name for name in names if not any(part in refused for part in _above(name))]
 
 

@@ -1,3 +1,3 @@
-"""Calls every test tool but pytest and unittest: finds it, gives it its caches, runs it in a room."""
+"""One module per test tool: finds the tool on this machine, gives it its caches, and runs it in a room."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from verdigris.execution.rooms import RoomEquipment, possible, terms_of
 from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.registry import BuildRequest, find_tool, tool_of
 from verdigris.execution.tools.runs import Prepared, RunPlace, run_in_room, take_reports
-from verdigris.runners.registry import Words, fetching, fill_command, kind_of, reports
+from verdigris.runners.registry import Words, download_advice, fill_command, kind_of, reports
 from verdigris.sandbox.folders import Folders
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LEAST = 0.1
 
 
 def call_tool(asked: TestCall) -> TestReport:
-    """Lines are not traced, and nothing is tried in variants: the report has none."""
+    """Runs tests by a tool. It can neither trace lines nor run sets of variants: the report has none."""
     tools = _tools(asked)
     folders = Folders(terms_of(asked.project).place)
     try:
@@ -52,13 +52,13 @@ def _tools(asked: TestCall) -> Toolset:
 
 
 def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
-    """The folders are this call's: where the tool reports to, and where Go looks for its cache."""
+    """Runs the call. `folders`: of this call, for the reports and for Go's cache."""
     kind, command = kind_of(asked.stack.runner), asked.request.command
     request = replace(
         asked.place_request(folders.cache),
-        # Marks are for tools that know them, and no command of the user's is given any.
+        # Marks go only to tools that know them, and never to a command of the user.
         extra=asked.stack.test_command,
-        # Some tests exist no sooner than they run: to collect them, they are run.
+        # Some tools cannot list tests without running them: then collecting runs the tests.
         collect_only=asked.request.collect_only and kind.can_collect,
         limit=asked.project.settings.test_timeout,
     )
@@ -73,7 +73,7 @@ def _run(asked: TestCall, tools: Toolset, folders: Folders) -> TestReport:
         warm = asked.feedback and not command
         rans, answers = _carry_out(tool_of(kind.name), calls, ready.place, times, folders, warm=warm)
     report = tools.runner.report(request, tuple(answers))
-    advice = fetching(report.tail) if report.ended is RunEnd.NO_START else None
+    advice = download_advice(report.tail) if report.ended is RunEnd.NO_START else None
     traces = [one.traces for one in rans]
     opened = (*ready.opened, *(path for one in traces for path in one.opened))
     return replace(
@@ -112,7 +112,10 @@ def _carry_out(
     *,
     warm: bool,
 ) -> tuple[list[Ran], list[RunnerAnswer]]:
-    """Each in a room of its own, all of them in the time of one; and the time of one test."""
+    """Runs each call in a room of its own.
+
+    `times`: the limit for all calls together, and that of one test.
+    """
     timeout, limit = times
     ends = time.monotonic() + timeout
     rans: list[Ran] = []
@@ -130,7 +133,7 @@ def _answer(call: RunnerCall, done: Ran, folders: Folders) -> RunnerAnswer:
 
 
 def _use_command(call: RunnerCall, words: Words, lead: int) -> RunnerCall:
-    """The configured command instead of the tool's name; for a person, too."""
+    """Replaces the tool's program by the configured command, also in the text for a person."""
     typed = shlex.split(call.command)[1:]
     return replace(
         call, argv=fill_command(words, call.argv[lead:]), command=shlex.join(fill_command(words, typed))

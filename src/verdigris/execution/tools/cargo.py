@@ -1,6 +1,6 @@
 """Cargo on this machine: finds it, and keeps its `target` folder for test runs."""
 
-# Paths are text: they go into variables and arguments.
+# Paths are `str`: they go into variables and arguments.
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ _PINNED = ("rust-toolchain", "rust-toolchain.toml")
 
 class Cargo(TestTool):
     def find(self, stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:  # noqa: ARG002 - of installed packages
-        """The program is mostly rustup's, which chooses a toolchain by the folder it is started in."""
+        """Finds cargo.
+
+        Mostly it is rustup's, which chooses a toolchain by the folder in which it is started.
+        """
         found = program("cargo", environ, _HINT)
         above = str(Path(found).parents[2])
         home, rustup = (
@@ -61,7 +64,10 @@ class Cargo(TestTool):
         )
 
     def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
-        """What is built of the worktree's own tree stays; of another one it is thrown away."""
+        """Builds the tests.
+
+        A build of the worktree's own tree is kept; that of another tree is thrown away.
+        """
         project, layer = build.place.project, build.place.layer
         runner = CargoRunner(tools.programs[0], sys.executable)
         tree = project.workspace.snapshot() if layer is None else layer.wanted
@@ -77,7 +83,7 @@ class Cargo(TestTool):
         dressed = build.place.with_env({"CARGO_TARGET_DIR": at}, layer=laid)
         to_run = dressed.with_shadowed(str(target), at)
         done_before = known is not None and known.whole and known.tree == tree
-        if done_before or (layer is not None and not layer.only_holds):
+        if done_before or (layer is not None and not layer.shows_worktree):
             return Prepared(to_run)
         write_record(record, built)
         call = runner.build_call(build.request)
@@ -87,7 +93,7 @@ class Cargo(TestTool):
         return Prepared(to_run, None if good else done, done.traces.opened)
 
     def foundation_files(self, tools: Toolset, root: Path) -> Iterator[str]:  # noqa: ARG002 - of packages
-        """Lists every toolchain: folders and variables decide which one runs."""
+        """The files of every toolchain: folders and variables decide which one runs."""
         if home := tools.env.get("CARGO_HOME"):
             yield from (f"{home}/{name}" for name in ("config", "config.toml"))
         if rustup := tools.env.get("RUSTUP_HOME"):
@@ -97,7 +103,7 @@ class Cargo(TestTool):
 
 
 def _words(runner: CargoRunner, build: BuildRequest, tree: str) -> list[str]:
-    """What makes another build; `room.env` may hold flags."""
+    """The words by which builds differ; `room.env` may contain flags of the compiler."""
     stack, project = build.stack, build.place.project
     paths = [os.path.normpath(f"{stack.root}/{name}") for name in _PINNED]
     pinned = project.workspace.read_many(tree, paths).values()
@@ -107,7 +113,10 @@ def _words(runner: CargoRunner, build: BuildRequest, tree: str) -> list[str]:
 
 
 def _folder(project: Project, words: list[str], builders: list[str]) -> Path:
-    """Code that runs in the compiler and is not accepted has a build of its own, begun as a copy."""
+    """The folder of a build.
+
+    Code that runs in the compiler and is not accepted yet has one of its own: a copy.
+    """
     usual = cache_folder(project.repo.private, "cargo", words)
     if not builders:
         return usual
@@ -120,7 +129,7 @@ def _folder(project: Project, words: list[str], builders: list[str]) -> Path:
 
 
 def _date_layer(project: Project, layer: Layer | None, tree: str, built: Built) -> Layer:
-    """Files whose time in the worktree is not to be trusted are laid over it with another."""
+    """A layer with other modification times for the files whose time in the worktree would mislead cargo."""
     laid = layer or Layer(tree, tree)
     wrong = misdated_paths(project, built).difference(entry.path for entry in laid.firm)
     entries = tuple(e for e in project.workspace.files(tree) if e.path in wrong) if wrong else ()
@@ -128,9 +137,10 @@ def _date_layer(project: Project, layer: Layer | None, tree: str, built: Built) 
 
 
 def _builders(project: Project, tree: str) -> list[str]:
-    """BuildRequest scripts, procedural macros and cargo's settings, where they are others than the ground's.
+    """Build scripts, procedural macros and cargo's settings that differ from those of the ground.
 
-    They run in the compiler, and could leave behind what decides when they are gone again.
+    They run in the compiler, and could leave files in the build that still decide when they are removed
+    again.
     """
     ground = project.state().ground
     if ground is None or ground == tree:
@@ -156,31 +166,31 @@ def _build_files(project: Project, tree: str) -> list[str]:
 
 
 def _users_folder(said: str | None, homes: tuple[str, ...], folder: str) -> str | None:
-    """A folder of the user's: as a variable says, or in one of these homes; None where there is none."""
+    """A folder of the user: the one that a variable names, or one in these homes; None if there is none."""
     paths = (said,) if said else (f"{home}/{folder}" for home in homes)
     return next(filter(os.path.isdir, paths), None)
 
 
 _COARSE = 20_000_000
-"""Nanoseconds that the clock of a file system may be behind."""
+"""Nanoseconds by which the clock of a file system may be late."""
 _NEVER = 2**62
 
 
 @value
 class Built:
-    """What a kept build was made from."""
+    """What a kept build was made from, and when."""
 
     tree: str
     changed: Mapping[str, int]
-    """Paths that changed since the first build, with the times that they are shown with, in nanoseconds."""
+    """Paths that changed since the first build, with the times that cargo sees, in nanoseconds."""
     ended: int = _NEVER
-    """When it was over: a file with a later time has not been read by it."""
+    """When it ended: it has not read a file with a later time."""
     whole: bool = False
-    """Whether all of it could be built."""
+    """Whether the whole build worked."""
 
 
 def date_build(project: Project, tree: str, built: Built | None) -> Built:
-    """The build as it is to be made from `tree`, on top of what is there."""
+    """The record of a build of `tree` on top of the build that is there."""
     if built is None:
         return Built(tree, {})
     now = time.time_ns() - _COARSE
@@ -190,12 +200,12 @@ def date_build(project: Project, tree: str, built: Built | None) -> Built:
 
 
 def misdated_paths(project: Project, built: Built) -> frozenset[str]:
-    """Changed paths that the worktree shows with another time."""
+    """Changed paths that have another modification time in the worktree."""
     return frozenset(path for path, at in built.changed.items() if _time(project, path, 0) != at)
 
 
 def _time(project: Project, path: str, after: int) -> int | None:
-    """Returns the worktree's time of the path, where that is later."""
+    """The modification time of a path in the worktree, if it is later than `after`."""
     try:
         found = os.lstat(project.root / path).st_mtime_ns
     except OSError:

@@ -1,4 +1,4 @@
-"""Lists files below the tests: of the interpreter, and of the programs that a stack's commands start."""
+"""Lists files of the foundation: of the interpreter, and of the programs that a stack's commands start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli")
-"""Modules of the runner's distribution and of what it needs to start."""
+"""The modules of pytest, and of the packages that it needs to start."""
 CUSTOM = ("sitecustomize", "usercustomize")
 _START_UP = ("__editable__", *(f"{name}." for name in CUSTOM))
 _CODE = (".py", ".so", ".pyd", ".pyc")
@@ -26,13 +26,16 @@ _PLUGINS = "[pytest11]"
 
 
 TICK = 100_000_000
-"""Nanoseconds within which a path may change twice and show one stamp."""
+"""Nanoseconds within which a path may change twice and have the same stamp."""
 _KNOWN: dict[tuple[object, ...], tuple[dict[str, tuple[int, ...] | None], frozenset[str]]] = {}
-"""Answers that this process has given, with the stamps of all that each of them rests on."""
+"""Answers of this process, with the stamps of all files and folders that each depends on."""
 
 
 def interpreter_files(places: InterpreterPlaces, env: Mapping[str, str]) -> frozenset[str]:
-    """One command asks several times: nothing is listed again whose folders and files are as they were."""
+    """The files of an interpreter.
+
+    A command asks several times: they are listed again only after a change.
+    """
     on_path = tuple(entry for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry)
     key = (places.prefix, places.library, *places.packages, places.cache_tag, on_path)
     known = _KNOWN.get(key)
@@ -78,7 +81,10 @@ class _Look:
             return []
 
     def is_settled(self) -> bool:
-        """No program can set a change time; one that is fresh could stand for two changes."""
+        """Whether no stamp is recent: within a tick a path may change twice.
+
+        No program can set a change time.
+        """
         now = time.time_ns()
         return all(stamp is None or stamp[0] < now - TICK for stamp in self.stamps.values())
 
@@ -115,7 +121,7 @@ def _interpreter_files(look: _Look, places: InterpreterPlaces, on_path: tuple[st
 
 
 def _plugins(look: _Look, files: Iterable[str]) -> Iterator[str]:
-    """Top-level modules of the plugins that the runner loads by itself."""
+    """Top-level modules of the plugins that pytest loads by itself."""
     for file in files:
         within = False
         for line in look.lines(file):
@@ -126,7 +132,7 @@ def _plugins(look: _Look, files: Iterable[str]) -> Iterator[str]:
 
 
 def _pth_folders(look: _Look, folder: str, names: Iterable[str]) -> Iterator[str]:
-    """Folders that `.pth` files put on the path, where start-up modules are looked for too."""
+    """Folders that `.pth` files add to the path: start-up modules are searched there too."""
     for name in names:
         if name.endswith(".pth"):
             yield from (
@@ -137,13 +143,13 @@ def _pth_folders(look: _Look, folder: str, names: Iterable[str]) -> Iterator[str
 
 
 def package_files(module: str) -> Iterator[str]:
-    """A module's file, or all code of a package, whichever is there."""
+    """The file of a module, or all code of a package, whichever exists."""
     yield from (path for path in (f"{module}.py",) if os.path.isfile(path))  # noqa: PTH113 - text in, text out
     yield from _package(_Look(), module, "")
 
 
 def _code(look: _Look, module: str, cache_tag: str) -> Iterator[str]:
-    """A module's file, or all of a package's; bytecode only as this interpreter would load it."""
+    """The file of a module, or all files of a package; byte code only if this interpreter would load it."""
     yield f"{module}.py"
     folder, _, name = module.rpartition("/")
     yield from _caches(look, folder, cache_tag, only=f"{name}.")
@@ -161,7 +167,7 @@ def _package(look: _Look, folder: str, cache_tag: str) -> Iterator[str]:
 
 
 def _caches(look: _Look, folder: str, cache_tag: str, only: str = "") -> Iterator[str]:
-    """Lists cached byte code but what pytest rewrote: a verdict does not read that."""
+    """The cached byte code, without that of pytest's rewritten modules, which a verdict does not read."""
     for name in look.names(f"{folder}/__pycache__"):
         if name.startswith(only) and f".{cache_tag}." in name and "-pytest-" not in name:
             yield f"{folder}/__pycache__/{name}"
@@ -169,11 +175,11 @@ def _caches(look: _Look, folder: str, cache_tag: str, only: str = "") -> Iterato
 
 _STARTS = re.compile(rb"^(?:from|import)\s+([A-Za-z_]\w*)", re.MULTILINE)
 _SCRIPT = 1 << 14
-"""Bytes beyond which a program is none that an installer wrote."""
+"""The most bytes of a start script: an installer writes no longer ones."""
 
 
 def programs(stack: Stack, root: Path, environ: Mapping[str, str]) -> Iterator[str]:
-    """Files by path: what a command's words lead to outside of git's sight, a script's package with it."""
+    """The programs that a stack's commands name and git does not track, with the package of a script."""
     folder = os.path.normpath(root / stack.root)
     for command in (stack.check, stack.format, stack.verify):
         for word in _words(command or ""):

@@ -1,6 +1,6 @@
 """Go on this machine: finds it, and keeps its build cache for test runs."""
 
-# Paths are text: they go into variables and arguments.
+# Paths are `str`: they go into variables and arguments.
 # ruff: noqa: PTH112
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CACHE = "GOCACHE"
 _HINT = "install Go, and have `go` on PATH"
 _MODULES = ("go.mod", "go.sum", "go.work", "go.work.sum")
 _MANY = 20
-"""Changed files that every run compiles anew, before they are worth a build of their own."""
+"""Up to this many changed files every run compiles them itself; more are worth a build of their own."""
 
 
 class Go(TestTool):
     def find(self, stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:  # noqa: ARG002 - of installed packages
-        """Modules are read where the user's `go` put them; what is missing there is not fetched."""
+        """Finds Go. Modules are read from the user's module cache; missing ones are not downloaded."""
         found = program("go", environ, _HINT)
         path = environ.get("GOPATH") or str(Path(environ.get("HOME", "/")) / "go")
         modules = environ.get("GOMODCACHE") or f"{path.split(os.pathsep)[0]}/pkg/mod"
@@ -51,9 +51,10 @@ class Go(TestTool):
         )
 
     def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
-        """The cache goes by content, so nothing in it is ever out of date, and all worktrees share it.
+        """Fills the build cache. Its keys are contents, so nothing in it is outdated, and all worktrees share
+        it.
 
-        To compile apart costs the linking of every test binary once more, so a few changed files do not.
+        A build apart links every test binary once more. So it is not made for a few changed files.
         """
         project, spare = build.place.project, build.spare
         place, runner = build.place.with_env({CACHE: spare}), GoRunner(tools.programs[0], sys.executable)

@@ -1,4 +1,4 @@
-"""Finds the user's Python: the one that has the packages of the project's tests."""
+"""Finds the user's Python: the one with the packages that the project's tests need."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REMEMBERED = 20
 
 @value
 class InterpreterPlaces:
-    """Where an interpreter takes its code from."""
+    """The folders from which an interpreter loads code."""
 
     prefix: str
     library: str
@@ -45,16 +45,16 @@ class InterpreterPlaces:
     packages: tuple[str, ...]
     """Folders whose `.pth` files it reads when it starts."""
     cache_tag: str
-    """In the names of its bytecode files."""
+    """The part of byte code file names that stands for this interpreter."""
 
 
 @value
 class Interpreter:
     path: Path
-    """Not resolved: an environment is known by the link's own place."""
+    """Links are not resolved: the place of the link decides the environment."""
     how: How
     places: InterpreterPlaces | None = None
-    """None when it executes and does not say."""
+    """None if it runs but does not answer."""
 
 
 def find_interpreter(
@@ -64,7 +64,7 @@ def find_interpreter(
     env: Mapping[str, str],
     cache: Path | None = None,
 ) -> Interpreter:
-    """`cache` is a file that remembers which interpreters were seen to execute."""
+    """Finds the interpreter. `cache`: a file that remembers which interpreters run."""
     probe = _InterpreterQuery(worktree_root, env, cache)
     if configured is not None:
         return _use_configured(stack_root / configured, probe)
@@ -106,21 +106,21 @@ def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -
 
 @value
 class _InterpreterFacts:
-    """What an interpreter that executes said of itself."""
+    """What an interpreter said about itself."""
 
     places: InterpreterPlaces | None = None
 
 
 @value
 class _InterpreterQuery:
-    """What it executes an agent could have put there, start-up files of an environment too: it runs apart."""
+    """Asks interpreters about themselves, in a sandbox: an agent may have written their start-up files."""
 
     root: Path
     env: Mapping[str, str]
     cache: Path | None
 
     def look_at(self, path: Path) -> _InterpreterFacts | None:
-        """None when there is no Python that executes."""
+        """The facts of an interpreter; None if there is no Python that runs."""
         key = _identity(path)
         if key is None:
             return None
@@ -153,7 +153,7 @@ class _InterpreterQuery:
         return {k: v for k, v in known.items() if isinstance(v, str)} if isinstance(known, dict) else {}
 
     def _write(self, known: dict[str, str]) -> None:
-        """This only saves time, so a disk that refuses it is no reason to stop."""
+        """Writes the cache. It only saves time, so a write error is ignored."""
         if self.cache is None:
             return
         fresh = self.cache.with_name(f"{self.cache.name}.{os.getpid()}")
@@ -165,7 +165,7 @@ class _InterpreterQuery:
 
 
 def _places(told: str) -> InterpreterPlaces | None:
-    """Reads the last line: start-up files may print what they like before it."""
+    """Reads the last line: start-up files may print something before it."""
     try:
         return from_json(InterpreterPlaces, json.loads(told.strip().splitlines()[-1]))
     except (IndexError, ValueError, TypeError, AttributeError):
@@ -173,7 +173,7 @@ def _places(told: str) -> InterpreterPlaces | None:
 
 
 def _identity(path: Path) -> str | None:
-    """Identifies the program behind the links, and its environment; None when there is none."""
+    """Identifies the program behind the links, and its environment; None if there is no program."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""A tool that writes JUnit XML, on this machine: finds it as the stack's `junit` keys describe it."""
+"""A tool that writes JUnit XML: finds it on this machine, as the stack's `junit` keys describe it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from verdigris.execution.tools.registry import Environ, Lent
 
 _LOCAL = {"mvn": "./mvnw", "gradle": "./gradlew", "phpunit": "vendor/bin/phpunit", "rspec": "bin/rspec"}
-"""Programs that a project may have of its own."""
+"""Programs that a project may contain itself."""
 _OF_JUNIT = (".m2", ".gradle", ".ivy2", ".sbt", ".cache/coursier", ".composer", ".bundle", ".gem", ".nuget")
-"""Below the user's home: what such tools read, and insist on writing to."""
+"""Folders in the user's home that such tools read, and want to write to."""
 _OUTPUT = ("target", "build", ".gradle", ".phpunit.cache", ".phpunit.result.cache")
 
 
@@ -49,18 +49,21 @@ class ReportWriter(TestTool):
         folders = (f"{environ.get('HOME', '')}/{folder}" for folder in _OF_JUNIT)
         return Toolset(JUnitRunner(tool), (found,), reads=tuple(filter(os.path.isdir, folders)))
 
-    def kept_paths(self, stack: Stack, root: Path) -> Iterator[str]:  # noqa: ARG002 - whether they are there or not
+    def kept_paths(self, stack: Stack, root: Path) -> Iterator[str]:  # noqa: ARG002 - also paths that do not exist
         return (path_in(stack, name) for name in _OUTPUT)
 
 
 def tools_of_command(stack: Stack, command: tuple[str, ...]) -> Toolset:
-    """A command of the user's that writes JUnit XML itself, whatever the stack's runner."""
+    """The toolset of a user's command that writes JUnit XML itself, whatever the stack's runner is."""
     said = replace(stack.junit or JUnit(), command=command, everything=())
     return Toolset(JUnitRunner(junit_tool(said)), ())
 
 
 def junit_tool(said: JUnit | None) -> JUnitTool:
-    """What is unsaid stays as the preset has it; a command of one's own does not go with its `everything`."""
+    """The tool of the `junit` keys.
+
+    The preset gives what they leave out, but not `everything` for another command.
+    """
     said = said or JUnit()
     base = PRESETS.get(said.preset)
     if base is None and not said.command:

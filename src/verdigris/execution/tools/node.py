@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 NODE = "install Node.js, and have `node` on PATH"
 _INSTALLED = frozenset({".bin", ".pnpm", ".store", ".package-lock.json", ".modules.yaml", ".yarn-integrity"})
-"""Names with a dot in `node_modules` that package managers put there; the others are caches."""
+"""Hidden names in `node_modules` that package managers write; all others are caches."""
 
 
 class NodeTestTool(TestTool):
@@ -76,7 +76,7 @@ class PackagedTool(NodeTestTool):
 
     package: str
     script: str
-    """The path of what node runs, from the folder that holds `node_modules`."""
+    """The script that node runs, relative to the folder that contains `node_modules`."""
     make: Callable[[str, str], Runner]
 
     def find(self, stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:
@@ -116,16 +116,19 @@ class PackagedTool(NodeTestTool):
 
 class VitestTool(PackagedTool):
     def run_warm(self, call: RunnerCall, place: RunPlace, timeout: float, limit: float | None) -> Ran | None:
-        from verdigris.execution.tools.warm_vitest import ran_warm
+        from verdigris.execution.tools.warm_vitest import run_in_resident
 
-        return ran_warm(call, place, timeout, limit)
+        return run_in_resident(call, place, timeout, limit)
 
 
 _BOUND = re.compile(r"(\^|~|>=|<=|>|<|=)?\s*v?(\d+(?:\.(?:\d+|[x*]))*)")
 
 
 def fits(found: Version, wanted: str) -> bool:
-    """Whether one alternative between `||` holds; what is not understood holds."""
+    """Whether a version fits a range: one alternative between `||` must.
+
+    A range that we do not understand fits.
+    """
     choices = [_BOUND.findall(choice) for choice in wanted.split("||")]
     return not all(choices) or any(all(_holds(found, *bound) for bound in choice) for choice in choices)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MODULES = "node_modules"
 _CODE = (".js", ".cjs", ".mjs", ".json", ".node", ".wasm")
 _KEPT = (".pnpm", ".bin")
-"""Folders with a dot in `node_modules` that hold code."""
+"""Hidden folders in `node_modules` that contain code."""
 _INSTALL = {
     "pnpm-lock.yaml": "pnpm install --frozen-lockfile",
     "yarn.lock": "yarn install --immutable",
@@ -31,15 +31,15 @@ _INSTALL = {
     "bun.lockb": "bun install",
     "package-lock.json": "npm ci",
 }
-"""By lock file: how the packages come that it names."""
+"""The command that installs the packages of each lock file."""
 
 
 def package_file(package: str, script: str, home: Path, root: Path, lent: Lent = ()) -> Path:
-    """A file of an installed package, by its path from the stack: hoisted ones lie in a folder above.
+    """A file of an installed package. The package lies in the stack or, if it is hoisted, in a folder above.
 
-    `lent`: folders that a run finds at paths from the root, over what lies there.
+    `lent`: folders that a run sees at paths below the root, instead of what lies there.
     """
-    for folder in _upwards(home, root):
+    for folder in _folders_above(home, root):
         found = folder / script
         if real_place(found, root, lent).is_file():
             return found
@@ -47,7 +47,7 @@ def package_file(package: str, script: str, home: Path, root: Path, lent: Lent =
 
 
 def real_place(path: Path, root: Path, lent: Lent) -> Path:
-    """Where a file lies that a run finds at the path."""
+    """Where the file lies that a run sees at the path."""
     for folder, place in lent:
         if path.is_relative_to(root / place):
             return Path(folder) / path.relative_to(root / place)
@@ -55,14 +55,14 @@ def real_place(path: Path, root: Path, lent: Lent) -> Path:
 
 
 def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
-    for folder in _upwards(home, root):
+    for folder in _folders_above(home, root):
         if (folder / ".pnp.cjs").is_file() or (folder / ".pnp.js").is_file():
             return ToolMissing(
                 f"{package} is not in node_modules: Yarn keeps packages in archives here (Plug'n'Play)",
                 hint="`yarn config set nodeLinker node-modules && yarn install`",
             )
     where = "" if home == root else f" of {home.relative_to(root)}"
-    if any((folder / "node_modules").is_dir() for folder in _upwards(home, root)):
+    if any((folder / "node_modules").is_dir() for folder in _folders_above(home, root)):
         return ToolMissing(
             f"{package} is not installed in node_modules{where}", hint=_add_command(package, home, root)
         )
@@ -73,8 +73,8 @@ def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
 
 
 def install_command(home: Path, root: Path) -> str:
-    """What brings the packages, by the lock file that is there."""
-    for folder in _upwards(home, root):
+    """The command that installs the packages, by the lock file that exists."""
+    for folder in _folders_above(home, root):
         for lock, command in _INSTALL.items():
             if (folder / lock).is_file():
                 return command
@@ -88,8 +88,8 @@ def _add_command(package: str, home: Path, root: Path) -> str:
     return f"`{command}`; where it is no dependency yet, `{tool} {verb} -D {package}`"
 
 
-def _upwards(home: Path, root: Path) -> Iterator[Path]:
-    """Yields folders from the stack's up to the worktree's root."""
+def _folders_above(home: Path, root: Path) -> Iterator[Path]:
+    """The folders from the stack's up to the worktree's root."""
     yield home
     for folder in home.parents:
         if not folder.is_relative_to(root):
@@ -98,7 +98,7 @@ def _upwards(home: Path, root: Path) -> Iterator[Path]:
 
 
 def files_below(script: Path, root: Path) -> Iterator[str]:
-    """The runner's package and all that it depends on, each where node would find it."""
+    """The code of the runner's package and of all its dependencies, where node finds each."""
     waiting = [os.path.realpath(package_of(script))]
     seen: set[str] = set()
     while waiting:
@@ -107,11 +107,11 @@ def files_below(script: Path, root: Path) -> Iterator[str]:
             continue
         seen.add(package)
         yield from package_code(package)
-        waiting += filter(None, (found_package(name, package, str(root)) for name in _dependencies(package)))
+        waiting += filter(None, (find_package(name, package, str(root)) for name in _dependencies(package)))
 
 
 def package_of(script: Path) -> Path:
-    """The folder of the package that holds a script."""
+    """The folder of the package that contains a script."""
     return next(folder for folder in script.parents if folder.parent.name == MODULES)
 
 
@@ -123,8 +123,8 @@ def _dependencies(package: str) -> Iterable[str]:
         return ()
 
 
-def found_package(name: str, package: str, root: str) -> str | None:
-    """Looks in its own folder, and in those above it, up to the worktree's root."""
+def find_package(name: str, package: str, root: str) -> str | None:
+    """Finds a package as node does: in this folder, then in those above, up to the worktree's root."""
     folder = package
     while True:
         beside = folder if folder.endswith(f"/{MODULES}") else f"{folder}/{MODULES}"
@@ -144,7 +144,7 @@ def package_code(top: str) -> Iterator[str]:
 
 
 def _newer_code(top: str, since: int) -> Iterator[str]:
-    """Leaves out folders of tools' caches, which a verdict does not see."""
+    """The code that changed since then, without the caches of tools, which a verdict does not see."""
     for folder, folders, files in walk_tree(top):
         folders[:] = [name for name in folders if not name.startswith(".") or name in _KEPT]
         for path in (f"{folder}/{name}" for name in files if name.endswith(_CODE)):
@@ -152,8 +152,8 @@ def _newer_code(top: str, since: int) -> Iterator[str]:
                 yield path
 
 
-def arrivals(project: Project, since: int) -> frozenset[str]:
-    """Code in a Node stack's packages that came or changed since: whatever source imports, it finds there."""
+def new_package_code(project: Project, since: int) -> frozenset[str]:
+    """Code in the packages of Node stacks that is new or changed since then: source can import any of it."""
     homes = {
         project.root / stack.root
         for stack in project.settings.stacks
@@ -168,7 +168,10 @@ _MANIFEST = "package.json"
 
 
 def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]:
-    """Files by path. `known`: packages that a test file imports, by its blob; what is new is added."""
+    """The files of packages that tests import, without those that source depends on.
+
+    `known`: the packages by the blob of a test file; new ones are added.
+    """
     if not any(language_named(stack.language).packages_folder for stack in project.settings.stacks):
         return frozenset()
     tree = project.workspace.snapshot()
@@ -183,12 +186,12 @@ def asserted_packages(project: Project, known: dict[str, Any]) -> frozenset[str]
     needed = frozenset(
         name
         for data in project.workspace.read_many(tree, manifests).values()
-        for name in _imported_names(data)
+        for name in _dependency_names(data)
     )
     asked = {(entry.path.rpartition("/")[0], name) for entry in tests for name in known[entry.blob]}
     root = str(project.root)
     folders = {
-        found_package(name, f"{root}/{folder}".rstrip("/"), root)
+        find_package(name, f"{root}/{folder}".rstrip("/"), root)
         for folder, name in asked
         if name not in needed
     }
@@ -202,8 +205,8 @@ def _is_test(project: Project, entry: Entry) -> bool:
     return project.classify(entry.path) is PathClass.TEST
 
 
-def _imported_names(data: bytes | None) -> Iterator[str]:
-    """Includes what source imports: such packages come and go while going green."""
+def _dependency_names(data: bytes | None) -> Iterator[str]:
+    """The `dependencies` of a package.json: source imports these packages, and may change them in a turn."""
     try:
         document = json.loads(data or b"{}")
         yield from document.get("dependencies", {})

@@ -84,7 +84,7 @@ class PythonTestTool(TestTool):
 
 
 def installed_plugins(project: Project) -> frozenset[str] | None:
-    """None if all of them are loaded anyway, or if it cannot be determined."""
+    """The plugins that are installed; None if all of them are loaded anyway, or if nobody can say."""
     if project.settings.room_plugins is None:
         return None
     stacks = (stack for stack in project.settings.stacks if kind_of(stack.runner).in_interpreter)
@@ -103,7 +103,10 @@ def _interpreter(stack: Stack, root: Path, environ: Environ) -> Interpreter:
 
 
 def _ask(python: Path, question: str, stack: Stack, root: Path) -> Any:
-    """The JSON in the last line, since start-up files may print before it; None if there is none."""
+    """Asks an interpreter; reads JSON from the last line, since start-up files may print before it.
+
+    None if it has none.
+    """
     with confine_query(root, reads=environment_of(python)) as confine:
         command = Command((str(python), "-c", question), root / stack.root, dict(os.environ), confine=confine)
         done = run(command, timeout=SECONDS)

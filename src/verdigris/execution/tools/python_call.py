@@ -12,7 +12,7 @@ from verdigris.core.report import Status
 from verdigris.core.value import replace, value
 from verdigris.execution.process import Command, run
 from verdigris.execution.resident import headstart
-from verdigris.execution.rooms import bare_room, insist, room, terms_of, traces_of
+from verdigris.execution.rooms import attempt_confined, bare_room, room, terms_of, traces_of
 from verdigris.execution.test_selection import answer_of
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.python import BOOTSTRAP, PYTEST, PYTHON_TOOLS, PythonRunner
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 LATE = 4
-"""Messages at the end of a run among which those about the run itself are."""
+"""How many messages at the end of a run are searched for those about the run itself."""
 
 
 @value
 class _PythonCall:
-    """One call, but for the room it is made in."""
+    """One call, without its room."""
 
     call: TestCall
     runner: PythonRunner
     argv: tuple[str, ...]
-    """What is started: the interpreter with our bootstrap, or what the configuration says instead."""
+    """The command: the interpreter with our bootstrap, or the configured one."""
     packages: tuple[str, ...] = ()
-    """Where installed modules are."""
+    """The folders of installed modules."""
     feedback: bool = False
 
     @property
@@ -56,7 +56,7 @@ class _PythonCall:
         return os.path.normpath(self.project.root / self.call.stack.root)
 
     def runner_call(self, folders: Folders, *, disposable: bool) -> RunnerCall:
-        """A tree that is `disposable` is thrown away with the room."""
+        """The call for the room's folders. `disposable`: whether the tree is thrown away with the room."""
         request = self.call.place_request(folders.cache)
         named = self.project.settings.room_plugins if self.runner.tool is PYTEST else ()
         plugins = (word for name in named or () for word in ("-p", name))
@@ -66,7 +66,7 @@ class _PythonCall:
             extra=(*plugins, *request.extra),
             private=(folders.home, folders.tmp, folders.cache) if disposable else None,
             learn=self.feedback or request.sources is not None,
-            # What is traced or tried in many texts takes longer, and has limits of its own.
+            # A traced run and a set of runs take longer, and have limits of their own.
             limit=None if request.trace or request.runs else self.project.settings.test_timeout,
         )
         [call] = self.runner.commands(request)
@@ -81,19 +81,20 @@ def call_interpreter(call: TestCall) -> TestReport:
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:
         job = _PythonCall(call, runner, fill_command(request.command, words))
-        return _bare(job) if call.bare else _in_a_room(job)
+        return _run_bare(job) if call.bare else _run_in_room(job)
     job = _PythonCall(call, runner, (runner.interpreter, *words))
     if call.bare:
-        return _bare(job)
+        return _run_bare(job)
     if call.feedback and interpreter.places and not request.runs:
         job = replace(job, packages=interpreter.places.packages, feedback=True)
-    return _run_early(job) or _warm(job) or _in_a_room(job)
+    return _run_early(job) or _run_warm(job) or _run_in_room(job)
 
 
 def _run_early(job: _PythonCall) -> TestReport | None:
-    """Runs in the process that had a head start, unless it began with the wrong modules.
+    """Runs in the process that had a head start; None if there is none, or if it has loaded wrong modules.
 
-    Its room is mounted already, and folders in it were looked at: a layer laid under it now would not show.
+    A run with a layer cannot: the room is mounted already, and the kernel has cached folders of it, so that a
+    layer that is written now would not show.
     """
     if job.call.layer is not None:
         return None
@@ -108,8 +109,8 @@ def _run_early(job: _PythonCall) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
-def _warm(job: _PythonCall) -> TestReport | None:
-    """Runs in a process of the stack's resident, where there is one that is in no doubt."""
+def _run_warm(job: _PythonCall) -> TestReport | None:
+    """Runs in a process of the stack's resident; None if there is none, or if it is in doubt."""
     if not job.feedback:
         return None
     from verdigris.execution.resident.forkserver import take
@@ -123,15 +124,15 @@ def _warm(job: _PythonCall) -> TestReport | None:
     return None if isinstance(report, str) else report
 
 
-def _in_a_room(job: _PythonCall) -> TestReport:
+def _run_in_room(job: _PythonCall) -> TestReport:
     def attempt() -> TestReport | str:
         with room(job.project, job.argv, layer=job.call.layer) as made:
             return _carry_out(job, made)
 
-    return insist(job.project, attempt)
+    return attempt_confined(job.project, attempt)
 
 
-def _bare(job: _PythonCall) -> TestReport:
+def _run_bare(job: _PythonCall) -> TestReport:
     with bare_room(job.project, job.argv) as made:
         report = _carry_out(job, made)
     if isinstance(report, str):
@@ -140,7 +141,7 @@ def _bare(job: _PythonCall) -> TestReport:
 
 
 def _carry_out(job: _PythonCall, made: Room, started: Started | None = None) -> TestReport | str:
-    """The report; or why nothing of the project was run."""
+    """Makes the run. Returns the report, or why no code of the project was run."""
     call = job.runner_call(made.folders, disposable=made.confine is not None)
     if call.channel is None:
         raise HarnessError(f"{job.runner.tool.name} was given no channel to report on")
@@ -193,7 +194,7 @@ def _learn(
 
 
 def _last_message(lines: Sequence[bytes], nonce: str, kind: str) -> Mapping[str, Any] | None:
-    """The last message of a kind; it is among the last lines, or it is the last."""
+    """The last message of a kind, searched among the last lines."""
     for line in reversed(lines[-LATE:]):
         message = read_line(line, nonce)
         if message.get("kind") == kind:

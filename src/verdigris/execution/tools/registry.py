@@ -1,4 +1,4 @@
-"""What the kernel asks of a test tool on this machine, and which tool a runner has."""
+"""What the kernel needs of a test tool on this machine, and which tool belongs to a runner."""
 
 # The defaults use few of their arguments:
 # ruff: noqa: ARG002
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 
 REPORTER = str(reporter.__file__)
-"""Beside it lies what the tools are made to load."""
+"""A file in the folder of the programs that run inside the user's tools."""
 OURS = (sys.executable, f"{sys.prefix}/.", f"{sys.base_prefix}/.", REPORTER)
-"""Our own interpreter, and what it runs around each test binary."""
+"""Our own interpreter, and the wrappers that it runs around test binaries."""
 
 
 @value
 class BuildRequest:
-    """What is to be compiled before the tests run."""
+    """What shall be compiled before the tests run."""
 
     place: RunPlace
     stack: Stack
     request: TestRequest
     spare: str
-    """An empty folder of this call's own."""
+    """An empty folder that only this call uses."""
 
 
 class TestTool:
@@ -58,24 +58,24 @@ class TestTool:
     def find(self, stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:
         """Raises `ToolMissing` with the next move if something is missing.
 
-        `lent`: packages that a run finds below the root, though they lie elsewhere.
+        `lent`: packages that a run sees below the root although they lie elsewhere.
         """
         raise HarnessError(f"no tool is known for `runner: {stack.runner}`")
 
     def prepare(self, tools: Toolset, build: BuildRequest) -> Prepared:
-        """Compiles the tests apart from their run, where that saves time."""
+        """Compiles the tests before their run, if that saves time."""
         return Prepared(build.place)
 
     def run_warm(self, call: RunnerCall, place: RunPlace, timeout: float, limit: float | None) -> Ran | None:
-        """Runs the call in a tool that is loaded already; None if it did not, and a cold run is needed."""
+        """Runs the call in a tool that is loaded already; None if a cold run is needed."""
         return None
 
     def limited(self, call: RunnerCall, limit: float | None) -> RunnerCall:
-        """The call, so that it ends when a test does not end in `limit` seconds."""
+        """The call, changed so that it ends if a test does not end within `limit` seconds."""
         return call
 
     def kept_paths(self, stack: Stack, root: Path) -> Iterable[str]:
-        """What the tool keeps of earlier runs, from the root; a run on another tree is not to find it."""
+        """Paths that the tool keeps between runs, from the root; runs on another tree must not find them."""
         return ()
 
     def foundation_files(self, tools: Toolset, root: Path) -> Iterable[str]:
@@ -89,7 +89,7 @@ class TestTool:
 
 @value
 class FoundTool(TestTool):
-    """The tool of a third party's runner that only says how it is found."""
+    """The tool of a third party's runner that gives only a `find`."""
 
     find_it: FindTool
 
@@ -98,7 +98,7 @@ class FoundTool(TestTool):
 
 
 def tool_of(runner: str) -> TestTool:
-    """A runner and its tool stand under one name: `runners/NAME/` and `execution/tools/NAME.py`."""
+    """The tool of a runner. Ours have one name: `runners/NAME/` and `execution/tools/NAME.py`."""
     if runner in BUILT_IN:
         tools: dict[str, TestTool] = import_module(f"verdigris.execution.tools.{BUILT_IN[runner]}").TOOLS
         return tools[runner]
@@ -109,7 +109,10 @@ def tool_of(runner: str) -> TestTool:
 
 
 def find_tool(stack: Stack, root: Path, environ: Environ, lent: Lent = ()) -> Toolset:
-    """What is missing is a ToolMissing with the next move. Only what the stack needs is loaded."""
+    """Finds the tool of a stack; raises ToolMissing with the next move.
+
+    Loads only the modules that it needs.
+    """
     return tool_of(stack.runner).find(stack, root, environ, lent)
 
 
@@ -125,7 +128,7 @@ def tool_files(stack: Stack, root: Path, environ: Environ) -> frozenset[str]:
 
 
 def program(name: str, environ: Environ, hint: str, *, beside: Path | None = None) -> str:
-    """On PATH; a name with a `/` in it is looked for in the folder `beside`."""
+    """Finds a program on PATH; if its name contains a `/`, in the folder `beside`."""
     if "/" in name:
         found = (beside or Path()) / name
         if os.access(found, os.X_OK) and found.is_file():
@@ -140,7 +143,7 @@ def home_of(stack: Stack, root: Path) -> Path:
 
 
 def path_in(stack: Stack, name: str) -> str:
-    """A path of the stack, from the root."""
+    """The path of a name in the stack, relative to the root."""
     return name if stack.root in {".", ""} else f"{stack.root}/{name}"
 
 
@@ -150,7 +153,7 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 @value
 class ToolCheck:
-    """What `tdd doctor` says of a program or package."""
+    """What `tdd doctor` says about a program or package."""
 
     name: str
     what: str
@@ -159,7 +162,7 @@ class ToolCheck:
 
 
 def version(text: str) -> Version:
-    """The first that stands in a text; empty if there is none."""
+    """The first version in a text; empty if there is none."""
     found = re.search(r"\d+(\.\d+)*", text)
     return tuple(map(int, found.group().split("."))) if found else ()
 
@@ -173,7 +176,7 @@ def name_in(stack: Stack, name: str) -> str:
 
 
 def check_program(find: FindTool, stack: Stack, root: Path) -> tuple[ToolCheck, Toolset | None, str]:
-    """The check, the tool that was found, and what its program said of its version."""
+    """Returns the check, the tool that was found, and what its program said about its version."""
     kind = kind_of(stack.runner)
     try:
         tools = find(stack, root, os.environ)
@@ -193,7 +196,7 @@ def failed_check(name: str, error: VerdigrisError) -> ToolCheck:
 
 
 def _ask_version(kind: RunnerKind, tools: Toolset, stack: Stack, root: Path) -> str:
-    """The first line that says a number; empty if none does."""
+    """The first line with a version in it; empty if there is none."""
     program = tools.programs[0]
     with confine_query(root, reads=[Path(one).parent for one in tools.programs]) as confine:
         argv, env = (program, kind.version_word), {**os.environ, **tools.env}

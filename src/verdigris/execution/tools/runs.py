@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
 from verdigris.execution.process import MOST_CHANNEL, Command, run
-from verdigris.execution.rooms import RoomEquipment, RoomTraces, bare_room, insist, room, traces_of
+from verdigris.execution.rooms import RoomEquipment, RoomTraces, attempt_confined, bare_room, room, traces_of
 from verdigris.sandbox.child import refusal
 from verdigris.sandbox.folders import clear
 
@@ -34,7 +34,7 @@ class Ran:
 
 @value
 class RunPlace:
-    """The room that a command is run in, and what is placed there."""
+    """The project and the equipment of the room in which a command runs."""
 
     project: Project
     layer: Layer | None = None
@@ -46,11 +46,11 @@ class RunPlace:
         return replace(self, equipment=more, layer=layer or self.layer)
 
     def with_placed(self, folder: str, at: str) -> RunPlace:
-        """Places the folder there, so that what is written to it is kept."""
+        """Adds a folder at a path; what is written to it is kept."""
         return replace(self, equipment=replace(self.equipment, placed=((folder, at),)))
 
     def with_shadowed(self, folder: str, at: str) -> RunPlace:
-        """Places the folder there, and keeps nothing of what is written."""
+        """Adds a folder at a path; what is written to it is thrown away."""
         more = (*self.equipment.shadowed, (folder, at))
         return replace(self, equipment=replace(self.equipment, shadowed=more))
 
@@ -59,12 +59,12 @@ def run_in_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran:
     if place.bare:
         with bare_room(place.project, call.argv) as made:
             return Ran(_run_process(call, made, timeout))
-    return insist(place.project, partial(_in_a_room, call, place, timeout))
+    return attempt_confined(place.project, partial(_try_in_room, call, place, timeout))
 
 
-def _in_a_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
-    """Runs it in a room, or says why nothing of the project was run."""
-    with room(place.project, call.argv, layer=place.layer, equip=place.equipment.of) as made:
+def _try_in_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
+    """Runs the call in a room; returns a text if no code of the project was run: why."""
+    with room(place.project, call.argv, layer=place.layer, equip=place.equipment.add_to) as made:
         made.env |= place.equipment.env
         finished = _run_process(call, made, timeout)
         why = refusal(finished.exit_code, finished.output) if made.confine else None
@@ -72,14 +72,14 @@ def _in_a_room(call: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
 
 
 def _run_process(call: RunnerCall, made: Room, timeout: float) -> Finished:
-    """All that it prints is kept: for some tools that is the report."""
+    """Runs the process, and keeps all its output: for some tools that is the report."""
     env = {**made.env, **call.env}
     command = Command(call.argv, Path(call.cwd), env, confine=made.confine)
     return run(command, timeout=timeout, kept=MOST_CHANNEL // 2)
 
 
 def take_reports(folder: str) -> Mapping[str, bytes]:
-    """The regular files in a report folder, by relative name, but hidden ones; afterwards it is empty."""
+    """Reads the files of a report folder by relative name, without hidden ones, and empties it."""
     found: dict[str, bytes] = {}
     size = 0
     for path in sorted(Path(folder).rglob("*")):
@@ -99,20 +99,20 @@ def take_reports(folder: str) -> Mapping[str, bytes]:
 @value
 class Prepared:
     place: RunPlace
-    """In which the tests are to run, with what is compiled already."""
+    """The place in which the tests shall run, with what is compiled already."""
     failed: Ran | None = None
-    """A build that did not come to its end: nothing is to be run."""
+    """The build, if it failed: then no test shall run."""
     opened: tuple[str, ...] = ()
-    """Files of the worktree that compilers opened: some take data into the tests."""
+    """Files of the worktree that compilers opened: they may compile data into the tests."""
 
 
 FOLDER = "caches"
 _KEPT = 3
-"""Of one kind: another toolchain or other options make another."""
+"""How many cache folders of a kind are kept: another toolchain, or other options, need another one."""
 
 
 def cache_folder(area: Path, kind: str, words: Sequence[str] = ()) -> Path:
-    """The folder of a kind for these words, made where it is missing; those used least lately go."""
+    """Finds or makes the cache folder of a kind for these words; removes the least recently used ones."""
     above = area / FOLDER / kind
     folder = above / hashlib.sha256(json.dumps(words).encode()).hexdigest()[:16]
     if not folder.is_dir():

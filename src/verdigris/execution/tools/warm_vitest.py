@@ -1,7 +1,8 @@
-"""Runs vitest in a process that has loaded it already; where in doubt, it does not.
+"""Runs vitest in a resident process that has loaded it already; if in doubt, it does not.
 
-Its key holds what node and vitest read once, when they are loaded: packages, manifests and lock files, the
-configuration, variables, the room's terms, and our own code. All else each run reads anew.
+The key of the resident contains what node and vitest read only once, when they are loaded: packages,
+manifests and lock files, the configuration, variables, the room's terms, and our own code. Each run reads all
+else again.
 """
 
 from __future__ import annotations
@@ -40,34 +41,37 @@ _START = (
 _RESIDENT = _REPORTER / "node" / "resident.mjs"
 _ENTRY = "dist/node.js"
 _INSTALLED = (".package-lock.json", ".modules.yaml", ".yarn-state.yml", ".yarn-integrity")
-"""In `node_modules`: what the tool that filled it wrote down about it."""
+"""Files in `node_modules` in which package managers record what they installed."""
 _WATCHED = (
     *("package.json", "*lock*", ".npmrc", ".env*", "tsconfig*.json", "jsconfig*.json"),
     *("*.config.*", "*.workspace.*", ".babelrc*", ".swcrc"),
 )
 _EACH_RUNS = frozenset({"TERM", "COLUMNS", "LINES", "USER", "LOGNAME", "SHELL"})
-"""Variables that are a run's own: nothing is made of them when vitest is loaded."""
+"""Variables that may differ between runs: vitest does not read them when it is loaded."""
 _PATIENCE = 10.0
 _TICK = 0.25
 _CLEARING = 0.5
 
 
 class Unclear(Exception):
-    """The resident did not say what came of the run."""
+    """The resident did not say how the run ended."""
 
 
-def ran_warm(call: RunnerCall, place: RunPlace, timeout: float, limit: float | None = None) -> Ran | None:
-    """None: it has not been run, or not so that it counts; run it cold, which is always right.
+def run_in_resident(
+    call: RunnerCall, place: RunPlace, timeout: float, limit: float | None = None
+) -> Ran | None:
+    """Runs the call in the resident. None if it was not run, or does not count: make a cold run, which is
+    always right.
 
-    `limit`: seconds after which nothing more is expected of a run that reports nothing. A cold run then finds
-    out where it hangs.
+    `limit`: seconds after which a run that reports nothing is given up. A cold run then finds out where it
+    hangs.
     """
     terms = terms_of(place.project)
     if (
         place.layer is not None
         or place.bare
         or not resident.is_allowed()
-        or not borrowed_child.possible(terms.way)
+        or not borrowed_child.is_possible(terms.way)
     ):
         return None
     folder = _folder(place, call)
@@ -87,7 +91,10 @@ def ran_warm(call: RunnerCall, place: RunPlace, timeout: float, limit: float | N
 
 
 def _connect(folder: str, key: str) -> tuple[MessageLine, int] | None:
-    """Connects, also to one that still works for the run before: a cold run takes longer."""
+    """Connects to the resident.
+
+    Waits if it still finishes the run before, because a cold run takes longer.
+    """
     deadline = time.monotonic() + _CLEARING
     while True:
         found = resident.connect(folder, key)
@@ -107,13 +114,13 @@ def _run_in_room(call: RunnerCall, place: RunPlace, line: MessageLine, user: int
     line.send({"hello": True})
     shared = str(_answer(line, _PATIENCE)["tmp"])
     equipment = replace(place.equipment, writable=(*place.equipment.writable, shared))
-    with room(place.project, call.argv, equip=equipment.of) as made:
+    with room(place.project, call.argv, equip=equipment.add_to) as made:
         made.env |= place.equipment.env
         begun = time.monotonic()
         report = Path(shared, Path(call.env[REPORT]).name)
         try:
             _ask(call, line, made, user, str(report))
-            end = _end(line, report, times)
+            end = _wait_for_end(line, report, times)
             if report.is_file():
                 Path(call.env[REPORT]).write_bytes(report.read_bytes())
             elif end:
@@ -137,7 +144,7 @@ def _ask(call: RunnerCall, line: MessageLine, made: Room, user: int, report: str
     opened = borrowed_child.open_room(made.confine, call.cwd, user)
     own = {name: text for name, text in made.env.items() if made.folders.own in text}
     env = {name: text for name, text in {**made.env, **call.env, REPORT: report}.items() if name not in own}
-    worker = {"kept": borrowed_child.rights(made.terms.way or ""), "cwd": call.cwd, "env": own}
+    worker = {"kept": borrowed_child.capability_bits(made.terms.way or ""), "cwd": call.cwd, "env": own}
     run = {"argv": call.argv[2:], "cwd": call.cwd, "env": env, "worker": worker, "doors": list(opened)}
     try:
         line.send({"run": run}, tuple(opened.values()))
@@ -152,8 +159,8 @@ class _Times:
     quiet: float | None
 
 
-def _end(line: MessageLine, report: Path, times: _Times) -> dict[str, Any]:
-    """How it ended; nothing when it has not, in that time."""
+def _wait_for_end(line: MessageLine, report: Path, times: _Times) -> dict[str, Any]:
+    """Waits for the end of the run; empty if it has not ended in that time."""
     size, begun = -1, time.monotonic()
     heard = begun
     while (answer := line.receive(min(_TICK, max(0.0, begun + times.whole - time.monotonic())))) is None:
@@ -207,7 +214,7 @@ def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
     package = _REPORTER / "verdigris_reporter"
     for ours in (package, package / "resident", _RESIDENT.parent):
         yield from map(str, sorted(ours.iterdir()))
-    for folder in _upwards(call.cwd, root):
+    for folder in _folders_above(call.cwd, root):
         names = sorted(os.listdir(folder))  # noqa: PTH208 - text
         yield from (f"{folder}/{n}" for n in names if any(fnmatchcase(n, glob) for glob in _WATCHED))
     for packages in _packages(call.cwd, root):
@@ -216,13 +223,13 @@ def _watched_paths(call: RunnerCall, root: str) -> Iterator[str]:
 
 
 def _packages(cwd: str, root: str) -> Iterator[str]:
-    for folder in _upwards(cwd, root):
+    for folder in _folders_above(cwd, root):
         if os.path.isdir(f"{folder}/node_modules"):  # noqa: PTH112 - text
             yield f"{folder}/node_modules"
 
 
-def _upwards(folder: str, root: str) -> Iterator[str]:
-    """Yields folders from the stack's up to the worktree's root."""
+def _folders_above(folder: str, root: str) -> Iterator[str]:
+    """The folders from the stack's up to the worktree's root."""
     yield folder
     if folder != root and folder.startswith(root):
-        yield from _upwards(os.path.dirname(folder), root)  # noqa: PTH120 - text
+        yield from _folders_above(os.path.dirname(folder), root)  # noqa: PTH120 - text

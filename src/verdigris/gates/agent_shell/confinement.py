@@ -21,10 +21,10 @@ from verdigris.sandbox.syscalls import (
     MS_REMOUNT,
     Mapper,
     attach_mount,
-    copied_mount,
+    copy_mounts,
     drop_all_but,
+    enter_namespaces,
     kept_capabilities,
-    leave,
     mount,
     set_mount_attributes,
     unshare,
@@ -199,7 +199,7 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
     keep = _kept_capabilities(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
     planned = list(mounts)
-    leave(own_ids=way == "own", ipc=False)
+    enter_namespaces(own_ids=way == "own", ipc=False)
     try:
         _seal(planned)
     except OSError as error:
@@ -249,7 +249,7 @@ def _seal(planned: Sequence[tuple[str, int]]) -> None:
 
 def _copy_mount(path: str) -> int | None:
     try:
-        return copied_mount(path)
+        return copy_mounts(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
 

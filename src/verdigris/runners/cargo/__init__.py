@@ -1,4 +1,4 @@
-"""Calls `cargo test` and reads what was built and run; the facts of the tool."""
+"""cargo: how `cargo test` is called, how its build and its tests are read, and the facts of the tool."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ _NO_LIBRARY = "no library targets found"
 class CargoRunner:
     cargo: str = "cargo"
     python: str = "python3"
-    """Our own interpreter, for the wrapper around each test binary."""
+    """The interpreter that runs our wrapper around each test binary."""
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        """Doc tests cannot be run beside others, so they are a call of their own."""
+        """Cargo cannot run doc tests together with other tests, so they get a call of their own."""
         tests = [name for name in request.names if not is_doc_id(name)]
         docs = [name for name in request.names if is_doc_id(name) or _may_hold_docs(name)]
         calls = []
@@ -58,7 +58,7 @@ class CargoRunner:
         return tuple(calls)
 
     def build_call(self, request: TestRequest) -> RunnerCall:
-        """Compiles what `commands` would run as tests, and starts none of it."""
+        """The call that compiles the tests of `commands` without running them."""
         options, _ = split_arguments(request.extra, "--")
         argv = (self.cargo, "test", "--tests", "--no-run", *_ALWAYS, *options)
         return RunnerCall(argv=argv, cwd=request.folder, command=_shown_command("--no-run", options, []))
@@ -81,7 +81,10 @@ class CargoRunner:
         )
 
     def _docs(self, request: TestRequest, names: list[str]) -> RunnerCall:
-        """Rustdoc splits arguments at blanks: tests are chosen by file here, and by id in the report."""
+        """The call for doc tests.
+
+        It selects by file, and the report by id: rustdoc splits arguments at spaces.
+        """
         options, own = split_arguments(request.extra, "--")
         files = dict.fromkeys(request.in_stack(name.partition("::")[0]) for name in names)
         filters = [] if any(" " in file or file == "." for file in files) else [*files]
@@ -115,7 +118,7 @@ _WORST_FIRST = (RunEnd.TIMEOUT, RunEnd.DIED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
 
 
 def _merge_doubles(results: list[TestResult]) -> tuple[TestResult, ...]:
-    """A file that two crates hold has its tests in both: the worse result counts."""
+    """Merges results of one test: a file in two crates has its tests in both. The worse result counts."""
     ordered = sorted(results, key=lambda result: result.id)
     return tuple(worst(same) for _, same in groupby(ordered, key=lambda result: result.id))
 
@@ -193,7 +196,7 @@ def _binaries(reports: Mapping[str, bytes]) -> Iterator[Binary]:
 
 
 def _may_hold_docs(name: str) -> bool:
-    """Only a library is documented."""
+    """Whether a file may have doc tests: only those of a library have."""
     return "::" not in name and not {"tests", "benches", "examples"} & set(name.split("/"))
 
 
@@ -210,7 +213,7 @@ class Build:
     binaries: frozenset[str] = frozenset()
     """Test executables, as absolute paths."""
     text: str = ""
-    """What a person would have read."""
+    """The compiler's output as a person reads it."""
 
 
 def read_build(output: bytes, worktree: str, stack_root: str) -> Build:
@@ -249,7 +252,10 @@ def _error(told: Mapping[str, Any], package: str, worktree: str, stack_root: str
 
 
 def _compile_folder(file: str, package: str, worktree: str, stack_root: str) -> str:
-    """Cargo compiles in its workspace's root, which it does not tell: the uppermost that leads there."""
+    """The folder in which cargo compiled: the uppermost one from which the file is found.
+
+    Cargo compiles in the root of its workspace, and does not say which folder that is.
+    """
     folder = worktree
     steps = posixpath.relpath(package, worktree).split("/") if package.startswith(worktree) else []
     for step in [*steps, ""]:

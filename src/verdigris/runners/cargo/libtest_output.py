@@ -36,25 +36,27 @@ _MACRO = re.compile(r"(?:\w+::)*(\w+!)")
 
 @value
 class Binary:
-    """One run of one test binary, as the wrapper kept it."""
+    """One run of one test binary, as our wrapper recorded it."""
 
     ids: Mapping[str, str]
-    """Of every test it holds, by libtest's name."""
+    """The id of each test in the binary, by libtest's name."""
     chosen: tuple[str, ...]
     base: str
-    """Relative to the worktree: where the compiler ran."""
+    """The folder in which the compiler ran, relative to the worktree."""
     cwd: str
     alone: bool = False
-    """A binary that is its own test (`harness = false`)."""
+    """The binary as a whole is one test (`harness = false`)."""
     out: bytes | None = None
-    """None: it was listed only."""
+    """The output; None if the tests were only listed."""
     code: int | None = None
-    """Negative for a signal; None when its end was not seen."""
+    """The exit code; negative for a signal, None if its end was not seen."""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """What stands at `path:line:column` where a test panicked."""
+    """The source text at each `path:line:column` at which a test panicked."""
     stops: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Tests that did not end: after how many seconds each was stopped, and what its threads said of where
-    they were. The others ran without them."""
+    """Tests that did not end: after how many seconds each was stopped, and the stacks of its threads.
+
+    The other tests ran without them.
+    """
 
 
 @value
@@ -66,7 +68,7 @@ class BinaryResults:
 
 
 def read_binary(binary: Binary, worktree: str, ended: RunEnd) -> BinaryResults:
-    """`ended` is for the tests whose end was not seen."""
+    """Reads the results. `ended`: the end of the whole run, for tests whose own end was not seen."""
     if binary.out is None:
         return BinaryResults()
     stopped = tuple(_stopped_result(binary, name, worktree) for name in binary.stops)
@@ -133,8 +135,8 @@ def _read_events(binary: Binary, worktree: str, ended: RunEnd) -> BinaryResults:
 
 
 def _agrees(binary: Binary, suites: Sequence[Mapping[str, Any]], results: Sequence[TestResult]) -> bool:
-    """The first and last word of the suite, its counts, and the exit code say the same as its tests."""
-    if [suite.get("event") for suite in suites[:1]] != ["started"] or len(suites) != 2:  # noqa: PLR2004 - as said
+    """Whether the suite's start and end, its counts and the exit code agree with the results of its tests."""
+    if [suite.get("event") for suite in suites[:1]] != ["started"] or len(suites) != 2:  # noqa: PLR2004 - a start and an end
         return False
     counts = Counter(result.status for result in results)
     failed = counts[Status.FAIL] + counts[Status.ERROR]
@@ -193,7 +195,7 @@ def _failure(binary: Binary, name: str, output: str, message: str, worktree: str
 
 
 def _without_panic(binary: Binary, output: str, message: str, worktree: str) -> Failure:
-    """A `should_panic` that did not, or a test that returned an error."""
+    """The failure of a `should_panic` that did not panic, or of a test that returned an error."""
     if not message:
         return Failure("Err", assertion=False, message=output.strip())
     at = _CALM.search(message)
@@ -204,7 +206,7 @@ def _without_panic(binary: Binary, output: str, message: str, worktree: str) -> 
 
 
 def panic_kind(said: str, text: str) -> tuple[str, bool]:
-    """Its name, and whether it is an assertion; `text` is what stands where it happened."""
+    """The kind of a panic, and whether it is an assertion. `text`: the source text where it happened."""
     if _ASSERTS.match(text) or _ASSERTED.match(said):
         return "assertion", True
     macro = _MACRO.match(text)
@@ -212,7 +214,7 @@ def panic_kind(said: str, text: str) -> tuple[str, bool]:
 
 
 def _frames(binary: Binary, name: str, stack: str, place: Place, worktree: str) -> tuple[Place, ...]:
-    """The project's frames, from the test's own; without debug information only the ends are known."""
+    """The project's frames from the test's own down; without debug information the first and the last."""
     if frames := _project_frames(binary, name, stack, worktree):
         return frames
     own = binary.ids[name].partition("::")[0]
@@ -223,7 +225,7 @@ def _project_frames(binary: Binary, name: str, stack: str, worktree: str) -> tup
     found = []
     for function, path, line in _FRAME.findall(stack):
         at = relative(path, worktree, binary.cwd)
-        own = at.endswith(".rs") and not at.startswith("/")  # the C library's paths are relative to nothing
+        own = at.endswith(".rs") and not at.startswith("/")  # the C library has relative paths too
         if own and not function.endswith(f"{name}::{{{{closure}}}}"):
             found.append(Place(at, int(line)))
     return tuple(reversed(found))
@@ -249,7 +251,7 @@ def is_doc_id(test_id: str) -> bool:
 def doc_ids(names: Iterable[str], worktree: str, folder: str) -> dict[str, str]:
     """Rustdoc's `src/lib.rs - add (line 5)` → `src/lib.rs::add (doc 1)`, counted within the item.
 
-    A line would be another one after every edit above it, and the test would seem to be gone.
+    Rustdoc's line changes with every edit above it, and the test would seem to be a new one.
     """
     found = [told for name in dict.fromkeys(names) if (told := _NAME.fullmatch(name))]
     counted: Counter[tuple[str, str]] = Counter()
@@ -271,7 +273,7 @@ def doc_listed(output: str, worktree: str, folder: str) -> list[str]:
 def doc_results(
     output: str, names: Sequence[str], *, worktree: str, folder: str, ended: RunEnd
 ) -> tuple[list[TestResult], list[str], bool]:
-    """The results asked for, every id that ran, and whether each group came to its end."""
+    """The results that were asked for, every id that ran, and whether each group came to its end."""
     results: list[TestResult] = []
     others: list[str] = []
     whole = True
@@ -339,7 +341,10 @@ def _doc_result(test_id: str, word: str, said: str, line: int) -> TestResult:
 
 
 def _doc_failure(said: str, place: Place) -> Failure:
-    """The place is the block's: where rustdoc put its text is no file of the project."""
+    """The failure of a doc test.
+
+    Its place is that of the code block: rustdoc compiles a copy outside the project.
+    """
     panic = _DOC_PANIC.search(said)
     if panic:
         message = said[panic.end() :].partition("\nstack backtrace:")[0].strip()

@@ -1,4 +1,4 @@
-"""Calls `go test` and reads its report; the facts of the tool."""
+"""Go: how `go test` is called, how its report is read, and the facts of the tool."""
 
 from __future__ import annotations
 
@@ -53,10 +53,13 @@ _NOTHING_TO_RUN = "testing: warning: no tests to run"
 class GoRunner:
     go: str = "go"
     python: str = "python3"
-    """Our own interpreter, for the wrapper around each package's binary."""
+    """The interpreter that runs our wrapper around each package's binary."""
 
     def commands(self, request: TestRequest) -> tuple[RunnerCall, ...]:
-        """One call for all packages: the wrapper selects in each, since `-run` is the same for all."""
+        """One call for all packages.
+
+        The wrapper selects the tests of each: `-run` would be the same for all.
+        """
         wrapped = " ".join(map(_quote, [self.python, "-I", "-S", str(WRAPPER)]))
         options, own = split_arguments(request.extra, "-args")
         packages = list(dict.fromkeys(_package(name, request) for name in request.names)) or ["./..."]
@@ -73,7 +76,7 @@ class GoRunner:
         return (RunnerCall(argv=argv, cwd=cwd, command=command, env=env),)
 
     def build_call(self, request: TestRequest) -> RunnerCall:
-        """Compiles and vets what a call for all would run, and starts `true` instead of it."""
+        """The call that compiles and vets all tests, and starts `true` instead of each binary."""
         options, _ = split_arguments(request.extra, "-args")
         return RunnerCall(
             argv=(self.go, "test", "-exec", "true", *options, "-count=1", "./..."),
@@ -115,7 +118,7 @@ class GoRunner:
 
 
 class _PackageRun:
-    """One package."""
+    """The results of one package."""
 
     def __init__(
         self,
@@ -132,7 +135,9 @@ class _PackageRun:
         self.request = request
 
     def whole(self) -> bool:
-        """Every test that began has ended, and a package that died or that ran nothing had no more to run."""
+        """Whether the report is complete: each test that began has ended, and a package that died, or ran
+        nothing, had no more to run.
+        """
         package = self.package
         if package.unbuilt or package.end == "skip":
             return True
@@ -175,7 +180,7 @@ class _PackageRun:
                 yield self._result(test_id, name, told)
 
     def _stop_of(self, name: str) -> Mapping[str, Any] | None:
-        """A test is stopped with the part of it that does not end."""
+        """The stop of a test, or of a part of it: a test is stopped together with its part."""
         return next((stop for stop in self.stops if f"{stop['test']}/".startswith(f"{name}/")), None)
 
     def _frames_of_stop(self, stop: Mapping[str, Any]) -> tuple[Place, ...]:
@@ -202,7 +207,7 @@ class _PackageRun:
 
 
 def _has_died(package: GoPackage) -> bool:
-    """Whether the binary itself did not come to the end: then Go prints no closing word of its own."""
+    """Whether the binary died: then it has not printed its closing line."""
     return package.end == "fail" and "FAIL\n" not in package.said
 
 
@@ -212,13 +217,13 @@ def _reason(output: str) -> str:
 
 
 def _id(record: Mapping[str, Any], name: str) -> str:
-    """The file where the package's source tells it, else the package's folder."""
+    """The id of a test: by its file if the wrapper found that in the source, else by the package's folder."""
     file, _ = record["tests"].get(name.partition("/")[0], (record["folder"], 0))
     return f"{file}::{name}"
 
 
 def _is_asked(test_id: str, names: tuple[str, ...]) -> bool:
-    """A named test brings its subtests along."""
+    """Whether a test is among the names; the name of a test includes its subtests."""
     path = test_id.partition("::")[0]
     return is_asked(test_id, path, names) or any(
         ".go::" in name and test_id.startswith(name + "/") for name in names
@@ -249,7 +254,7 @@ def _package(name: str, request: TestRequest) -> str:
 
 
 def _quote(argument: str) -> str:
-    """Quotes for go, which knows quotes but no escapes."""
+    """Quotes an argument for go, which knows quotes but no escapes."""
     if not re.search(r"[\s'\"]", argument):
         return argument
     return f'"{argument}"' if "'" in argument else f"'{argument}'"
@@ -260,7 +265,7 @@ _UNBUILT = r"^FAIL\t(\S+) \[(build failed|setup failed)\]"
 
 
 def read_log(text: str) -> Iterator[tuple[str, str]]:
-    """The innermost tests: a test that fails because a part of it does adds nothing."""
+    """The innermost tests that failed: a test that fails only because a part of it does says nothing more."""
     names = {found[1] for found in re.finditer(_FAILED, text, re.MULTILINE)}
     for name in names:
         if not any(other.startswith(f"{name}/") for other in names):

@@ -32,7 +32,9 @@ class GoTestOutput:
         return "".join(self.said)
 
     def is_confirmed(self, name: str) -> bool:
-        """Go gives a test that was cut short its package's end; only the binary itself says how it ended."""
+        """Whether the binary printed the end of the test: Go gives a test that was cut short its package's
+        end.
+        """
         said = [line.lstrip(" ") for line in self.said]
         return any(line.startswith(f"--- {end.upper()}: {name} (") for end in self.ends for line in said)
 
@@ -53,9 +55,9 @@ class GoPackage:
 class Events:
     packages: dict[str, GoPackage] = field(default_factory=dict)
     builds: dict[str, list[str]] = field(default_factory=dict)
-    """What the compiler said, by import path."""
+    """The compiler's output, by import path."""
     plain: list[str] = field(default_factory=list)
-    """Lines that are no events: an older Go tells there what did not build."""
+    """Lines that are no events: an older Go prints build errors there."""
 
 
 def read_events(output: bytes) -> Events:
@@ -92,7 +94,10 @@ def _take(package: GoPackage, action: str, event: Mapping[str, Any]) -> None:
 
 
 def build_errors(events: Events, worktree: str, folder: str) -> tuple[CollectError, ...]:
-    """One for each place that the compiler or vet named, relative to `folder`, where go was called."""
+    """One error for each place that the compiler or vet named.
+
+    Places are relative to `folder`, where go was called.
+    """
     unbuilt = [name for name, package in events.packages.items() if package.unbuilt]
     texts = {path: "".join(said) for path, said in events.builds.items()}
     if unbuilt and not texts:
@@ -125,7 +130,10 @@ _CLOSING = re.compile(r"^ *--- FAIL: .*\n?", re.MULTILINE)
 
 
 def go_failure(name: str, tests: Mapping[str, GoTestOutput], worktree: str, folder: str) -> Failure:
-    """`folder` is the package's, where a test runs and from which relative names start."""
+    """Why a test failed.
+
+    `folder`: that of the package, in which the test runs and to which paths are relative.
+    """
     output = tests[name].output
     died = _PANIC.search(output)
     if died and _RUNNING.search(output, died.end()):
@@ -151,9 +159,9 @@ def _failure_of_panic(name: str, died: re.Match[str], output: str, worktree: str
 
 
 def frames_of_test(dump: str, name: str, worktree: str, folder: str) -> tuple[Place, ...]:
-    """Where a test was when its binary had to tell of all goroutines: `testing.tRunner` began the test's own.
+    """Where a test was when its binary printed all goroutines. That of a test starts with `testing.tRunner`.
 
-    A test that waits for a part of its own stands in `testing.(*T).Run`; the part has a goroutine too.
+    A test that waits for a part of its own is in `testing.(*T).Run`; the part has a goroutine of its own.
     """
     found = [stack for stack in dump.split("\n\n") if "\ntesting.tRunner(" in stack and _WAITS not in stack]
     called = re.compile(rf"^\S*\.{re.escape(name.partition('/')[0])}(?:\.|\()", re.MULTILINE)
@@ -169,7 +177,10 @@ def _frames(stack: str, worktree: str, folder: str) -> tuple[Place, ...]:
 
 
 def _failure_of_assertion(name: str, output: str, worktree: str, folder: str) -> Failure:
-    """`t.Log` and `t.Error` print alike; the last one said is taken for the reason."""
+    """The failure of an assertion.
+
+    `t.Log` and `t.Error` print alike: the last text is taken for the reason.
+    """
     said = _CLOSING.sub("", output)
     logged = list(_LOGGED.finditer(said))
     trace = _TRACE.search(said)

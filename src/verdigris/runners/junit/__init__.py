@@ -1,4 +1,4 @@
-"""Calls any tool that writes JUnit XML, as `tdd.yaml` describes it; presets for some, and the facts."""
+"""Any tool that writes JUnit XML and that `tdd.yaml` describes; presets for some tools, and the facts."""
 
 from __future__ import annotations
 
@@ -52,35 +52,38 @@ while [ $n -lt "$count" ]; do
 done
 exit $code
 """
-"""Old reports are taken away, so that one of an earlier run is never read."""
+"""A shell script that runs the tool and copies its reports into our folder.
+
+It removes old reports first, so that the report of an earlier run is never read.
+"""
 
 
 @value
 class JUnitTool:
-    """One tool by its templates.
+    """One tool, described by templates.
 
-    In `command`, an argument `{ids}`, `{paths}` or `{names}` alone becomes one argument each; elsewhere
-    they are joined by `join`. `{report}` is the empty folder for this run's reports.
+    In `command`, an argument that is `{ids}`, `{paths}` or `{names}` becomes one argument for each test.
+    Within an argument they are joined by `join`. `{report}` is the empty folder for the reports of this run.
     """
 
     command: tuple[str, ...]
     everything: tuple[str, ...] = ()
     """The command for all tests; empty: `command` without the arguments that name tests."""
     item: str = "{id}"
-    """One test for `{ids}`: of `{id}`, `{path}`, `{classname}`, its last part `{class}`, and `{name}`."""
+    """One test in `{ids}`, made of `{id}`, `{path}`, `{classname}`, its last part `{class}`, and `{name}`."""
     join: str = ","
     escape: bool = False
     """Whether the parts of `item` are escaped as in a regular expression."""
     reports: tuple[str, ...] = ()
-    """Where the tool insists on writing, as globs from the stack's root; empty: it writes to `{report}`."""
+    """Globs of the reports, from the stack's root; empty: the tool writes them to `{report}`."""
     pattern: str = r"(?P<class>[^$]+)(?:\$.*)?"
-    """Matched against the class name of a case that tells no file."""
+    """A regex for the class name of a case that names no file."""
     path: str = ""
     """The file of such a case: `{class}` or another group of `pattern`, with `/` for its dots."""
     source: str = ""
-    """Where another class of the project lies: of `{package}` and `{file}`."""
+    """The path of any other class of the project, made of `{package}` and `{file}`."""
     build_error: str = ""
-    """Found in the output when there is no report: what did not compile, by `path`, `line` and `message`."""
+    """A regex for a compiler's error, if there is no report; its groups are `path`, `line` and `message`."""
     errors: Literal["call", "setup"] = "call"
     """What `<error>` means: an exception in the test (Surefire, PHPUnit) or before and after it (pytest)."""
 
@@ -210,7 +213,7 @@ def _documents(answer: RunnerAnswer) -> tuple[list[JUnitDocument], list[CollectE
 
 
 def _find_miscounts(documents: Sequence[JUnitDocument]) -> Iterator[CollectError]:
-    """Some tools do not count what they skip."""
+    """Reports whose number of tests is wrong. Some tools do not count skipped tests: that is no error."""
     for document in documents:
         held = len(document.cases)
         if document.declared not in {None, held, held - document.skipped}:
@@ -227,7 +230,7 @@ def _end_of(answer: RunnerAnswer, *, started: bool, unreadable: bool) -> RunEnd:
 
 
 def _parts(test_id: str) -> tuple[str, str, str]:
-    """Path, class name, name: the last two are empty for a path."""
+    """The path, class name and name in an id; the last two are empty if it is a path."""
     path, _, rest = test_id.partition("::")
     classname, between, name = rest.partition("::")
     return (path, classname, name) if between else (path, "", rest)

@@ -1,4 +1,4 @@
-"""Reads JUnit XML: cases and failures; a document with entities, or cut short, is refused."""
+"""Reads the cases and failures in JUnit XML; refuses a document with entities, or one that was cut short."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEEPEST = 64
 
 
 class UnreadableReport(ValueError):
-    """Never leaves the runner: it becomes a CollectError."""
+    """A report cannot be read. The runner makes a CollectError of it."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class JunitCase:
 class JUnitDocument:
     cases: list[JunitCase] = field(default_factory=list)
     declared: int | None = None
-    """How many tests the outermost suites say that they have."""
+    """The number of tests that the outermost suites declare."""
     skipped: int = 0
 
 
@@ -117,7 +117,10 @@ _ASSERTS = re.compile(r"assert|expectation|comparison|mismatch|multiplefailures|
 
 
 def junit_failure(outcome: CaseOutcome, path: str, classname: str, worktree: str, source: str) -> Failure:
-    """`source` says where a class of the project lies that is not the test's own: `{package}/{file}`."""
+    """Why a case failed.
+
+    `source`: the path of another class of the project, made of `{package}` and `{file}`.
+    """
     kind = outcome.type or _exception_name(outcome)
     frames = tuple(_frames(outcome.text, path, classname, worktree, source))
     return Failure(
@@ -143,7 +146,7 @@ def _frames(text: str, path: str, classname: str, worktree: str, source: str) ->
     places = [_place(file, int(line), path, worktree) for file, line in _ANY.findall(text)]
     found = [place for place in places if place and not place.path.startswith("/")]
     own = next((i for i, place in enumerate(found) if place.path == path), 0)
-    # Some print the innermost first, some last: the test's own is the outermost of the project.
+    # Some tools print the innermost frame first, some last. The test's own is the outermost of the project.
     ordered = found[own:] if own == 0 else [*reversed(found[: own + 1])]
     yield from dict.fromkeys(ordered)
 
@@ -157,7 +160,7 @@ def _place(file: str, line: int, path: str, worktree: str) -> Place | None:
 def _java_frames(
     stack: list[tuple[str, str, str]], path: str, classname: str, source: str
 ) -> Iterator[Place]:
-    """Lists frames from the test's own down; a class is the project's by its first two package names."""
+    """The frames from the test's own down. A class is the project's if its first two package names are."""
     outer = classname.partition("$")[0]
     ours = ".".join(outer.split(".")[:2][: outer.count(".")])
     places: list[Place] = []

@@ -1,4 +1,4 @@
-"""Calls Node's test tools: vitest (2 and later), jest (29 and later), node:test; the facts of each."""
+"""Calls of vitest (2 and later), jest (29 and later) and node:test, and the facts of these tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VITEST_OPTIONS = (
     "--passWithNoTests=false",
 )
 _NO_SPARE_WORKERS = {"VITEST_MIN_FORKS": "0", "VITEST_MIN_THREADS": "0"}
-"""Vitest 3 starts a process for the file after the last one, which is a quarter of a short run."""
+"""Vitest 3 starts one process more than there are files, which takes a quarter of a short run."""
 _JEST_OPTIONS = (
     "--ci",
     f"--reporters={_REPORTERS / 'jest_reporter.cjs'}",
@@ -50,11 +50,11 @@ _JEST_OPTIONS = (
     "--onlyFailures=false",
 )
 _ARGUMENT = 100_000
-"""Bytes of one argument; Linux takes 128 KiB."""
+"""The most bytes of one argument; Linux takes 128 KiB."""
 
 
 class _NodeRunner:
-    """What the three have in common: our reporter writes the same lines in each."""
+    """What the three tools have in common: our reporters write the same kind of lines in each."""
 
     def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
         return node_report.parse(request, answers)
@@ -96,7 +96,7 @@ class Jest(_NodeRunner):
 
 @value
 class NodeTest(_NodeRunner):
-    """To collect lists files only: what node calls a test exists no sooner than it runs."""
+    """Collecting lists files only: in node:test a test exists only when it runs."""
 
     node: str = "node"
 
@@ -113,7 +113,7 @@ def _name_pattern(batch: SelectionBatch) -> tuple[str, ...]:
 
 
 def _call(request: TestRequest, argv: tuple[str, ...], words: tuple[str, ...]) -> RunnerCall:
-    """`words`: the command as a person would type it."""
+    """A call with our reporter. `words`: the command as a person would type it."""
     report = f"{request.report_folder}/{secrets.token_hex(16)}.jsonl"
     return RunnerCall(
         argv=argv, cwd=request.folder, command=shlex.join(words), env={node_report.REPORT: report}
@@ -121,7 +121,11 @@ def _call(request: TestRequest, argv: tuple[str, ...], words: tuple[str, ...]) -
 
 
 def _file(path: str, names: tuple[tuple[str, ...], ...]) -> str:
-    """A file with too many names for one argument runs whole; what was not asked for does not count."""
+    """The driver's argument for a file.
+
+    With too many names for one argument the whole file runs: results of tests that were not asked for do not
+    count.
+    """
     asked = json.dumps({"path": path, "names": names})
     return asked if names and len(asked) <= _ARGUMENT else json.dumps({"path": path})
 
@@ -156,7 +160,7 @@ def _vitest_name(native: str) -> str:
 
 
 def _jest_name(native: str) -> str:
-    """Its lines do not name what is around a test."""
+    """The name of a test in jest's output, which does not show the blocks around it."""
     return _name_parts(native)[-1]
 
 

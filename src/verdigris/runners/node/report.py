@@ -44,14 +44,18 @@ REPORT = node_watch.REPORT
 _PACKAGE = re.compile(r"(?:^|/)node_modules/")
 _STATUS = {"pass": Status.PASS, "fail": Status.FAIL, "skip": Status.SKIP, "todo": Status.SKIP}
 _NO_FILES = re.compile(rb"^No tests? ?(?:files )?found, exiting with code 1", re.MULTILINE)
-"""Jest says so before it loads a reporter, vitest 2 instead of an end. It is no pass in any case."""
+"""Printed if there are no test files: by jest before it loads a reporter, by vitest 2 instead of an end
+message.
+
+Such a run is no pass.
+"""
 _Test = tuple[str, tuple[str, ...]]
-"""The path of its file, and its names."""
+"""A test: the path of its file, and its names."""
 
 
 @value
 class StoppedRun:
-    """The note of our watcher about a run that it stopped because nothing more was reported."""
+    """What our watcher (`node_watch.py`) wrote about a run that it stopped."""
 
     seconds: float
     frames: tuple[Place, ...] = ()
@@ -66,14 +70,14 @@ class _NodeRun:
 
     request: TestRequest
     roots: tuple[str, ...]
-    """The worktree, as it is called and as the tool sees it through links."""
+    """The worktree's path as we name it, and as the tool sees it with links resolved."""
     started: bool = False
     ended: bool = False
     due: Counter[_Test] = field(default_factory=Counter)
     files: set[tuple[str, str]] = field(default_factory=set)
     begun: dict[_Test, None] = field(default_factory=dict)
     told: dict[_Test, list[TestResult | None]] = field(default_factory=dict)
-    """None stands for a test that was to run and has no result."""
+    """The results of each test; None for a test that should run and has no result."""
     listed: list[str] = field(default_factory=list)
     errors: list[CollectError] = field(default_factory=list)
     early: bool = False
@@ -89,7 +93,7 @@ class _NodeRun:
 
 
 def parse(request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:
-    """Reads all calls of one request; what ran without being asked for counts among the others."""
+    """Reads all calls of one request. Tests that ran without being asked for are listed as others."""
     runs = [_read(request, answer) for answer in answers]
     ends = [_end_of(run, answer) for run, answer in zip(runs, answers, strict=True)]
     asked = by_path(request.names)
@@ -148,7 +152,7 @@ def _read_stop(run: _NodeRun, told: Mapping[str, Any]) -> StoppedRun:
 
 
 def _stopped_test(run: _NodeRun) -> _Test | None:
-    """The test that was stopped: by the names that the tool knew, else the only one it can be."""
+    """The test that was stopped: by the names that the tool knew, else the only candidate."""
     stop = run.stop
     if stop is None:
         return None
@@ -248,7 +252,7 @@ def _result(run: _NodeRun, test: _Test, message: Mapping[str, Any]) -> TestResul
 
 
 def _read_note(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]:
-    """A test that is expected to fail shows nothing when it does."""
+    """The status and a note about it. An expected failure counts as skipped."""
     if message.get("xfail"):
         return (Status.SKIP, "xfail") if status is Status.PASS else (status, "xpass")
     if message["state"] == "todo":
@@ -260,9 +264,9 @@ def _read_note(status: Status, message: Mapping[str, Any]) -> tuple[Status, str]
 
 
 def _results(run: _NodeRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
-    """Lists results in the order of collection; None for what never began."""
+    """The results in the order of collection; None for a test that never began."""
     found: dict[_Test, TestResult | None] = dict.fromkeys(run.due)
-    for test in _find_unfinished(run) or _cut_off(run, ended):
+    for test in _find_unfinished(run) or _find_cut_off(run, ended):
         found[test] = untrusted_result(node_id(*test), unfinished_failure(ended))
     if run.stop is not None and (stopped := _stopped_test(run)) is not None:
         found[stopped] = stopped_result(node_id(*stopped), run.stop.seconds, run.stop.frames)
@@ -278,13 +282,19 @@ def _results(run: _NodeRun, ended: RunEnd) -> Mapping[_Test, TestResult | None]:
 
 
 def _find_unfinished(run: _NodeRun) -> Iterable[_Test]:
-    """Begun and not ended. What other tests are inside of is a suite, which node does not always say."""
+    """Tests that began and did not end.
+
+    One that contains other tests is a suite: node does not always say so.
+    """
     known = {(path, names[:end]) for path, names in (*run.begun, *run.told) for end in range(1, len(names))}
     return [test for test in run.begun if test not in run.told and test not in known]
 
 
-def _cut_off(run: _NodeRun, ended: RunEnd) -> Iterable[_Test]:
-    """Finds a test that never yields: vitest cannot tell that it began; our watcher can, if it stopped it."""
+def _find_cut_off(run: _NodeRun, ended: RunEnd) -> Iterable[_Test]:
+    """Finds a test that never yields.
+
+    Vitest cannot report that it began; our watcher can, if it stopped the run.
+    """
     return () if ended is RunEnd.FINISHED or run.stop else [test for test in run.due if test not in run.told]
 
 

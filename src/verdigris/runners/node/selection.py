@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 NOTHING = "(?!)"
 """A pattern that no name matches: every test is collected and none runs."""
 _ARGUMENT = 100_000
-"""Bytes of one pattern; Linux takes 128 KiB for one argument."""
+"""The most bytes of one pattern; Linux takes 128 KiB for one argument."""
 _PLAIN = re.compile(r"[^A-Za-z0-9_]")
 _BETWEEN = " (?:> )?"
-"""Between the names of a test: vitest 5 joins them with ` > `, the others with a space."""
+"""A pattern for what is between the names of a test: ` > ` in vitest 5, a space in the others."""
 
 
 @value
 class SelectionBatch:
-    """One call: files and folders relative to the worktree, and the pattern of names; none means all."""
+    """What one call selects: files and folders relative to the worktree, and a pattern of names.
+
+    None means all.
+    """
 
     paths: tuple[str, ...]
     pattern: str | None = None
@@ -50,7 +53,7 @@ def by_path(names: Sequence[str]) -> Mapping[str, tuple[tuple[str, ...], ...]]:
 
 
 def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names: tuple[str, ...]) -> bool:
-    """`asked` comes from `by_path`; if it is empty, all tests are chosen."""
+    """Whether a test is asked for. `asked` comes from `by_path`; if it is empty, all tests are."""
     if not asked:
         return True
     parts = path.split("/")
@@ -61,7 +64,10 @@ def is_chosen(asked: Mapping[str, tuple[tuple[str, ...], ...]], path: str, names
 
 
 def batches(request: TestRequest) -> tuple[SelectionBatch, ...]:
-    """One batch if possible. Whole files need their own: a pattern of names would hide their other tests."""
+    """One batch if possible.
+
+    Whole files get a batch of their own: a pattern of names would exclude their tests.
+    """
     asked = by_path(request.names)
     if request.collect_only:
         return (SelectionBatch(tuple(asked), NOTHING),)
@@ -91,13 +97,13 @@ def _any_of(patterns: Iterable[str]) -> str:
 
 
 def name_pattern(names: Sequence[str]) -> str:
-    """Matches the full name of one test, for a JavaScript RegExp without flags."""
+    """A pattern for the full name of one test, as a JavaScript RegExp without flags."""
     between = _BETWEEN if all(names) else f"(?:{_BETWEEN})?"
     return between.join(escape(name) for name in names)
 
 
 def escape(text: str) -> str:
-    """ASCII only: an argument then means the same in every locale."""
+    """Escapes a text for a RegExp, in ASCII only: an argument then means the same in every locale."""
     return _PLAIN.sub(lambda found: _units(found[0]), text)
 
 
@@ -144,11 +150,17 @@ _BASES: Mapping[str, tuple[str, ...]] = {
     "ReferenceError": ("ReferenceError", "NameError", "Error"),
     "SyntaxError": ("Error",),
 }
-"""In the words that the core judges by. In a running test a SyntaxError is a parser's answer."""
+"""The base classes of a kind, by the core's names.
+
+In a running test a SyntaxError comes from a parser under test.
+"""
 
 
 def failure(errors: list[Any], located: Located, test: Place | None) -> Failure:
-    """The failure of the first error; `test` is its frame where an asynchronous stack lost it."""
+    """The failure of the first error.
+
+    `test`: the test's own frame, for an asynchronous stack that lost it.
+    """
     error = errors[0] if errors else {}
     message = plain(error.get("message") or "")
     kind = error.get("name") or "Error"
@@ -169,7 +181,7 @@ def failure(errors: list[Any], located: Located, test: Place | None) -> Failure:
 
 
 def is_of_hook(errors: list[Any]) -> bool:
-    """Whether a hook failed: Jest shows that in the stack only, and not which hook."""
+    """Whether a hook failed: jest shows that only in the stack, and does not say which hook."""
     error = errors[0] if errors else {}
     stack, message = error.get("stack") or "", error.get("message") or ""
     return bool(_IN_HOOK.search(stack) or _HOOK_TIMEOUT.match(message))
@@ -196,7 +208,7 @@ def collect_error(path: str, error: Mapping[str, Any], *, unhandled: bool = Fals
 
 
 def _with_error_first(text: str) -> str:
-    """Node prints where it noticed before what it noticed: the error's own line comes first here."""
+    """Moves the line of the error to the front: node prints the place before it."""
     found = _RAISED.search(text) if _NOTICED.match(text) else None
     return f"{found[0]}\n{text}" if found else text
 
@@ -219,7 +231,7 @@ def _head(stack: str) -> str:
 
 
 def _frames(stack: str, located: Located, test: Place | None) -> tuple[Place, ...]:
-    """Lists frames from the test's own down; the tools' own frames are left out."""
+    """The frames from the test's own down, without those of the tools."""
     found = []
     for line in reversed(stack.split("\n")):
         frame = _FRAME.match(line)

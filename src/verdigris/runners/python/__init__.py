@@ -29,18 +29,18 @@ CHANNEL = "VERDIGRIS_CHANNEL"
 @value
 class PythonTool:
     name: str
-    """As `python -m` takes it."""
+    """Its name for `python -m`."""
     argv: tuple[str, ...]
-    """The arguments with which the bootstrap starts it."""
+    """The arguments with which `verdigris_bootstrap.py` starts it."""
     arguments: Callable[[TestRequest], tuple[str, ...]]
 
 
 @value
 class PythonRunner:
-    """A tool in the user's interpreter: our reporter, which is loaded beside it, writes on the channel.
+    """A tool in the user's interpreter. Our reporter is loaded beside it and writes on the channel.
 
-    The report folder is its cache: pytest's own would let `--lf` in a configuration choose what runs, and
-    would be left in the user's tree. What a run leaves behind is taken away, also in the private folders.
+    The report folder is pytest's cache folder. With its usual one, `--lf` in a configuration would choose
+    what runs, and the cache would be left in the user's tree.
     """
 
     tool: PythonTool
@@ -59,13 +59,13 @@ class PythonRunner:
             ),
         )
 
-    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:  # noqa: ARG002 - the reporter picks the tests
+    def report(self, request: TestRequest, answers: tuple[RunnerAnswer, ...]) -> TestReport:  # noqa: ARG002 - the reporter has selected the tests
         [answer] = answers
         return parse(answer)
 
 
 def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
-    """The reporter's settings, followed by the texts of the runs, which only their parent process reads."""
+    """The reporter's settings, followed by the texts of a set of runs, which only their leader reads."""
     settings: dict[str, object] = {
         "nonce": request.nonce,
         "argv": arguments,
@@ -99,14 +99,15 @@ def _hello(request: TestRequest, arguments: tuple[str, ...]) -> bytes:
 
 
 def greeting(settings: dict[str, object]) -> bytes:
-    """The settings with their length in front, since another reader takes what follows."""
+    """The settings with their length in front: another process reads what follows them."""
     told = json.dumps(settings).encode("ascii")
     return b"%08x" % len(told) + told
 
 
 def _paths(request: TestRequest) -> tuple[str, ...]:
-    """The files and folders that are named, from the stack's root; the reporter picks the tests in them,
-    whatever their names hold.
+    """The files and folders that are asked for, relative to the stack.
+
+    The reporter selects the tests in them, because test names may contain characters that pytest misreads.
     """
     paths = (_within(split_id(name).path, request.stack_root) for name in request.names)
     return tuple(dict.fromkeys(paths))
@@ -132,7 +133,7 @@ def _pytest_arguments(request: TestRequest) -> tuple[str, ...]:
 
 
 def _findable(path: str) -> str:
-    """In an argument `[` and `::` begin the name of a test, and `@` names a file of arguments."""
+    """A path that pytest finds: in an argument `[`, `::` and `@` have a meaning of their own."""
     while "[" in path or "::" in path:
         path = posixpath.dirname(path) or "."
     return f"./{path}" if path.startswith(("-", "@")) else path
@@ -200,7 +201,9 @@ _PROVIDERS = {
     "requests_mock": ("requests_mock",),
     "respx": ("respx",),
 }
-"""What `-p` calls a plugin, with what the plugin brings; a word stands for all that begins with it."""
+"""The name of a plugin for `-p`, with what it brings: fixtures, marks and options that start with these
+words.
+"""
 _UNKNOWN = (
     r"^\('([^']+)', <\w*Request",
     r"fixture '([^']+)' not found",
@@ -228,7 +231,7 @@ def find_plugin_needs(kind: str, text: str, facts: RoomFacts) -> Iterator[tuple[
 
 
 def _missing_plugins(kind: str, text: str) -> tuple[str, ...] | None:
-    """The missing plugins; empty if it is not known which one is missing, None if none is."""
+    """The missing plugins; empty if one is missing and unknown, None if none is missing."""
     names = [match.group(1) for pattern in _UNKNOWN for match in re.finditer(pattern, text)]
     for match in re.finditer(_ARGUMENTS, text):
         names += [word.strip("-").partition("=")[0] for word in match.group(1).split() if word[0] == "-"]

@@ -34,7 +34,7 @@ _USAGE_ERROR = 4
 
 @mutable
 class _ReportedTest:
-    """What is known of one test so far: its latest attempt."""
+    """What the messages so far say about one test: about its latest attempt."""
 
     ms: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class _ReportedTest:
 
 @mutable
 class _ReportedUses:
-    """What is known so far of what tests used."""
+    """What the messages so far say about the functions and files that tests used."""
 
     places: list[tuple[str, int]] = field(default_factory=list)
     sets: list[tuple[int, ...]] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _ReportedUses:
 
 @mutable
 class _PytestRun:
-    """What is known of the run so far."""
+    """What the messages so far say about the run."""
 
     start: Mapping[str, Any] | None = None
     end: int | None = None
@@ -104,7 +104,7 @@ class _PytestRun:
     ends: Counter[str] = field(default_factory=Counter)
 
     def twice(self) -> frozenset[str]:
-        """Tests with more beginnings or ends than they can have had: one of them is not the reporter's."""
+        """Tests with more starts or ends than are possible: one message is forged."""
         due = Counter(self.collected or ())
         seen = self.starts | self.ends
         return frozenset(i for i, number in seen.items() if number > max(1, due[i]))
@@ -114,7 +114,7 @@ class _PytestRun:
 
 
 def read_line(line: bytes, nonce: str) -> Mapping[str, Any]:
-    """The message of one line of the channel; empty when the reporter did not write it."""
+    """The message in one line of the channel; empty if the reporter did not write the line."""
     own = nonce.encode("ascii") + b" "
     return read_record(line[len(own) :]) if line.startswith(own) else {}
 
@@ -216,7 +216,7 @@ def _take_phase(test: _ReportedTest, message: Mapping[str, Any]) -> None:
     status, note = _status(message, phase)
     test.ms += message["ms"]
     test.complete = _is_last(message)
-    # What failed in its call often cannot be torn down either: the first failure tells more.
+    # After a failed call the teardown often fails too: the first failure says more.
     outranked = RANK[status] > RANK[test.status] and test.status is not Status.FAIL
     if outranked or (phase is RunPhase.CALL and status is test.status is Status.PASS):
         test.status, test.phase, test.note, test.facts = status, phase, note, dict(message)
@@ -225,13 +225,19 @@ def _take_phase(test: _ReportedTest, message: Mapping[str, Any]) -> None:
 
 
 def _is_last(message: Mapping[str, Any]) -> bool:
-    """A crash has no phase of its own, and nothing follows it; a failed `tearDown` is not the end yet."""
+    """Whether a message is the last one of its test.
+
+    After a crash, which has no phase of its own, nothing follows; after a failed `tearDown` more follows.
+    """
     last = message["phase"] == RunPhase.TEARDOWN and not message.get("more")
     return last or message["phase"] not in set(RunPhase)
 
 
 def _status(message: Mapping[str, Any], phase: RunPhase) -> tuple[Status, str]:
-    """To pytest a strict xpass is a failure with no exception, and any other one a pass."""
+    """The status of a phase, and why.
+
+    For pytest a strict xpass is a failure without an exception, another one a pass.
+    """
     xfail = message.get("xfail")
     match message["outcome"]:
         case "passed":

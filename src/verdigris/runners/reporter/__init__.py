@@ -1,3 +1,3 @@
-"""Injected into the user's interpreter: standard library and pytest only, from Python 3.8 and pytest 7 on."""
+"""Programs that run inside the user's tools. They need Python 3.8, and pytest 7 where they run pytest."""
 
 from __future__ import annotations

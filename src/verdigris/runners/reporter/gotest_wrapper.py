@@ -1,7 +1,7 @@
-"""Stands between `go test` and one package's test binary: tells which file holds which test, and selects.
+"""Runs the test binary of one Go package: records which file has which test, and selects tests.
 
-Go starts it by `-exec`. It becomes the binary, so that its output and its end are the binary's own. Where
-tests have a time limit it watches the binary instead, passes on all that it prints, and ends as it ended.
+`go test` starts it by `-exec`. It becomes the binary (`exec`), so that output and exit are the binary's own.
+If tests have a time limit, it watches the binary instead, passes on its output, and ends in the same way.
 """
 
 # ruff: noqa: PTH109, PTH113, PTH118, PTH120, PTH123, PTH208 - one start per package; pathlib would be half of it
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTINGS = "VERDIGRIS_GOTEST"
 MARK = "--verdigris-select"
-"""What stands after it are names for us, not for the binary."""
+"""The arguments after this one are names of tests for us, not for the binary."""
 _FUNCTION = re.compile(r"^func ((?!TestMain\()(?:Test|Example|Fuzz)(?![a-z])\w*)\(", re.MULTILINE)
 _MODULE = re.compile(r'^module\s+"?([^\s"]+)', re.MULTILINE)
 _META = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> None:
     record = {"package": package, "folder": folder, "tests": tests, "chosen": chosen}
     with open(paths.join(settings["folder"], f"{os.urandom(8).hex()}.go"), "x", encoding="ascii") as file:
         json.dump(record, file)
-    for path in settings.get("withheld", ()):  # compiled already
+    for path in settings.get("withheld", ()):  # the binary is compiled: its tests must not read them
         os.truncate(paths.join(settings["worktree"], path), 0)
     if settings["list"] or chosen == []:
         return
@@ -60,9 +60,9 @@ def _watch(
     settings: Mapping[str, Any],
     package: str,
 ) -> None:
-    """A test that does not end is stopped with its binary.
+    """Runs the binary, and stops it when a test does not end.
 
-    What that binary said of other tests is void, and they run again.
+    Then its results for other tests do not count, and those tests run again without the stopped one.
     """
     from watched_process import WatchedClock, die_like, quit_in_busiest_thread, run_watched  # type: ignore[import-not-found]
 
@@ -92,7 +92,7 @@ def _watch(
 
 
 class _PackageOutput:
-    """What one run of the binary prints: passed on, and read for which tests run."""
+    """The output of one run of the binary: it is passed on, and shows which tests run."""
 
     def __init__(self, clock: WatchedClock) -> None:
         self.clock = clock
@@ -118,14 +118,15 @@ class _PackageOutput:
                 self.clock.begin(name)
 
     def stop_with(self, stop: Callable[[int], None]) -> Callable[[int], None]:
-        def stop_now(process: int) -> None:
+        def note_and_stop(process: int) -> None:
             self.stopped = self.clock.oldest()
             stop(process)
 
-        return stop_now
+        return note_and_stop
 
 
 _MOST = 1 << 20
+"""The most bytes of a stack that are kept."""
 _SAID = re.compile(
     rb"(?:^ *|\x16)(?:=== (RUN|PAUSE|CONT) +(\S+)|--- (?:PASS|FAIL|SKIP): (\S+) \()", re.MULTILINE
 )
@@ -136,7 +137,7 @@ def _top(name: str) -> str:
 
 
 def pattern(names: Sequence[str]) -> str:
-    """Matched level by level, each alternative on its own, so that nothing else is run."""
+    """A pattern for `-test.run` that matches these tests only. Go matches it level by level."""
     return "|".join("/".join(f"^{_META.sub(_ESCAPED, level)}$" for level in n.split("/")) for n in names)
 
 
@@ -144,7 +145,7 @@ _ESCAPED = r"\\\1"
 
 
 def choose_tests(tests: Mapping[str, tuple[str, int]], asked: Sequence[str], folder: str) -> list[str]:
-    """The names, with subtests, of those asked for that this package holds."""
+    """The names of the tests, with subtests, that were asked for and are in this package."""
     found: dict[str, None] = {}
     for one in asked:
         path, marked, name = one.partition(".go::")
@@ -176,7 +177,7 @@ def _declared_tests() -> Iterator[tuple[str, str, int]]:
 
 
 def _package() -> str:
-    """The import path; empty outside a module."""
+    """The import path of the package; empty outside a module."""
     here = folder = os.getcwd()
     while not paths.isfile(paths.join(folder, "go.mod")):
         if paths.dirname(folder) == folder:

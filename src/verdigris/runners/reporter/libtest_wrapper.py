@@ -1,6 +1,6 @@
-"""Stands between cargo and one test binary: lists its tests, runs those asked for, and keeps its words.
+"""Runs one Rust test binary: lists its tests, runs those that were asked for, and keeps the output.
 
-Cargo starts it as a target's `runner`. It uses the standard library alone, and of ours what lies beside it.
+Cargo starts it as a target's `runner`. It uses the standard library only, and the modules in its own folder.
 """
 
 # ruff: noqa: PTH108, PTH109, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SETTINGS = "VERDIGRIS_LIBTEST"
 ALONE = "main"
-"""The name of a binary that has no tests of its own to list (`harness = false`)."""
+"""The name of the only test of a binary that cannot list tests (`harness = false`)."""
 _LISTED = re.compile(r"(.+): (test|benchmark)")
 _COUNTED = re.compile(r"\d+ tests?, \d+ benchmarks?")
 _PANICKED = re.compile(r" panicked at (.+):(\d+):(\d+):$", re.MULTILINE)
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
     executable, *asked = [paths.join(os.getcwd(), arguments[0]), *arguments[1:]]
     worktree = paths.realpath(settings["worktree"])
     base, files = _sources(executable, worktree)
-    for path in settings.get("withheld", ()):  # compiled already
+    for path in settings.get("withheld", ()):  # the binary is compiled: its tests must not read them
         os.truncate(paths.join(worktree, path), 0)
     limit = settings.get("limit")
     tests = _list_tests(executable, limit) if _may_hold(base, files, worktree, asked) else []
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         "chosen": chosen,
         "alone": tests is None,
     }
-    _keep(f"{place}.head", head)
+    _write_json(f"{place}.head", head)
     if settings["list"] or not chosen:
         return 0
     options = [*settings["options"]] if tests is None else [*settings["options"], *_JSON]
@@ -68,22 +68,22 @@ def main(arguments: Sequence[str]) -> int:
         if heard.stopped is None:
             break
         only = [] if tests is None else ["--exact", heard.stopped]
-        stack = _stack([executable, *settings["options"], *only], place, clock.seconds or _WAIT)
+        stack = _rerun_for_stack([executable, *settings["options"], *only], place, clock.seconds or _WAIT)
         stops[heard.stopped] = (clock.seconds, stack)
         clock.restart()
         if len(stops) == len(chosen):
             break
     code = os.waitstatus_to_exitcode(status)
     end = {"code": code, "texts": _texts(f"{place}.out", base), "stops": stops}
-    _keep(f"{place}.end", end)
+    _write_json(f"{place}.end", end)
     return _FAILED if stops or code < 0 else code
 
 
-def _stack(command: list[str], place: str, seconds: float) -> str:
-    """Where a test that does not end is, in a run of its own; empty where the program cannot be made to tell.
+def _rerun_for_stack(command: list[str], place: str, seconds: float) -> str:
+    """Runs a test that does not end once more, and returns its stack; empty if the program cannot say.
 
-    A native program knows nothing of its places. What is loaded into this run does: it is compiled by the
-    toolchain that compiled the tests.
+    A native program does not know its own stack. So a library is loaded into this run that prints it; the
+    toolchain of the tests compiles that library (`rust_backtrace.rs`).
     """
     library, told = f"{place}.so", f"{place}.stack"
     source = paths.join(paths.dirname(__file__), "rust_backtrace.rs")
@@ -93,7 +93,7 @@ def _stack(command: list[str], place: str, seconds: float) -> str:
         return ""
     ends = time.monotonic() + min(seconds, _WAIT)
     loaded = {"LD_PRELOAD": library, "VERDIGRIS_BACKTRACE": told}
-    _run(command, len, lambda: ends, lambda process: _ask(process, told), loaded)
+    _run(command, len, lambda: ends, lambda process: _ask_threads(process, told), loaded)
     os.unlink(library)
     try:
         with open(told, encoding="utf-8", errors="replace") as file:
@@ -102,8 +102,8 @@ def _stack(command: list[str], place: str, seconds: float) -> str:
         return ""
 
 
-def _ask(process: int, told: str) -> None:
-    """Every thread says where it is; which of them is the test's shows there."""
+def _ask_threads(process: int, told: str) -> None:
+    """Has every thread write its stack, and kills the process. The stacks show which thread is the test's."""
     from watched_process import signal_threads
 
     signal_threads(process, signal.SIGUSR2)
@@ -118,15 +118,18 @@ def _ask(process: int, told: str) -> None:
 
 
 _WAIT = 10.0
-"""Seconds after which a test that is known to hang is where it hangs."""
+"""Seconds after which a test that is known to hang has reached the place where it hangs."""
 _TELLING = 3.0
+"""Seconds in which threads may write their stacks."""
 _MOST = 1 << 20
+"""The most characters of the stacks that are kept."""
 
 
 class _BinaryOutput:
-    """What one run of the binary says: kept, and read for which tests run.
+    """The output of one run of the binary: it is kept, and shows which tests run.
 
-    A test that does not end is stopped with its binary. What that said of others is void: they run again.
+    The binary is stopped when a test does not end. Then its results for other tests do not count: they run
+    again.
     """
 
     def __init__(self, place: str, clock: WatchedClock, *, alone: bool) -> None:
@@ -162,7 +165,10 @@ def _event(line: bytes | str) -> dict[str, object]:
 
 
 def holder(name: str, root: str, files: Iterable[str]) -> str:
-    """The file of the innermost module of a test's name that has one; `root` is the crate's own."""
+    """The file that contains a test: of the innermost module in its name that has a file of its own.
+
+    `root`: the file of the crate itself.
+    """
     known = frozenset(files)
     modules = [module.removeprefix("r#") for module in name.split("::")[:-1]]
     folder = paths.dirname(root)
@@ -186,7 +192,10 @@ def _is_asked(test_id: str, asked: Iterable[str]) -> bool:
 
 
 def _may_hold(base: str, files: Iterable[str], worktree: str, asked: Sequence[str]) -> bool:
-    """Starting a binary to list what nobody asked for would cost more than a short test."""
+    """Whether the binary may have a test that was asked for.
+
+    Starting it to find out costs more than a short test.
+    """
     held = [_test_id("", base, [file], worktree) for file in files]
     return not asked or any(
         _is_asked(one, [name.partition(".rs::")[0] + ".rs", name]) for one in held for name in asked
@@ -194,7 +203,7 @@ def _may_hold(base: str, files: Iterable[str], worktree: str, asked: Sequence[st
 
 
 def _sources(executable: str, worktree: str) -> tuple[str, list[str]]:
-    """The folder in which the compiler ran, and the files it read, the crate's root first."""
+    """The folder in which the compiler ran, and the files that it read; the first is the crate's root."""
     with open(f"{executable}.d", encoding="utf-8", errors="surrogateescape") as told:
         line = told.readline().rstrip("\n").partition(".d: ")[2]
     files = [name.replace("\\ ", " ") for name in re.split(r"(?<!\\) ", line)]
@@ -205,7 +214,7 @@ def _sources(executable: str, worktree: str) -> tuple[str, list[str]]:
 
 
 def _list_tests(executable: str, limit: float | None) -> list[str] | None:
-    """None for a binary that is its own test."""
+    """The tests of a binary; None for a binary that cannot list them and is itself the test."""
     said = bytearray()
     ends = None if limit is None else time.monotonic() + limit
     code = os.waitstatus_to_exitcode(_run([executable, "--list"], said.extend, lambda: ends))
@@ -224,7 +233,7 @@ def _run(
     stop: Callable[[int], object] = lambda process: os.kill(process, signal.SIGKILL),
     more: Mapping[str, str] | None = None,
 ) -> int:
-    # The unstable flag opens libtest's JSON on a stable toolchain; what was compiled is not touched by it.
+    # This variable allows libtest's JSON on a stable toolchain. It has no effect on what is compiled already.
     environment = {
         **os.environ,
         "RUSTC_BOOTSTRAP": "1",
@@ -238,7 +247,7 @@ def _run(
 
 
 def _texts(out: str, base: str) -> dict[str, str]:
-    """What stands where a test panicked: `assert!` with a message of its own prints only that."""
+    """The source text at each panic of a test: an `assert!` with a message prints only the message."""
     texts: dict[str, str] = {}
     with open(out, encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -260,7 +269,7 @@ def _text(path: str, row: int, column: int) -> str:
     return line[column - 1 :][:_SHOWN]
 
 
-def _keep(path: str, what: object) -> None:
+def _write_json(path: str, what: object) -> None:
     with open(path, "x", encoding="ascii") as file:
         json.dump(what, file)
 

@@ -1,7 +1,7 @@
-"""Asks a node process, through its inspector, where its JavaScript is, and in which test.
+"""Asks a node process, through its inspector, which line of JavaScript it runs, and in which test.
 
-The protocol is the Chrome DevTools', over a WebSocket. A thread that works is paused; of one that waits
-nothing is told. Lines are those of the files as written, by the source map that a script brings along.
+The protocol is that of the Chrome DevTools, over a WebSocket. A thread that works is paused; a thread that
+waits has no place. Lines are those of the source files, by the source map in a script.
 """
 
 # ruff: noqa: PTH115, PTH123, PTH208, PLR2004 - paths are text; lengths are those of the protocol
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PATIENCE = 5.0
+"""Seconds for the whole conversation, and for each answer."""
 _MOST_FRAMES = 60
 _INLINE = "base64,"
 _TOOLS = "/node_modules/"
@@ -32,11 +33,14 @@ _TEST = """(() => {
   for (let at = found; isNamed(at); at = at.suite ?? at.parent) names.unshift(at.name);
   return JSON.stringify(names.filter((name) => name !== "<root>" && name !== "ROOT_DESCRIBE_BLOCK"));
 })()"""
-"""In vitest's `runTest` and jest's `_callCircusTest` it is called `test`; in node:test it is `this`."""
+"""JavaScript that finds the names of the running test in a frame of the tool.
+
+In vitest's `runTest` and jest's `_callCircusTest` the test is the variable `test`; in node:test it is `this`.
+"""
 
 
 def open_port(process: int) -> int | None:
-    """The port of this machine on which a process listens."""
+    """The port on 127.0.0.1 on which a process listens, if there is one."""
     own = set()
     for name in os.listdir(f"/proc/{process}/fd"):
         try:
@@ -53,8 +57,10 @@ def open_port(process: int) -> int | None:
 
 
 class Inspector:
+    """A connection to the inspector on a port."""
+
     def __init__(self, port: int) -> None:
-        """The first thing that it debugs is the process itself."""
+        """Connects to the first target in the inspector's list: the process itself."""
         self._port = port
         self._ends = time.monotonic() + _PATIENCE
         heading = self._open("/json/list")
@@ -67,7 +73,11 @@ class Inspector:
         self._scripts: dict[tuple[str, str], dict[str, Any]] = {}
 
     def places(self) -> dict[str, Any]:
-        """Frames, each a path and a line, and the names of the test, both from the outermost."""
+        """Pauses all threads. Returns the frames of one that works, each a path and a line, and the names of
+        its test.
+
+        Both lists start at the outermost one.
+        """
         self._send("NodeWorker.enable", {"waitForDebuggerOnStart": False})
         self._pause("")
         for worker, event in self._events():
@@ -96,11 +106,11 @@ class Inspector:
                 row, column = frame["location"]["lineNumber"], frame["location"].get("columnNumber", 0)
                 places.append((url, 1 + original_row(str(script.get("sourceMapURL") or ""), row, column)))
         if any(_TOOLS not in path for path, _ in places):
-            asked = (self._names(worker, frame["callFrameId"]) for frame in frames)
+            asked = (self._ask_names(worker, frame["callFrameId"]) for frame in frames)
             names = next(filter(None, asked), None)
         return {"frames": places[::-1], "names": names}
 
-    def _names(self, worker: str, frame: str) -> list[str] | None:
+    def _ask_names(self, worker: str, frame: str) -> list[str] | None:
         asked = self._send(
             "Debugger.evaluateOnCallFrame",
             {"callFrameId": frame, "expression": _TEST, "returnByValue": True, "silent": True},
@@ -125,10 +135,13 @@ class Inspector:
         return self._count
 
     def _events(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What is said, and by which worker; empty for the main thread. Ends with the time."""
+        """Messages, each with the worker that sent it; an empty text is the main thread.
+
+        Ends when the time is up.
+        """
         while time.monotonic() < self._ends:
             try:
-                message = json.loads(self._message())
+                message = json.loads(self._read_message())
             except TimeoutError:
                 return
             match message:
@@ -137,7 +150,7 @@ class Inspector:
                 case dict():
                     yield "", message
 
-    def _message(self) -> bytes:
+    def _read_message(self) -> bytes:
         whole = b""
         while True:
             first, length = self._read(2)
@@ -165,7 +178,7 @@ class Inspector:
         return data
 
     def _open(self, path: str, *words: str) -> bytes:
-        """A connection of its own for each request; how the answer begins."""
+        """Opens a new connection for a request, and returns the head of the answer."""
         self._socket = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
         self._socket.settimeout(_PATIENCE)
         self._socket.connect(("127.0.0.1", self._port))
@@ -175,7 +188,7 @@ class Inspector:
 
 
 def original_row(source_map: str, row: int, column: int) -> int:
-    """The row in the file that a tool made a script of, counted from 0; without a map the same."""
+    """The row in the source file from which a script was made, counted from 0; the same row without a map."""
     if _INLINE not in source_map:
         return row
     try:
@@ -196,7 +209,10 @@ def original_row(source_map: str, row: int, column: int) -> int:
 
 
 def _numbers(segment: str) -> Iterator[int]:
-    """Base64 digits of 5 bits each, the lowest first, of which the lowest bit is the sign."""
+    """Decodes a segment of a source map (VLQ).
+
+    A number is a series of Base64 digits with 5 bits each, the lowest first. The lowest bit is the sign.
+    """
     value = shift = 0
     for digit in segment:
         bits = _DIGITS[digit]

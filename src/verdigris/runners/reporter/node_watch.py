@@ -1,7 +1,7 @@
-"""Starts a test tool of Node's, and stops it when nothing more is reported: a test does not end.
+"""Starts a test tool of Node, and stops it when its report does not grow any more: then a test does not end.
 
-Before it is stopped, the thread that is busy says where it is: node opens its inspector on a signal, and
-pauses even a loop that never yields. It uses the standard library alone, and of ours what lies beside it.
+Before that it asks the busy thread where it is: on a signal node opens its inspector, which pauses even a
+loop that never yields. It uses the standard library only, and the modules in its own folder.
 """
 
 # ruff: noqa: PTH115, PTH116, PTH119, PTH120, PTH123, PTH208 - one start per run; pathlib costs half of it
@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from verdigris.runners.reporter.node_inspector import Inspector
 
 REPORT = "VERDIGRIS_REPORT"
-"""The variable in which a reporter finds the path of its file."""
+"""The variable with the path of the report, for the reporter."""
 STOP = ".stop"
-"""What the name of the report's file is followed by in that of ours."""
+"""Added to the name of the report, it names the file in which we say where the run was stopped."""
 _TICK = 0.2
+"""Seconds between two looks at the report."""
 _SAMPLE = 0.3
+"""Seconds over which the work of processes is measured."""
 _BEGUN = (b'"kind":"collected"', b'"kind":"started"', b'"tool":"node"')
 _LOADING = 5
-"""How many times as long as a test the tool may take before the first one."""
+"""The time before the first test may be this many times the limit of a test."""
 _OPENING = 5.0
-"""Seconds for node to open its inspector."""
+"""Seconds in which node must open its inspector."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
         now = _size(report)
         if now != size:
             size, heard = now, time.monotonic()
-        elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _patience(report)):
+        elif (quiet := time.monotonic() - heard) > limit and quiet > (most := limit * _limit_factor(report)):
             _stop(process, report, most)
             return 1
     code = os.waitstatus_to_exitcode(statuses[0])
@@ -55,8 +57,12 @@ def main(arguments: Sequence[str]) -> int:
     return abs(code)
 
 
-def _patience(report: str) -> int:
-    """To compile a large project takes longer than a test may; node:test compiles nothing."""
+def _limit_factor(report: str) -> int:
+    """How many times the limit the tool may be silent.
+
+    Before the first test it may compile a large project, which takes longer than a test may; node:test
+    compiles nothing.
+    """
     try:
         with open(report, "rb") as told:
             begun = any(word in line for line in told for word in _BEGUN)
@@ -73,13 +79,14 @@ def _size(path: str) -> int:
 
 
 def _stop(process: int, report: str, seconds: float) -> None:
+    """Writes where the run is, and kills the tool with all its processes."""
     seen: dict[str, Any] = {"seconds": seconds, "frames": [], "names": None}
     family = [process, *_descendants(process)]
     try:
         busy = _busiest(family)
         if busy is not None:
-            seen |= _places(busy)
-    except (OSError, ValueError, KeyError, EOFError):  # then nobody knows where it was
+            seen |= _ask_places(busy)
+    except (OSError, ValueError, KeyError, EOFError):  # then we do not know where it is
         pass
     with open(f"{report}{STOP}", "x", encoding="ascii") as file:
         json.dump(seen, file)
@@ -90,7 +97,7 @@ def _stop(process: int, report: str, seconds: float) -> None:
             continue
 
 
-def _places(process: int) -> dict[str, Any]:
+def _ask_places(process: int) -> dict[str, Any]:
     from node_inspector import Inspector, open_port  # type: ignore[import-not-found]
 
     os.kill(process, signal.SIGUSR1)
@@ -119,7 +126,7 @@ def _descendants(process: int) -> list[int]:
 
 
 def _busiest(processes: Sequence[int]) -> int | None:
-    """The process that uses the processor; None if all of them wait."""
+    """The process of node that uses most of the processor; None if all of them wait."""
     before = dict(_cpu_ticks(processes))
     time.sleep(_SAMPLE)
     used = {each: spent - before.get(each, spent) for each, spent in _cpu_ticks(processes)}

@@ -1,5 +1,5 @@
-// Loaded into a test binary that does not end: on a signal the thread that hears it says where it is.
-// It is compiled with the project's own toolchain, and knows nothing of the project.
+// Loaded into a test binary that does not end: each thread that gets SIGUSR2 writes its stack to a file.
+// The project's own toolchain compiles it. It knows nothing of the project.
 
 use std::backtrace::Backtrace;
 use std::fs::OpenOptions;

@@ -1,4 +1,4 @@
-"""Starts pytest or unittest as `python -m` would, once the reporter's channel is open and out of sight."""
+"""Starts pytest or unittest as `python -m` does, after it has opened the reporter's channel and hidden it."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ CHANNEL = "VERDIGRIS_CHANNEL"
 EAGER = "VERDIGRIS_EAGER"
 RESIDENT = "VERDIGRIS_RESIDENT"
 _NO_DOCSTRINGS = 2
-"""Then a module cannot say that it is not to be rewritten, and pytest warns of it."""
+"""The level of `-O` that drops docstrings, and so the PYTEST_DONT_REWRITE of our plugin."""
 
 
 def main() -> None:
     safe_path = getattr(sys.flags, "safe_path", False)
     if safe_path:
         sys.path.insert(0, HERE)
-    # Here it is a top-level package, which only an injected one is.
+    # A top-level package here, and only here: elsewhere it lies in `verdigris.runners.reporter`.
     from verdigris_reporter import channel as channels  # type: ignore[import-not-found]
     from verdigris_reporter import code_loading, files, tracing, uses
 
     del sys.path[0]
     tool = "".join(sys.argv[1:]) or "pytest"
-    load, start = (_load_pytest, _pytest) if tool == "pytest" else (_load_unittest, _unittest)
+    load, start = (_load_pytest, _run_pytest) if tool == "pytest" else (_load_unittest, _run_unittest)
     channel = channels.CHANNEL
     eager = bool(os.environ.pop(EAGER, ""))
     resident = os.environ.pop(RESIDENT, "")
@@ -60,16 +60,16 @@ def main() -> None:
         from verdigris_reporter.variants import run_set  # type: ignore[import-not-found]
 
         os._exit(run_set.RunSet(channel, tool, load=load, start=start).run())
-    code_loading.take(channel.settings)
+    code_loading.withhold_texts(channel.settings)
     tracer = tracing.start(channel.settings)
-    uses.begin(channel.settings)  # behind it: whoever sets a tracer from now on is not we
+    uses.begin(channel.settings)  # after our own tracer: it takes every later one for the project's
     code = start(channel.send)
-    uses.tell(channel.send)
+    uses.report(channel.send)
     for path, lines in tracer.stop().items():
         channel.send("lines", path=path, lines=sorted(lines))
     if "sources" in channel.settings:
         channel.send("loaded", **files.module_files(channel.settings))
-    opened.tell_loaded()
+    opened.report_loaded()
     if channel.settings.get("learn"):
         from verdigris_reporter import preload
 
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def _load_pytest() -> None:
-    """In a head start: pytest from the environment alone, since nothing of the project may run yet."""
+    """Loads pytest early. The project is not on the path yet, because none of its code may run now."""
     try:
         _without_collector(_import_pytest)
     except Exception:  # noqa: BLE001 - the run itself will say what is wrong
@@ -92,14 +92,14 @@ def _import_pytest() -> None:
 
 
 def _import_for_run() -> None:
-    _import_pytest()  # `-m` imports it here too
+    _import_pytest()  # as `-m` does at this point
     if sys.flags.optimize < _NO_DOCSTRINGS:
-        # Else pytest reads and compiles it anew in each run, before it finds that it must not rewrite it.
+        # Else pytest reads and compiles our plugin in each run, before it sees that it must not rewrite it.
         __import__("verdigris_reporter.plugin")
 
 
 def _without_collector(load: Callable[[], None]) -> None:
-    """What a test tool loads stays: to look through it for garbage took a seventh of a short run."""
+    """Calls `load` without garbage collection: searching what a tool loads took a seventh of a short run."""
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -112,22 +112,22 @@ def _without_collector(load: Callable[[], None]) -> None:
 
 
 def _load_unittest() -> None:
-    """Loads it with the reporter, which needs it; neither is the project's."""
+    """Loads unittest, together with our part that needs it; neither is code of the project."""
     from verdigris_reporter.cases import run  # type: ignore[import-not-found]  # noqa: F401 - for its loading
 
 
 def _hides_loaded_module(folder: str) -> bool:
-    """Whether it has a module of a name that was loaded before this folder was on the path."""
+    """Whether a folder that is new on the path has a module that is loaded from elsewhere."""
     try:
         names = {name.split(".")[0] for name in os.listdir(folder)}  # noqa: PTH208
     except OSError:
         return False
     mine = {"verdigris_bootstrap", "verdigris_reporter", "__main__", "__pycache__"}
-    return any(_importable(name, folder) for name in names.intersection(sys.modules) - mine)
+    return any(_would_hide(name, folder) for name in names.intersection(sys.modules) - mine)
 
 
-def _importable(name: str, folder: str) -> bool:
-    """A file or package there that would have won over the module that is loaded."""
+def _would_hide(name: str, folder: str) -> bool:
+    """Whether the folder has this module or package, and it is not the one that is loaded."""
     from importlib.machinery import all_suffixes
 
     path = os.path.join(folder, name)  # noqa: PTH118
@@ -141,7 +141,7 @@ def _importable(name: str, folder: str) -> bool:
     }
 
 
-def _pytest(send: object) -> int:
+def _run_pytest(send: object) -> int:
     try:
         _without_collector(_import_for_run)
     except ModuleNotFoundError as error:
@@ -156,8 +156,8 @@ def _pytest(send: object) -> int:
     return 0
 
 
-def _unittest(_send: object) -> int:
-    """The main module and the command's name are as `-m` has them: a test's child processes ask for it."""
+def _run_unittest(_send: object) -> int:
+    """Sets `__main__` and `sys.argv[0]` as `-m` does: child processes of a test use them."""
     from importlib.util import find_spec
     from types import ModuleType
 
@@ -167,16 +167,16 @@ def _unittest(_send: object) -> int:
     main.__spec__ = find_spec("unittest.__main__")
     main.__file__ = main.__spec__.origin if main.__spec__ else None
     sys.modules["__main__"], sys.argv[0] = main, "python -m unittest"
-    return run.run(sys.argv[1:])  # type: ignore[no-any-return] # it is not found where this is checked
+    return run.run(sys.argv[1:])  # type: ignore[no-any-return] # mypy does not find the module
 
 
 def _end(code: int) -> None:
-    """Ends as the interpreter does, but takes no module apart: that is a tenth of a short run."""
+    """Ends as the interpreter does, but does not destroy modules: that takes a tenth of a short run."""
     import atexit
     import threading
 
     try:
-        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - waits for threads, as at every end
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - waits for threads, as the interpreter does
         atexit._run_exitfuncs()  # noqa: SLF001 - same
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""Runs a program that runs tests, hears what it prints, and stops it when one of them does not end.
+"""Runs a program that runs tests, reads its output, and stops it when a test does not end.
 
-It uses the standard library alone; the wrappers around test binaries import it by its path.
+It uses the standard library only. The wrappers around test binaries import it from their own folder.
 """
 
 # ruff: noqa: PTH123, PTH208 - one start per binary; pathlib would be half of it
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _GRACE = 5.0
-"""Seconds for a program that was told to stop to say where it was."""
+"""Seconds in which a program that was told to stop may say where it was; then it is killed."""
 _SAMPLE = 0.1
+"""Seconds over which the work of threads is measured."""
 _LEAST = 5.0
+"""The least seconds of a limit, however often it is halved."""
 
 
 def run_watched(
@@ -31,9 +33,11 @@ def run_watched(
     due: Callable[[], float | None] = lambda: None,
     stop: Callable[[int], object] = lambda process: os.kill(process, signal.SIGKILL),
 ) -> int:
-    """Returns its wait status. What it left running may hold the pipe for ever, so its own end counts.
+    """Runs a command, gives its output to `hear`, and returns its wait status.
 
-    `due`: when, by the monotonic clock, what runs has run for too long; `stop` is then given the process.
+    It waits for the end of the process, not of the pipe: a child of it that still runs may hold the pipe
+    open. `due`: when, by the monotonic clock, the running test will have run for too long; `stop` then gets
+    the process.
     """
     reading, writing = os.pipe()
     process = os.posix_spawn(
@@ -67,7 +71,10 @@ def run_watched(
 
 
 def end_of(process: int) -> tuple[int, list[int]]:
-    """A descriptor that becomes readable when the process ends, and a list that then holds its status."""
+    """Waits for a process in a thread.
+
+    Returns a descriptor that becomes readable when the process ends, and a list that then has its status.
+    """
     over, closing = os.pipe()
     statuses: list[int] = []
 
@@ -87,7 +94,7 @@ def die_like(number: int) -> None:
 
 
 class WatchedClock:
-    """Which tests run, and since when nothing was heard of each. `TestA/b` is a part of `TestA`."""
+    """Which tests run, and since when each is silent. `TestA/b` is a part of `TestA`."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
@@ -108,18 +115,19 @@ class WatchedClock:
             self.begin(whole)
 
     def due(self) -> float | None:
+        """When the oldest running test will have run for too long."""
         oldest = self.oldest()
         return None if self.seconds is None or oldest is None else self.running[oldest] + self.seconds
 
     def oldest(self) -> str | None:
-        """The oldest test that waits for none of its own parts."""
+        """The test that has been silent for longest, among those that wait for no part of their own."""
         parts = [
             name for name in self.running if not any(other.startswith(name + "/") for other in self.running)
         ]
         return min(parts, key=self.running.__getitem__, default=None)
 
     def restart(self) -> None:
-        """Forgets all tests. If one after the other does not end, each gets half of the time of the last."""
+        """Forgets all tests, and halves the limit: if many tests hang, the run must still come to its end."""
         self.running.clear()
         self.begun.clear()
         if self.seconds is not None and self.seconds > _LEAST:
@@ -153,7 +161,7 @@ def signal_threads(process: int, number: int) -> None:
 
 
 def _times(process: int) -> dict[int, int]:
-    """How long each thread of it has run, in ticks."""
+    """The number of ticks for which each thread of the process has run."""
     spent: dict[int, int] = {}
     try:
         for thread in os.listdir(f"/proc/{process}/task"):
@@ -164,7 +172,7 @@ def _times(process: int) -> dict[int, int]:
 
 
 def read_stat(place: str) -> tuple[int, int]:
-    """The parent of a process or thread below `/proc`, and the ticks for which it has run."""
+    """The parent of the process or thread `/proc/PLACE`, and for how many ticks it has run."""
     with open(f"/proc/{place}/stat", encoding="utf-8", errors="replace") as told:
         fields = told.read().rpartition(") ")[2].split()
     return int(fields[1]), int(fields[11]) + int(fields[12])

@@ -39,7 +39,7 @@ class Loaded:
 
 
 def load(root: Path) -> Loaded:
-    """Read `tdd.yaml` of a worktree; its stacks' roots must exist below it."""
+    """Reads the `tdd.yaml` of a worktree; the roots of its stacks must exist below it."""
     data = _read_file(root)
     if data is None:
         raise NotConfigured("Verdigris is not set up here: there is no tdd.yaml.", hint="run `tdd init`")
@@ -52,7 +52,7 @@ def load(root: Path) -> Loaded:
 
 
 def _read_file(root: Path) -> bytes | None:
-    """None where there is no file."""
+    """None if there is no file."""
     try:
         return (root / NAME).read_bytes()
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def _read_file(root: Path) -> bytes | None:
 
 
 def decode(data: bytes) -> Loaded:
-    """The same from bytes, without checks against the tree."""
+    """Reads settings from bytes, without checks against the tree."""
     return Loaded(_decode(data)[0], hashlib.sha256(data).hexdigest())
 
 
@@ -124,7 +124,7 @@ def _check_roots(settings: Settings, places: Places) -> None:
 
 
 def _check_written(root: Path, path: str, places: Places, at: str) -> None:
-    """Refuses the control area, and folders that hold it, the worktree or the home."""
+    """Refuses the control area, and folders that contain it, the worktree or the home."""
     opened = Path(path).expanduser().resolve()
     control = find_repository(root).control.resolve()
     held = (place for place in (control, root.resolve(), Path.home()) if place.is_relative_to(opened))
@@ -151,7 +151,7 @@ def load_driver(root: Path, section: DriverSection[Keys, Kind]) -> Kind:
 
 
 def load_drivers(root: Path) -> tuple[tuple[AnySection, DriverSettings], ...]:
-    """The settings of every driver that it may hold a section of."""
+    """The settings of every driver that may have a section."""
     sections, found, places = _read_document(_read_file(root) or b"")
     return tuple((section, section_settings(section, found, places)) for section in sections)
 

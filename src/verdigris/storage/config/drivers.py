@@ -1,7 +1,7 @@
 """The drivers' sections of `tdd.yaml`: the declaration of each, and the keys that all of them share.
 
-A driver declares its section as a `DriverSection` named `SECTION`. The module that holds it stands in
-`BUILT_IN`, or is an entry point of another package. Nothing else in the configuration names a driver.
+A driver declares its section as a `DriverSection` named `SECTION`. The module is listed in `BUILT_IN`, or is
+an entry point of another package. Nothing else in the configuration names a driver.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ BUILT_IN = {
     "loop": "verdigris.drivers.loop.settings",
     "code": "verdigris.drivers.code.settings",
 }
-"""Modules whose `SECTION` it is. The machine's stands in storage, since `tdd init` reads its kata's path."""
+"""The module with the `SECTION` of each driver.
+
+The machine's is in storage, since `tdd init` reads its kata's path.
+"""
 
 _DEFAULT = DriverSettings()
 _KEY_OUTSIDE = (
@@ -70,7 +73,7 @@ class KeyExample:
 
     key: str
     example: str
-    """Its default or a value that would do, as YAML."""
+    """Its default, or a possible value, as YAML."""
     meaning: str
 
 
@@ -83,7 +86,7 @@ class DriverSection(Generic[Keys, Kind]):
     keys: type[Keys]
     """The keys of the section. Each has a default."""
     settings: Callable[[Keys, DriverSettings, Places], Kind]
-    """The driver's settings, of its section and what all drivers share; raises `wrong(…)` with the place."""
+    """Makes the driver's settings from its section and the shared ones; raises `wrong(…)` with the place."""
     examples: tuple[KeyExample, ...]
     """A line for each key, in the order of a new `tdd.yaml`."""
     roles: Mapping[str, str]
@@ -225,7 +228,7 @@ def _make_served(keys: ServedKeys, at: str, places: Places) -> ModelSettings:
         if LIKE_A_KEY.search(text):
             raise wrong(places, where, "this looks like a secret key", _KEY_OUTSIDE)
     name = keys.api_key_env
-    if name and (not _VARIABLE.fullmatch(name) or _opaque(name)):
+    if name and (not _VARIABLE.fullmatch(name) or _looks_secret(name)):
         raise wrong(
             places, f"{at}.api_key_env", "this is not the name of an environment variable", _KEY_OUTSIDE
         )
@@ -249,8 +252,8 @@ def _check_address(url: str, at: str, places: Places) -> None:
         raise wrong(places, at, "an address must not carry a password or a key", _KEY_OUTSIDE)
 
 
-def _opaque(name: str) -> bool:
-    """Whether it looks like a key: long, of small letters and digits."""
+def _looks_secret(name: str) -> bool:
+    """Whether a name looks like a secret key: long, of lower-case letters and digits."""
     return len(name) >= _LONG and any(c.islower() for c in name) and any(c.isdigit() for c in name)
 
 

@@ -1,4 +1,4 @@
-"""The keys of `tdd.yaml`, and what each may hold."""
+"""The keys of `tdd.yaml`, and the values that each may have."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _ELSEWHERE = {
     "api_key": "a key never stands in a file: `api_key_env` names the variable that holds it",
 }
 _MOVED = {("code", "prices"): ("llm", "prices")}
-"""Keys that stood elsewhere in an earlier version, where they are still read."""
+"""Keys that had another place in an earlier version, where they are still read."""
 
 
 class JUnitKeys(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,7 +73,7 @@ class StackKeys(msgspec.Struct, forbid_unknown_fields=True):
     root: str = _STACK.root
     language: str = _STACK.language
     runner: str | None = None
-    """The usual one of the language when not given."""
+    """If it is missing, the usual runner of the language."""
     python: str | None = None
     test: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ def sections_for(value: dict[Any, Any]) -> tuple[AnySection, ...]:
 
 
 def document(value: dict[Any, Any], sections: Collection[AnySection], places: Places) -> ConfigDocument:
-    """The values under their keys; the first that does not fit is an error with its place."""
+    """The document with checked values; the first value that does not fit is an error with its place."""
     value = _move_old_keys(value)
     whole = with_sections(ConfigDocument, sections)
     _check_keys(value, whole, "", places)
@@ -168,7 +168,7 @@ def document(value: dict[Any, Any], sections: Collection[AnySection], places: Pl
 
 
 def _move_old_keys(value: dict[Any, Any]) -> dict[Any, Any]:
-    """A value in the new place wins."""
+    """Moves values from old places of keys; a value in the new place wins."""
     for (old, key), (new, name) in _MOVED.items():
         if key in _mapping(value.get(old)):
             rest = {one: said for one, said in value[old].items() if one != key}
@@ -196,7 +196,7 @@ def _check_keys(value: Any, kind: type[msgspec.Struct], at: str, places: Places)
 
 
 def _section_in(annotation: Any) -> type[msgspec.Struct] | None:
-    """The struct that a key holds, also where it may be absent or is one of a list."""
+    """The struct that is the value of a key, also if it is optional or in a list."""
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         return annotation
     return next(filter(None, map(_section_in, get_args(annotation))), None)
@@ -234,7 +234,7 @@ _WORD = re.compile(r"[^\s\0=]+")
 
 
 def entries(given: Sequence[Any] | Mapping[Any, Any], places: Places) -> tuple[str, ...]:
-    """`NAME` and `NAME=VALUE`; as a mapping, a name without a value is handed on."""
+    """The entries `NAME` and `NAME=VALUE`; in a mapping, a name without a value means `NAME`."""
     if isinstance(given, dict):
         return tuple(_pair(name, value, places) for name, value in given.items())
     return tuple(_entry(entry, f"{_ENV}[{index}]", places) for index, entry in enumerate(given))

@@ -201,17 +201,17 @@ def layouts(root: Path, settings: Settings) -> dict[Where, Detected]:
 
 
 def layout(root: Path, stack: Stack) -> Detected:
-    """Where a stack keeps its source and its tests, where the usual names do not decide."""
+    """Where a stack has its source and its tests, if the usual names do not decide."""
     found = language_named(stack.language).layout(root / stack.root)
     generated = _generated_files(root, stack)
     return replace(found, generated=generated) if generated else found
 
 
 def _generated_files(root: Path, stack: Stack) -> tuple[str, ...]:
-    """Files of the language that a `.gitignore` names, each by its whole name, and that git does not hold.
+    """Files of the language that a `.gitignore` names by their whole name, and that git does not track.
 
-    Patterns are left out: `lib/` or `*.py` would open more than what a build writes. So is what a stack's
-    `source` names.
+    Patterns do not count: `lib/` or `*.py` would include more than a build writes. Nor do files that the
+    stack's `source` names.
     """
     home = root / stack.root
     lines = [line.strip() for line in text_in(home, ".gitignore").splitlines()]

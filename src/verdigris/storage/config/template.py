@@ -236,7 +236,7 @@ def _text(value: str) -> str:
 
 
 def with_key(text: str, section: str, key: str, given: str) -> str:
-    """The same text where the section has the key already: what a person wrote is theirs."""
+    """The text with the key set; unchanged if the section has the key already: a person wrote it."""
     before, places = parse(text.encode())
     found = before.get(section)
     if found is not None and (not isinstance(found, dict) or key in found):

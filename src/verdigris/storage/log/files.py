@@ -1,6 +1,6 @@
-"""The log's files on disk: locked, and changed so that a failure leaves them as they were."""
+"""The log's files on disk: locks them, and changes them so that a failure leaves them as they were."""
 
-# pathlib is kept off the path of a hook, and names stay `str`:
+# `os` calls on `str` instead of pathlib: hooks load this.
 # ruff: noqa: PTH103, PTH105, PTH108, PTH116, PTH118
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOG = "events.jsonl"
 HEAD = "head"
 LOCK = "lock"
 REPAIRED_HEAD = "head.repaired"
-"""The head of a repaired log, until it can become `head`; names that log's inode."""
+"""The head of a repaired log, until it becomes `head`. It contains the inode of that log."""
 
 
 class LogFiles:
@@ -43,7 +43,7 @@ class LogFiles:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Alone: no other writer, no reader."""
+        """Holds the log alone, without another writer or reader."""
         with storage_errors(self.control):
             os.makedirs(self.control, exist_ok=True)
             lock = self._lock(os.O_RDWR | os.O_CREAT, fcntl.LOCK_EX)
@@ -54,7 +54,7 @@ class LogFiles:
 
     @contextmanager
     def reading(self) -> Iterator[bool]:
-        """Together with other readers; False if the log's folder does not exist."""
+        """Holds the log together with other readers; gives False if the log's folder does not exist."""
         lock = self._lock_shared()
         try:
             yield lock is not None or self._exists()
@@ -63,7 +63,7 @@ class LogFiles:
                 os.close(lock)
 
     def _exists(self) -> bool:
-        with storage_errors(self.control):  # a folder that cannot be looked into is not the same as none
+        with storage_errors(self.control):  # a folder that cannot be read is not a missing one
             try:
                 os.stat(self.control)
             except FileNotFoundError:
@@ -72,7 +72,7 @@ class LogFiles:
 
     def _lock_shared(self) -> int | None:
         for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
-            # A disk that cannot be written has no writer to keep out.
+            # On a read-only disk there is no writer to wait for.
             with suppress(OSError):
                 return self._lock(flags, fcntl.LOCK_SH)
         return None
@@ -89,11 +89,11 @@ class LogFiles:
             except BaseException:
                 os.close(lock)
                 raise
-            os.close(lock)  # the file was removed while we waited for it: others lock its successor
+            os.close(lock)  # the file was replaced while we waited: others lock the new one
 
     @contextmanager
     def open_log(self) -> Iterator[int | None]:
-        """The log, to be read; None where there is none."""
+        """Opens the log for reading; None if there is none."""
         with storage_errors(self.control):
             try:
                 fd = os.open(self.path(LOG), os.O_RDONLY)
@@ -114,7 +114,7 @@ class LogFiles:
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 
     def head(self, log: int | None) -> LogHead | None:
-        """What the head record says of the log; ValueError where it cannot be read."""
+        """The head record of the log; raises ValueError if it cannot be read."""
         with storage_errors(self.control):
             stored = self._repaired_head(log) or self._bytes(HEAD)
         return None if stored is None else parse(stored)
@@ -139,7 +139,7 @@ class LogFiles:
             os.close(fd)
 
     def replace_head(self, head: LogHead) -> None:
-        with storage_errors(self.control), self._undone():
+        with storage_errors(self.control), self._remove_failed_head():
             self.put(HEAD + ".new", render(head))
             self.rename(HEAD + ".new", HEAD)
 
@@ -161,11 +161,12 @@ class LogFiles:
             os.close(fd)
 
     def extend(self, head: LogHead, lines: bytes, then: LogHead, *, sync: bool) -> None:
-        """Lines after the head, and a new head; or StorageError and nothing changed.
+        """Writes lines after the head, and a new head. If that fails, raises StorageError and changes
+        nothing.
 
-        The new head is written out first: a full disk is met before the log is touched.
+        The new head is written to the disk first, so that a full disk is noticed before the log is changed.
         """
-        with storage_errors(self.control), self._undone(), self._cut_back(head.size) as fd:
+        with storage_errors(self.control), self._remove_failed_head(), self._cut_back(head.size) as fd:
             self.put(HEAD + ".new", render(then))
             os.ftruncate(fd, head.size)
             write_all(fd, lines, head.size)
@@ -174,7 +175,7 @@ class LogFiles:
             self.rename(HEAD + ".new", HEAD)
 
     @contextmanager
-    def _undone(self) -> Iterator[None]:
+    def _remove_failed_head(self) -> Iterator[None]:
         """Removes a new head that could not be put in place."""
         try:
             yield
@@ -185,7 +186,7 @@ class LogFiles:
 
     @contextmanager
     def _cut_back(self, size: int) -> Iterator[int]:
-        """The log, to be written; cut back to this size if that fails."""
+        """Opens the log for writing; cuts it back to this size if that fails."""
         fd = os.open(self.path(LOG), os.O_RDWR | os.O_CREAT, 0o666)
         try:
             yield fd

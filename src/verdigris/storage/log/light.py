@@ -32,7 +32,7 @@ except ImportError:
     from hashlib import sha256
 
 MOST_IN_A_ROW = 200
-"""Records without a checkpoint among them: each reader folds them all."""
+"""The most records without a checkpoint between them: each reader has to fold them all."""
 WAIT_SECONDS = 0.05
 POLL_SECONDS = 0.002
 LONGEST_LINE = 1 << 20
@@ -56,7 +56,7 @@ class _Context:
     parse_float = float
     parse_int = int
     parse_constant = staticmethod(_refuse_constant)
-    memo: dict[str, str] = {}  # noqa: RUF012 - only the scanner written in Python has a use for it
+    memo: dict[str, str] = {}  # noqa: RUF012 - only the scanner written in Python uses it
 
 
 _scan = make_scanner(_Context())  # type: ignore[arg-type]  # typeshed wants a JSONDecoder
@@ -64,7 +64,7 @@ _WHITE = " \t\n\r"
 
 
 def loads(text: str) -> Any:
-    """ValueError, RecursionError or StopIteration if it is no JSON."""
+    """Reads JSON; raises ValueError, RecursionError or StopIteration if it is none."""
     found, end = _scan(text, len(text) - len(text.lstrip(_WHITE)))
     if text[end:].strip(_WHITE):
         raise ValueError("more than one value")
@@ -85,7 +85,7 @@ def dumps(value: Json) -> str:
 
 
 def digest(data: bytes) -> str:
-    """SHA-256; `hashlib` would load all that OpenSSL has first."""
+    """SHA-256 without `hashlib`, which would load OpenSSL first."""
     return str(sha256(data).hexdigest())
 
 
@@ -117,7 +117,7 @@ def stamp(head: Mapping[str, Any]) -> str:
 
 
 def changed_at(head: Mapping[str, Any]) -> int:
-    """The number of that record."""
+    """The number of the record whose hash is the `stamp`."""
     return int(head["seq"] - head.get("light", 0))
 
 
@@ -235,7 +235,7 @@ def _after(head: Mapping[str, Any], state: str, line: bytes) -> bytes:
 
 
 def _extend(control: str, log: int, size: int, line: bytes, head: bytes) -> None:
-    """Extends as `files.extend`: the new head first, so that a full disk is met before the log is touched."""
+    """Does what `files.extend` does: the new head first, so that a full disk leaves the log unchanged."""
     new = control + "/head.new"
     try:
         fd = posix.open(new, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)

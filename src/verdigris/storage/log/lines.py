@@ -26,9 +26,9 @@ _decoder = json.JSONDecoder()
 class LogLine(NamedTuple):
     offset: int
     text: bytes
-    """Without the newline."""
+    """The line without its newline."""
     whole: bool = True
-    """False for what stands after the last newline."""
+    """False for the text after the last newline."""
 
     @property
     def end(self) -> int:
@@ -48,7 +48,7 @@ def lines_forward(fd: int, start: int, end: int) -> Iterator[LogLine]:
 
 
 def lines_backward(fd: int, end: int) -> Iterator[bytes]:
-    """The texts from the line that ends at `end` to the first."""
+    """The texts from the line that ends at `end` back to the first."""
     if end == 0:
         return
     rest, start = b"", end - 1  # without the last newline, each newline stands between two lines
@@ -64,11 +64,11 @@ def lines_backward(fd: int, end: int) -> Iterator[bytes]:
 class LogHead:
     seq: int
     hash: str
-    """Of the last line."""
+    """The hash of the last line."""
     size: int
-    """Of the log, in bytes."""
+    """The size of the log in bytes."""
     checkpoint: int
-    """Offset of the last checkpoint's line; 0 before there is one."""
+    """The offset of the last checkpoint's line; 0 if there is none yet."""
 
     def after(self, link: Link) -> LogHead:
         checkpoint = link.offset if link.record.type == CHECKPOINT else self.checkpoint
@@ -108,12 +108,12 @@ class Link(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What stands in the log beyond its head record."""
+    """What the log contains after the end that its head record names."""
 
     batch: tuple[Link, ...]
-    """The batch of a writer that was killed before it could replace the head: it counts."""
+    """The whole batch of a writer that was killed before it could replace the head: it is valid."""
     torn: bool
-    """A batch that was not written whole: it never was."""
+    """Whether a batch was not written whole: it does not count."""
 
 
 def damage(seq: int | None, what: str) -> LogDamaged:
@@ -122,12 +122,12 @@ def damage(seq: int | None, what: str) -> LogDamaged:
 
 
 def read(line: LogLine) -> Link:
-    """ValueError where the line is no record."""
+    """Reads a line; raises ValueError if it is no record."""
     return Link(unflatten(decode(line.text)), digest(line.text), line.offset, line.end)
 
 
 def follow(lines: Iterable[LogLine], seq: int, prev: str) -> Iterator[Link]:
-    """The links after the one with this number and hash; LogDamaged where they are not its successors."""
+    """The links after the one with this number and hash; raises LogDamaged if they do not follow it."""
     for line in lines:
         try:
             link = read(line)
@@ -142,7 +142,7 @@ def follow(lines: Iterable[LogLine], seq: int, prev: str) -> Iterator[Link]:
 
 
 def beyond(lines: Iterable[LogLine], head: LogHead) -> Tail:
-    """What the lines after the head are: nothing, a torn batch, one whole batch; anything else is damage."""
+    """Reads the lines after the head: none, a torn batch, or one whole batch. Anything else is damage."""
     whole, torn = [], False
     for line in lines:
         if line.whole:
@@ -161,12 +161,12 @@ def beyond(lines: Iterable[LogLine], head: LogHead) -> Tail:
 
 
 def encode(fields: Mapping[str, Any]) -> bytes:
-    """One line, without its newline; ValueError or TypeError for what JSON cannot hold."""
+    """Writes one line without its newline; raises ValueError or TypeError for what JSON cannot express."""
     return _encoder.encode(fields).encode("ascii")
 
 
 def decode(line: bytes) -> dict[str, Any]:
-    """The fields of a line; ValueError where there are none."""
+    """The fields of a line; raises ValueError if it is no JSON object."""
     try:
         fields = _decoder.decode(line.decode("ascii"))
     except RecursionError as error:

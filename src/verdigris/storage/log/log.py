@@ -44,7 +44,7 @@ KERNEL = {"role": "kernel", "context": "", "client": "tdd"}
 class Batch(Generic[S]):
     lines: bytes
     head: LogHead
-    """After the batch."""
+    """The head after the batch."""
     records: tuple[Record, ...]
     state: S
 
@@ -89,9 +89,9 @@ def _view_after(before: LogView[S], batch: Batch[S], events: int) -> LogView[S]:
 def chain_batch(
     head: LogHead, drafts: Sequence[Draft], ts: int, version: int, *, more: int = 0
 ) -> tuple[bytes, list[Link]]:
-    """The drafts as one batch after the head, of which `more` records are still to come.
+    """Writes the drafts as one batch after the head; `more` records of the batch follow later.
 
-    The records are read back from their lines: who appends an event sees what a later reader will see.
+    The records are read back from their lines, so that the writer sees what a later reader will see.
     """
     links: list[Link] = []
     lines = bytearray()
@@ -127,16 +127,16 @@ DAMAGED_LOG = "events.damaged-{}.jsonl"
 @value
 class Repaired:
     kept: int
-    """Events of the old log that stand in the new one, checkpoints included."""
+    """How many events of the old log the new one has, checkpoints included."""
     lost: int
     damaged: str | None
-    """Name of the damaged log, beside the new one; None where nothing was wrong, or no log was there."""
+    """The name of the damaged log beside the new one; None if nothing was wrong, or there was no log."""
 
 
 def repair(
     files: LogFiles, folding: Folding[S], schema: Schema, draft: Draft, clock: Callable[[], int]
 ) -> Repaired:
-    """The draft says why; what was kept and lost is added to it."""
+    """Repairs the log. The draft says why; what was kept and lost is added to it."""
     from verdigris.storage.log.verification import FoldReplay, LogCheck
 
     with files.writing(), files.open_log() as log:
@@ -160,7 +160,7 @@ def _longest_sound(log: int | None, head: LogHead | None, replay: FoldReplay[S])
 
 
 def longest(lines: Iterable[LogLine], head: LogHead | None, replay: FoldReplay[S]) -> LogHead:
-    """Where the longest run of whole batches ends that no line, checkpoint or head contradicts."""
+    """The end of the longest series of whole batches that no line, checkpoint or head contradicts."""
     here = kept = before = EMPTY
     for line in lines:
         try:
@@ -182,7 +182,7 @@ def longest(lines: Iterable[LogLine], head: LogHead | None, replay: FoldReplay[S
 
 
 def _keep(files: LogFiles) -> str:
-    """Give the damaged log a second name; a repair that was killed may have done so already."""
+    """Gives the damaged log a second name; a repair that was killed may have done so already."""
     for number in count(1):
         name = DAMAGED_LOG.format(number)
         try:
@@ -195,7 +195,10 @@ def _keep(files: LogFiles) -> str:
 
 
 def _install(files: LogFiles, log: int | None, kept: LogHead, line: bytes, head: LogHead) -> None:
-    """The rename of the log is the moment of the repair: from then on `files.head` finds its new head."""
+    """Puts the repaired log in place.
+
+    Renaming it completes the repair: then `files.head` finds its new head.
+    """
     try:
         inode = _write(files.path(REPAIRED_LOG), log, kept, line)
         files.put(REPAIRED_HEAD + ".new", render(head, inode=inode), sync=True)
@@ -210,7 +213,7 @@ def _install(files: LogFiles, log: int | None, kept: LogHead, line: bytes, head:
 
 
 def _write(path: str, log: int | None, kept: LogHead, line: bytes) -> int:
-    """The kept part of the log and the line after it in a file of their own; its inode."""
+    """Writes the kept part of the log and a line after it to a new file; returns its inode."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
         for offset in range(0, kept.size, BLOCK):
@@ -252,7 +255,7 @@ class Log(Generic[S]):
         self._schema = schema
         self._rules = Rules(schema.current, checkpoint_every)
         self._known: tuple[Look | None, LogView[S]] | None = None
-        """How the file looked, and what was folded from it."""
+        """The stat of the file, and what was folded from it."""
 
     def state(self) -> S:
         """The fold of all events, at a cost that does not grow with their number."""
@@ -264,7 +267,7 @@ class Log(Generic[S]):
         return self.transact(lambda _: drafts, sync=sync)
 
     def transact(self, decide: Callable[[S], Sequence[Draft]], *, sync: bool = False) -> Appended[S]:
-        """What `decide` makes of the state, appended before anyone else can change it.
+        """Appends what `decide` makes of the state, before anybody else can change the state.
 
         `decide` runs under the log's lock: it must be quick, and must not use this log.
         """
@@ -276,7 +279,7 @@ class Log(Generic[S]):
             if not drafts:
                 return Appended((), before.state)
             if before.head != before.recorded:
-                # So that a killed append never leaves more than one batch beyond the head.
+                # Otherwise a killed append could leave more than one batch after the head.
                 self._files.replace_head(before.head)
             batch = compose(before, drafts, self._folding, self._clock(), self._rules)
             self._files.extend(before.head, batch.lines, batch.head, sync=sync)
@@ -293,14 +296,14 @@ class Log(Generic[S]):
         return verify(self._files, self._folding, self._schema)
 
     def repair(self, draft: Draft) -> Repaired:
-        """Keeps the longest run of events that nothing contradicts, and the damaged file beside it.
+        """Keeps the longest series of events that nothing contradicts, and the damaged file beside it.
 
-        The draft is of `log_repaired`, and says why.
+        The draft is a `log_repaired` that says why.
         """
         return repair(self._files, self._folding, self._schema, draft, self._clock)
 
     def _view(self) -> LogView[S]:
-        """The log is folded once: after that, only what others appended makes this read it again."""
+        """The folded log. It is read again only if others have appended to it."""
         with self._files.open_log() as log, storage_errors(self._files.control):
             look = self._files.look()
             known = self._known[1] if self._known is not None and self._known[0] == look else None

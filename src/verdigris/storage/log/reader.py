@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def records(files: LogFiles, schema: Schema, *, start: int, reverse: bool) -> Iterator[Record]:
     with ExitStack() as stack:
-        # Only what stands now is read, and that never changes: no writer has to wait for the reader.
+        # Only the present part is read, and that never changes: so no writer has to wait for the reader.
         with files.reading() as there:
             log = stack.enter_context(files.open_log())
             if not there or log is None:
@@ -100,12 +100,12 @@ def _read_backward(log: int, head: LogHead, start: int) -> Iterator[Record]:
 class LogView(Generic[S]):
     head: LogHead
     recorded: LogHead | None
-    """What the disk has as head: behind `head` where a writer was killed before it could replace it."""
+    """The head on disk. It is older than `head` if a writer was killed before it could replace it."""
     state: S
     events: int
-    """Since the last checkpoint."""
+    """The number of events since the last checkpoint."""
     since: int
-    """Offset of the first of them."""
+    """The offset of the first of these events."""
 
 
 def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, tuple[Link, ...]]:
@@ -129,7 +129,7 @@ def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, t
 def view(
     files: LogFiles, log: int | None, folding: Folding[S], schema: Schema, known: LogView[S] | None = None
 ) -> LogView[S]:
-    """`known`: an earlier view of the same bytes, which is good while the head is the same."""
+    """Folds the log. `known`: an earlier view of the same bytes; it is valid while the head is the same."""
     head, recorded, batch = bounds(files, log)
     if known is not None and known.head == head == recorded:
         return known
@@ -146,7 +146,7 @@ def view(
 
 
 def _since_checkpoint(log: int, head: LogHead, schema: Schema) -> Iterator[Link]:
-    """The links from the last checkpoint to the head; all of them where an older version wrote it."""
+    """The links from the last checkpoint to the head; all links if an older version wrote the checkpoint."""
     seq, prev = 0, GENESIS
     lines = lines_forward(log, head.checkpoint, head.size)
     if head.checkpoint:

@@ -47,13 +47,16 @@ class LogFault:
 @value
 class Verification:
     findings: tuple[LogFault, ...]
-    """In the order of the events."""
+    """The faults, in the order of the events."""
     events: int
-    """How many stand in the log, checkpoints included."""
+    """How many events the log has, checkpoints included."""
 
     @property
     def whole(self) -> bool:
-        """A torn end is a write that never happened: the next append takes it away."""
+        """Whether there is no fault.
+
+        A torn end is none: that write never happened, and the next append removes it.
+        """
         return all(finding.kind == "torn" for finding in self.findings)
 
 
@@ -69,7 +72,7 @@ class FoldReplay(Generic[S]):
         self._lost = True
 
     def objection(self, record: Record) -> str | None:
-        """Fold the record; what is wrong with it, if anything is."""
+        """Folds the record; returns what is wrong with it, or None."""
         record = self._schema.lift(record)
         try:
             if record.type != CHECKPOINT:
@@ -94,17 +97,17 @@ class FoldReplay(Generic[S]):
 
 
 class ChainScan:
-    """The chain as far as it has been followed.
+    """Follows the chain line by line.
 
-    A line whose number leaps ahead is a suspect until the next line shows whether the chain goes on from it
-    (then events are missing before it) or from the line before it (then it does not belong there). Lines out
-    of place are strays; only the end shows whether they were moved, copied or slipped in.
+    A line whose number is too high is a suspect until the next line shows whether the chain goes on from it
+    (then events are missing before it) or from the line before it (then it does not belong there). A line at
+    a wrong place is a stray; only the end of the log shows whether it was moved, copied or inserted.
     """
 
     def __init__(self) -> None:
         self.findings: list[LogFault] = []
         self.breaks = 0
-        """How often the chain was seen broken."""
+        """How often the chain was broken."""
         self.seq = 0
         self.hash = GENESIS
         self._suspect: Link | None = None
@@ -124,7 +127,7 @@ class ChainScan:
         self._unreadable += 1
 
     def see(self, link: Link) -> Iterator[Link]:
-        """Take in the next line; the links by which the chain has grown."""
+        """Takes the next line; yields the links by which the chain has grown."""
         seq, prev, suspect = link.record.seq, link.record.prev, self._suspect
         if prev == self.hash:
             self._leave_suspect()
@@ -148,7 +151,7 @@ class ChainScan:
             self._suspect = link
 
     def end(self, last: int) -> Iterator[Link]:
-        """No line follows, and the log should have ended with event `last`; the links that remain."""
+        """Ends the scan of a log whose last event should be `last`; yields the links that remain."""
         suspect = self._suspect
         if suspect is not None and suspect.record.seq <= last:
             yield self._leap(suspect)
@@ -185,7 +188,7 @@ class ChainScan:
 
     def _miss(self, first: int, final: int) -> None:
         self.breaks += 1
-        first += self._unreadable  # lines that cannot be read stand in for as many events
+        first += self._unreadable  # each line that cannot be read counts as one event
         if first <= final:
             self._missing.append((first, final))
 
@@ -199,7 +202,7 @@ class ChainScan:
         self.note(seq, "edited", message)
 
     def _note_contradiction(self, prev: str) -> None:
-        """The next number follows, but after another line than the last one."""
+        """Notes a line with the right number that was written after another line than the last one."""
         if self._strays.get(prev) == self.seq:
             del self._strays[prev]
             self.breaks += 1
@@ -219,7 +222,7 @@ class ChainScan:
                 self.note(seq, "inserted", "nothing was written after it, and another event has its number")
 
     def _fill(self, seq: int) -> bool:
-        """Whether the event was missing; it no longer is."""
+        """Marks an event as found; returns whether it was missing."""
         for at, (first, final) in enumerate(self._missing):
             if first <= seq <= final:
                 rest = ((first, seq - 1), (seq + 1, final))
@@ -244,7 +247,7 @@ def verify(files: LogFiles, folding: Folding[S], schema: Schema) -> Verification
             check = LogCheck(files, log, FoldReplay(folding, schema))
             if not check.settled:
                 return check.run()
-        # All up to the head never changes: no writer has to wait for us.
+        # The part up to the head never changes: so no writer has to wait for us.
         return check.run()
 
 
@@ -259,7 +262,7 @@ class LogCheck(Generic[S]):
         self._here = EMPTY
         self._more = 0
         self._at_head = EMPTY
-        """Where the head record should point."""
+        """The head that the record should have."""
         self._batches_beyond = 0
         self._headless = _MISSING
         self._size = 0 if log is None else os.fstat(log).st_size
@@ -270,7 +273,7 @@ class LogCheck(Generic[S]):
 
     @property
     def settled(self) -> bool:
-        """Whether nothing stands beyond the head, where the next writer would change it."""
+        """Whether the log ends at its head: what is after it, the next writer would change."""
         return self.head is not None and self.head.size == self._size
 
     def run(self) -> Verification:
@@ -317,7 +320,7 @@ class LogCheck(Generic[S]):
     def _compare(self, head: LogHead) -> None:
         scan, at = self._scan, self._at_head
         if scan.seq < head.seq:
-            return  # cut off, and said so
+            return  # the log is cut off, which is noted already
         named = head.seq == 0 or scan.holds(head.seq, head.hash)
         if not named and all(finding.seq != head.seq for finding in scan.findings):
             scan.note(head.seq, "edited", "it is not the one that the head record names")

@@ -25,7 +25,7 @@ class FileOnDisk:
 
 
 class Blocked(Exception):
-    """`path`, above the one asked for, is not a folder."""
+    """`path`, which is above the path that was asked for, is no folder."""
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
@@ -34,7 +34,7 @@ class Blocked(Exception):
 
 @contextmanager
 def parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """The folder that holds `path`, reached from the descriptor `top` without following links."""
+    """Opens the folder that contains `path`, from the descriptor `top`, without following links."""
     *folders, name = path.split("/")
     at = os.dup(top)
     try:
@@ -51,7 +51,7 @@ def parent(top: int, path: str, *, make: bool = False) -> Iterator[tuple[int, st
 
 
 def _enter(at: int, folder: str, *, make: bool) -> int:
-    """Opens a folder; NotADirectoryError for anything else, a link included."""
+    """Opens a folder; raises NotADirectoryError for anything else, also for a link."""
     try:
         return os.open(folder, FOLDER, dir_fd=at)
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def look(top: int, path: str) -> FileOnDisk | None:
 
 
 def find_blocker(top: int, path: str) -> str | None:
-    """The file or link that stands where a folder above `path` has to be."""
+    """The file or link that is where a folder above `path` has to be."""
     try:
         with parent(top, path):
             return None
@@ -100,7 +100,7 @@ def below(top: int, path: str) -> list[str]:
 def _walk(top: int, path: str) -> Iterator[tuple[str, list[str]]]:
     """Each folder from `path` down with its files and links, all as paths from the top.
 
-    It holds one descriptor at a time, at any depth.
+    It has only one descriptor open at a time, at any depth.
     """
     waiting = [path]
     while waiting:
@@ -116,7 +116,7 @@ def _walk(top: int, path: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def write(top: int, path: str, mode: str, data: bytes) -> None:
-    """Make `path` a file or link with these bytes; a file keeps its inode and its other permission bits."""
+    """Makes `path` a file or link with these bytes; a file keeps its inode and its other permission bits."""
     with parent(top, path, make=True) as (at, name):
         if mode == LINK:
             with suppress(FileNotFoundError):
@@ -129,7 +129,7 @@ def write(top: int, path: str, mode: str, data: bytes) -> None:
         descriptor = _open_to_write(at, name)
         try:
             _set_executable(descriptor, executable=mode == EXECUTABLE)
-            # Emptied first, so that a write cut short leaves a beginning of the new bytes and nothing else.
+            # Emptied first, so that a write that is cut short leaves only a beginning of the new bytes.
             os.ftruncate(descriptor, 0)
             rest = memoryview(data)
             while rest:
@@ -155,7 +155,7 @@ def delete(top: int, path: str) -> None:
 
 
 def delete_folders(top: int, path: str) -> None:
-    """Remove the folder `path` and the empty folders in it."""
+    """Removes the folder `path` and the empty folders in it."""
     for folder in reversed([here for here, _ in _walk(top, path)]):
         with suppress(FileNotFoundError, Blocked), parent(top, folder) as (at, name):
             os.rmdir(name, dir_fd=at)

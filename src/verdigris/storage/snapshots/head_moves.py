@@ -32,9 +32,9 @@ LOCK_WAIT = 60.0
 class HeadMove:
     kind: Literal["none", "commit", "moved"]
     paths: frozenset[str] = frozenset()
-    """Paths that came with commits from elsewhere, and that the worktree has as HEAD has them."""
+    """Paths that commits from elsewhere changed, and that are the same in the worktree and in HEAD."""
     mixed: Mapping[str, Entry | None] = field(default_factory=dict)
-    """Paths that came too, but that a commit made here also changed: the entry of that commit."""
+    """Such paths that a commit made here also changed, with the entry in that commit."""
 
 
 @value
@@ -74,7 +74,7 @@ def move_since(repo: Repository, old: Head) -> HeadMove:
 
 
 def before_own_commits(repo: Repository, since: int) -> str | None:
-    """Where HEAD was before the last commits in a row that were made here, not before `since` (seconds)."""
+    """The commit before the latest series of commits that were made here since `since` (in seconds)."""
     commit = head(repo).commit
     for step in _reflog(repo):
         if step.new != commit or not step.made_here or step.seconds < since:
@@ -89,7 +89,7 @@ def actions_since(repo: Repository, commit: str | None) -> frozenset[str]:
 
 
 def find_unmoved(repo: Repository, commit: str, paths: Iterable[str]) -> frozenset[str]:
-    """Those `paths` that `commit` holds just as HEAD does; none where it is gone."""
+    """The paths that are the same in `commit` and in HEAD; none if the commit is gone."""
     git, now = users_git(repo), head(repo).commit
     if not _exists(git, commit):
         return frozenset()
@@ -129,7 +129,7 @@ def _commit(name: str) -> str | None:
 
 
 def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change, ...]:
-    """The differences between two commits; one that is unborn or gone counts as empty."""
+    """The differences between two commits; a commit that is unborn or gone counts as empty."""
     if old == new:
         return ()
     width = len(old or new or "")
@@ -138,7 +138,7 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
 
 
 def time_of_commit(repo: Repository, commit: str) -> float:
-    """When its object came into this repository, in seconds; now, if that is unknown."""
+    """When the object of a commit was written to this repository, in seconds; now, if that is unknown."""
     file = repo.common_dir / "objects" / commit[:2] / commit[2:]
     try:
         return file.stat().st_ctime
@@ -208,7 +208,7 @@ def list_commit(repo: Repository, commit: str) -> Listing:
 
 
 def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
-    """The entries that the user's own git would call clean, whatever their index says."""
+    """The entries that the user's own git reports as unchanged, whatever their index says."""
     return clean(repo, users_git(repo), (Change(e.path, None, None, e.mode, e.blob) for e in entries))
 
 

@@ -1,6 +1,6 @@
 """The private index: makes a tree of the worktree, hashing only what changed."""
 
-# Plain calls, and names stay `str`:
+# `os` calls on `str` instead of pathlib, which is slower:
 # ruff: noqa: PTH116, PTH123, PTH208
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 SECOND = 1_000_000_000
 ATTEMPTS = 5
 BULK = 500
-"""From so many files on, their objects go into one pack."""
+"""With this many files or more, their objects go into one pack."""
 PACKS_IN_BULK = (2, 37)
 """An older `git update-index` would make a pack of each file."""
 TICK_LIMIT = 0.05
 TICK_STEP = 0.001
 COARSE = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
-"""The clock by which files are stamped: CLOCK_REALTIME_COARSE, which Python has no name for."""
+"""The clock of file timestamps: CLOCK_REALTIME_COARSE, which Python does not name."""
 
 
 def snapshot(git: Git, index: Path, keep: Callable[[str], PathClass], seen: Collection[str] = ()) -> str:
-    """The tree of the worktree as it stands; `git` uses the private `index`, whose lock is held.
+    """Makes the tree of the worktree as it is now. `git` uses the private `index`, whose lock is held.
 
     `seen`: paths of an earlier snapshot, which the index may not have.
     """
@@ -62,7 +62,7 @@ def clear(index: Path) -> None:
 
 
 def _bring_up_to_date(git: Git, scan: Scan, note: Path) -> bool:
-    """Brings the index up to date; False if files changed meanwhile."""
+    """Brings the index up to date; returns False if files changed meanwhile."""
     private, now = note.parent, _mapped_paths(git, note.parent)
     before = read_mapped(private)
     settled = _take_difference(git, scan, note, {*before, *now})
@@ -73,7 +73,7 @@ def _bring_up_to_date(git: Git, scan: Scan, note: Path) -> bool:
 
 
 def _take_difference(git: Git, scan: Scan, note: Path, doubted: Iterable[str]) -> bool:
-    """Puts into the index what differs from it; False if files changed meanwhile."""
+    """Puts into the index what differs from it; returns False if files changed meanwhile."""
     began = time.time_ns()
     fresh = note.with_name("fresh.json")
     looks = load(fresh)
@@ -83,8 +83,8 @@ def _take_difference(git: Git, scan: Scan, note: Path, doubted: Iterable[str]) -
         if looks:
             save(fresh, young_entries(looks, began))
         return True
-    # In this order, so that a kill never leaves a tree that is older than the index, nor a look at a file
-    # whose bytes were not hashed.
+    # The order matters: a kill must never leave a note of a tree that is older than the index, nor the stat
+    # of a file whose bytes were not hashed.
     note.unlink(missing_ok=True)
     if difference.forget:
         git.run("update-index", "--force-remove", "-z", "--stdin", stdin=null_ended(difference.forget))
@@ -105,7 +105,7 @@ def _mapped_paths(git: Git, private: Path) -> set[str]:
 
 
 def _take(git: Git, taken: dict[str, Look]) -> bool:
-    """Hashes these files; False if their stat changed meanwhile."""
+    """Hashes these files; returns False if their stat changed meanwhile."""
     let_the_clock_tick(max(max(ctime, mtime) for ctime, mtime, *_ in taken.values()))
     arguments = (
         *_in_bulk(git, len(taken)),
@@ -123,7 +123,9 @@ def _take(git: Git, taken: dict[str, Look]) -> bool:
 
 
 def _write_tree(git: Git, index: Path) -> str | None:
-    """None if the index names objects that the store lacks: then it is dropped, and filled again."""
+    """Writes the tree of the index; None if the store lacks objects: then the index is removed, to be filled
+    again.
+    """
     output = git.call("write-tree")
     if output.code == 0:
         return os.fsdecode(output.stdout).strip()
@@ -139,9 +141,9 @@ def _in_bulk(git: Git, count: int) -> tuple[str, ...]:
 
 
 def let_the_clock_tick(newest: int) -> None:
-    """Wait until a later write gets a later timestamp than `newest`.
+    """Waits until a write gets a later timestamp than `newest`.
 
-    Otherwise a write of the same size, after the hashing and within the same tick, would never be seen.
+    Otherwise a write of the same size, after the hashing but within the same tick, would never be noticed.
     """
     deadline = time.monotonic() + TICK_LIMIT
     while time.clock_gettime_ns(COARSE) <= newest and time.monotonic() < deadline:
@@ -159,7 +161,7 @@ def _name_unreadable(root: Path, paths: Iterable[str]) -> None:
 
 
 def known_tree(index: Path) -> str | None:
-    """The tree that the index stands for; None while it is not written."""
+    """The tree that the index represents; None if it was not written yet."""
     try:
         return index.with_name("tree").read_text()
     except FileNotFoundError:
@@ -195,18 +197,21 @@ def save(file: Path, looks: dict[str, Look]) -> None:
 
 
 def young_entries(looks: dict[str, Look], now: int) -> dict[str, Look]:
-    """The entries that a write from `now` on could change within the second of their ctime."""
+    """The entries that a write after `now` could change within the same second as their ctime."""
     return {path: seen for path, seen in looks.items() if seen[0] // SECOND >= now // SECOND}
 
 
 _MAPPED = "mapped.json"
-"""Files that an agent's process has mapped (ADR 37). A page that is written through a mapping changes the
-timestamp once, until it is written out: what is mapped at one look has to be read again at the next."""
+"""Files that an agent's process has mapped (ADR 37).
+
+Writing to a page through a mapping changes the timestamp only once, until the page is written to the disk. So
+a file that is mapped now has to be read again next time.
+"""
 _PERMISSIONS, _INODE = 1, 4
 
 
 def read_mapped(private: Path) -> list[str]:
-    """Paths that were mapped at the last look."""
+    """The paths that were mapped at the last snapshot."""
     try:
         return list(map(str, json.loads((private / _MAPPED).read_bytes())))
     except (OSError, ValueError, TypeError):
@@ -224,7 +229,7 @@ def note_mapped(private: Path, paths: Collection[str]) -> None:
 
 
 def shared_inodes(private: Path) -> frozenset[int]:
-    """Inodes that a process in another mount namespace has mapped; none while no agent's call lives."""
+    """Inodes that a process in another mount namespace has mapped; none if no call of an agent lives."""
     if not open_calls.alive(str(private)):
         return frozenset()
     mine = os.stat("/proc/self/ns/mnt").st_ino

@@ -7,7 +7,7 @@ that becomes a file), git makes the whole tree. The last listing is kept beside 
 trusted as that is.
 """
 
-# Plain calls, and names stay `str`:
+# `os` calls on `str` instead of pathlib, which is slower:
 # ruff: noqa: PTH123
 
 from __future__ import annotations
@@ -31,24 +31,26 @@ if TYPE_CHECKING:
     from verdigris.storage.git import Git
 
 LIMIT = 1000
-"""Entries. From about two thousand on, git is faster."""
+"""The most entries. From about two thousand on, git is faster."""
 COARSE_STAMP = 1_000_000
-"""Nanoseconds. A file system that stamps by the second may give two contents one stamp."""
+"""Nanoseconds. A file system whose stamps are coarser may give two contents one stamp."""
 _FILE = "listing.json"
 _FORMAT = [2, __version__]
-"""Another version of ours may have other rules for what a snapshot holds: it starts again."""
+"""Another version of ours may have other rules for the contents of a snapshot: it starts again."""
 _NAMES, _CACHES = frozenset(NAMES), frozenset(CACHES)
 _IGNORING = ".gitignore"
 """A change of it may bring or remove any file; the first snapshot has none to remove."""
 
 Listing = dict[str, str]
-"""By path: the class of a file or link and how it looked, in one text, which is quick to keep and to compare.
-Of a folder only whether all in it is left out."""
+"""By path: the class and the stat of a file or link, in one text, which is quick to keep and to compare.
+
+For a folder only whether all its contents are left out.
+"""
 _FOLDER, _LEFT_OUT = "folder", "left-out"
 
 
 def list_worktree(root: str, keep: Callable[[str], PathClass], now: int) -> Listing | None:
-    """Every entry of the worktree, by path; None where it has too many, or where a look is not enough.
+    """Lists every entry of the worktree by path; None if there are too many, or if a stat is not enough.
 
     `now`: nanoseconds since the epoch, of a moment before the call.
     """
@@ -125,7 +127,7 @@ def load(private: Path) -> Known | None:
 
 
 def save(private: Path, known: Known) -> None:
-    """It only saves time, so an error of the disk is ignored."""
+    """Keeps the listing. It only saves time, so an error of the disk is ignored."""
     draft = private / f"{_FILE}.new"
     whole = {"format": _FORMAT, "tree": known.tree, "entries": known.listing}
     try:
@@ -136,7 +138,7 @@ def save(private: Path, known: Known) -> None:
 
 
 def next_tree(git: Git, known: Known | None, listing: Listing) -> str | None:
-    """The tree of the worktree that is listed so; None where git has to make it.
+    """Makes the tree of this listing; None if git has to make it.
 
     `known`: the last snapshot. None if there is none: then the tree is made from nothing.
     """
@@ -175,7 +177,7 @@ def next_tree(git: Git, known: Known | None, listing: Listing) -> str | None:
 
 
 def _find_differing(old: Listing, new: Listing) -> list[str]:
-    """The files that differ, are new or gone; Elsewhere if anything but files of one class changed."""
+    """The files that are changed, new or gone; raises Elsewhere if anything but such files changed."""
     found = [path for path, seen in new.items() if old.get(path) != seen]
     found += [path for path in old if path not in new]
     files = []
@@ -191,9 +193,9 @@ def _find_differing(old: Listing, new: Listing) -> list[str]:
 
 
 def _is_edited(path: str, cls: str, seen: str | None, *, within: bool) -> bool:
-    """Whether the path changes in the next tree, unless it is ignored; Elsewhere if git has to decide.
+    """Whether the path changes in the next tree, unless it is ignored; raises Elsewhere if git has to decide.
 
-    `seen`: how it looks now. `within`: the last tree has it.
+    `seen`: its stat now. `within`: whether the last tree has it.
     """
     parts = path.split("/")
     if cls == PathClass.OTHER and not within and not _CACHES.isdisjoint(parts):
@@ -212,7 +214,7 @@ def _size(seen: str) -> int:
 
 
 def _store_file(objects: Objects, path: str, seen: str) -> tuple[str, str]:
-    """Stores a file; Elsewhere if its stat changed before or during the reading."""
+    """Stores a file; raises Elsewhere if its stat changed before or during the reading."""
     _, _, look = seen.partition(" ")
     ctime, mtime, size, _, mode = map(int, look.split(" "))
     if size > LARGE:

@@ -1,7 +1,8 @@
 """Reads and writes loose git objects in this process.
 
-A command reads the store dozens of times, and starting git each time would be most of its work. What is not
-found here (it is packed, lost or damaged) is `Elsewhere`, as is what only git may judge: then git is asked.
+A command reads the store dozens of times, and starting git each time would take most of its time. For an
+object that is not loose (it is packed, lost or damaged), and for what only git can decide, `Elsewhere` is
+raised: then the caller asks git.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from verdigris.storage.git import Git
 
     Parts = dict[str, tuple[str, str]]
-    """Of a folder, in git's order: mode and name of each."""
+    """The entries of a folder in git's order: the mode and object name of each."""
 
-# Names stay `str`, and may be any bytes:
+# `os` calls on `str`, since names may contain any bytes:
 # ruff: noqa: PTH101, PTH103, PTH105, PTH110, PTH123
 
 
@@ -37,15 +38,15 @@ except ImportError:
 
 
 LARGE = 1 << 24
-"""Bytes of an object that is left to git."""
+"""An object with more bytes than this is left to git."""
 _FOLDER, _MODULE = "040000", "160000"
 _FILES = frozenset(("100644", "100755", "120000"))
 _NOT_A_NAME = frozenset(("", ".", "..", ".git", ".gitmodules"))
-"""Parts of a path, in small letters, that git itself refuses or looks at."""
+"""Parts of a path, in lower case, that git itself refuses or interprets."""
 _FAST = 1
 _READ_ONLY = 0o444
 _ALGORITHMS = {40: lambda raw: sha1(raw, usedforsecurity=False).hexdigest(), 64: digest}
-"""By how long the names are that they give."""
+"""The hash functions, by the length of the names that they give."""
 
 
 class Elsewhere(Exception):
@@ -53,7 +54,7 @@ class Elsewhere(Exception):
 
 
 class Objects:
-    """The objects as one question sees them: a folder is read once."""
+    """Objects of a git folder; each tree is read once."""
 
     def __init__(self, git_dir: Path) -> None:
         self._folder = f"{_common(os.fspath(git_dir))}/objects"
@@ -61,7 +62,7 @@ class Objects:
         self._known: dict[str, Parts] = {}
 
     def tree_of(self, name: str) -> str:
-        """The tree of a commit; that of a tree is itself."""
+        """The tree of a commit; a tree is its own."""
         kind, data = self._object(name)
         if kind == b"commit" and data.startswith(b"tree "):
             name = data[len(b"tree ") :].partition(b"\n")[0].decode("ascii")
@@ -77,7 +78,7 @@ class Objects:
         return self._read(name, b"blob")
 
     def blob_at(self, tree: str, path: str) -> bytes | None:
-        """The bytes of a file, or a link's target; None when `path` is neither in `tree`."""
+        """The bytes of a file, or a link's target; None if `path` is neither in `tree`."""
         entry = self.entry_at(tree, path)
         return None if entry is None else self.blob(entry.blob)
 
@@ -92,7 +93,10 @@ class Objects:
         return None if mode in {"", _FOLDER, _MODULE} else Entry(path, mode, name)
 
     def files(self, tree: str) -> Iterator[Entry]:
-        """In git's order; folders may nest deeper than Python calls itself."""
+        """The files of a tree in git's order.
+
+        Not recursive: folders may be nested deeper than Python allows calls.
+        """
         inside = [("", iter(self._parts(tree).items()))]
         while inside:
             folder, parts = inside[-1]
@@ -106,7 +110,7 @@ class Objects:
                 inside.pop()
 
     def changes(self, old: str, new: str) -> Iterator[Change]:
-        """What became of the files, in no order; folders that are the same in both trees are not read."""
+        """The changes of files, in no order; folders that are the same in both trees are not read."""
         pairs: list[tuple[str, str | None, str | None]] = [("", old, new)]
         while pairs:
             folder, *names = pairs.pop()
@@ -132,7 +136,7 @@ class Objects:
         return self._write(b"tree", b"", 40)
 
     def write_tree(self, base: str, edits: Mapping[str, tuple[str, str] | None]) -> str:
-        """The tree that is `base`, except that each path has this mode and name, or is absent."""
+        """Writes the tree that is `base`, except that each path has this mode and name, or is absent."""
         changed = _by_folder(edits)
         root = changed.pop("")
         for folder in sorted(changed, key=lambda path: path.count("/"), reverse=True):
@@ -146,7 +150,10 @@ class Objects:
         return self._write(b"tree", _render_tree(self._edit_folder(base, "", root)), len(base))
 
     def _edit_folder(self, tree: str, folder: str, edits: Mapping[str, tuple[str, str] | None]) -> Parts:
-        """A folder without a name is empty, and goes. Where a file becomes a folder, git has the rules."""
+        """Edits one folder. An entry without a name is an empty folder, and is removed.
+
+        Raises Elsewhere if a file becomes a folder: git has the rules for that.
+        """
         parts = dict(self._parts_of(tree, folder))
         for part, entry in edits.items():
             old = parts.pop(part, None)
@@ -169,14 +176,14 @@ class Objects:
         return self._parts(name)
 
     def _write(self, kind: bytes, data: bytes, length: int) -> str:
-        """Writes as git does: under another name first, so that nobody reads half of it."""
+        """Writes an object as git does: under another name first, so that nobody reads half of it."""
         raw = b"%s %d\0%s" % (kind, len(data), data)
         name: str = _ALGORITHMS[length](raw)
         folder = f"{self._folder}/{name[:2]}"
         path = f"{folder}/{name[2:]}"
         if os.path.exists(path):
             return name
-        fresh = f"{folder}/tmp_obj_{os.urandom(8).hex()}"  # noqa: S108 - so git knows what a kill left
+        fresh = f"{folder}/tmp_obj_{os.urandom(8).hex()}"  # noqa: S108 - git removes old files of this name
         try:
             os.makedirs(folder, exist_ok=True)
             with open(fresh, "wb") as file:
@@ -210,13 +217,13 @@ class Objects:
         if raw is None:
             raise Elsewhere
         head, _, data = raw.partition(b"\0")
-        if make(raw) != name:  # also what is larger, of which only the beginning was read
+        if make(raw) != name:  # also if it is too large and only its beginning was read
             raise Elsewhere
         return head.partition(b" ")[0], data
 
 
 def _common(git_dir: str) -> str:
-    """The folder that has the objects: a linked worktree's names another."""
+    """The folder with the objects: the git folder of a linked worktree names another one."""
     try:
         with open(f"{git_dir}/commondir", "rb") as file:
             return os.path.join(git_dir, os.fsdecode(file.read()).rstrip("\n"))  # noqa: PTH118 - text
@@ -225,7 +232,7 @@ def _common(git_dir: str) -> str:
 
 
 def _inflate(objects: str, name: str) -> bytes | None:
-    """What a loose object says; None where there is none. What is large or damaged only git may read."""
+    """The content of a loose object; None if there is none. A large or damaged one is left to git."""
     try:
         with open(f"{objects}/{name[:2]}/{name[2:]}", "rb") as file:
             if os.fstat(file.fileno()).st_size > LARGE:
@@ -238,7 +245,7 @@ def _inflate(objects: str, name: str) -> bytes | None:
 
 
 def _read_lenders(objects: str) -> list[str]:
-    """The folders of other stores from which this one borrows; what those borrow only git knows."""
+    """The folders of other stores from which this one borrows; if those borrow too, git has to read."""
     try:
         with open(f"{objects}/info/alternates", "rb") as file:
             lines = os.fsdecode(file.read()).splitlines()
@@ -271,7 +278,7 @@ def _by_folder(
 
 
 def _render_tree(parts: Parts) -> bytes:
-    """In git's order: a folder stands where its name with a slash would."""
+    """Writes a tree in git's order: a folder is sorted as if its name ended with a slash."""
     named = ((os.fsencode(part), *entry) for part, entry in parts.items())
     ordered = sorted(named, key=lambda one: one[0] + b"/" if one[1] == _FOLDER else one[0])
     return b"".join(
@@ -281,7 +288,7 @@ def _render_tree(parts: Parts) -> bytes:
 
 
 def _parse_tree(data: bytes, size: int) -> Iterator[tuple[str, tuple[str, str]]]:
-    """`mode SPACE part NUL name`, again and again; the name is of `size` bytes."""
+    """Reads the entries `mode SPACE part NUL name` of a tree; the name has `size` bytes."""
     at = 0
     while at < len(data):
         space, end = data.index(b" ", at), data.index(b"\0", at)
@@ -302,7 +309,7 @@ _PIECE = 1 << 20
 
 
 class BlobReader:
-    """Reads blobs: by this process where one is loose and small, else by one git for all of them."""
+    """Reads blobs: loose and small ones in this process, the others by one git process for all of them."""
 
     def __init__(self, git: Git) -> None:
         self._git = git

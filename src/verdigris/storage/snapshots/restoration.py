@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @value
 class Displaced:
-    """What lay at `path` and was neither expected there nor wanted there."""
+    """What was at `path` although nobody expected or wanted it there."""
 
     path: str
     blob: str
@@ -54,7 +54,7 @@ class _LayJob:
     git: Git
     top: int
     asked: list[str]
-    """Deepest first, so that a folder is empty before its own turn comes."""
+    """The deepest paths first, so that a folder is empty when its turn comes."""
     tree: str
     expect: str
     resumed: bool = False
@@ -69,7 +69,7 @@ class _LayJob:
         return hashlib.sha256(json.dumps([self.tree, self.expect, self.asked]).encode()).hexdigest()
 
     def resume(self, notes: Path) -> None:
-        """Take up what an earlier call for the same thing has noted."""
+        """Takes over what an earlier call for the same paths has noted."""
         noted = _read_notes(notes)
         if noted.get("key") == self.key:
             self.resumed = not noted["done"]
@@ -122,7 +122,7 @@ class _LayJob:
                     disk.write(self.top, path, entry.mode, data)
 
     def _obstacles(self) -> set[str]:
-        """What stands where a wanted path has to be, and was not asked about."""
+        """Paths that are in the way of a wanted path, and that the call did not name."""
         found: set[str] = set()
         for path in self.wanted:
             with _errors_with_path("read", path):
@@ -144,7 +144,7 @@ class _LayJob:
         if not self.resumed:
             return False
         cut_short = path in self.contents and self.contents[path].startswith(found.data)
-        # Mode and bytes do not change in one step, so a kill may leave one of them changed: the bytes decide.
+        # Mode and bytes are written in two steps. A kill may leave one of them unchanged: the bytes decide.
         told = {displaced.blob for displaced in self.displaced if displaced.path == path}
         return cut_short or digest in told or any(entry.blob == digest for entry in known)
 

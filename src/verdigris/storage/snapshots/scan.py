@@ -6,7 +6,7 @@ an environment beside a project's manifest or at the worktree's root, with an in
 from there belongs to the foundation. Of a cache all is left out that no language could import from it.
 """
 
-# Plain calls, and names stay `str`:
+# `os` calls on `str` instead of pathlib, which is slower:
 # ruff: noqa: PTH113
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 NAMES = (NODE_MODULES, *ENVIRONMENTS, *FILLED, *CACHES)
-"""Names of folders that need a closer look."""
+"""Names of folders that may be left out, if what they contain shows it."""
 _CACHES = frozenset(CACHES)
 _MANIFESTS = (
     "pyproject.toml",
@@ -50,7 +50,7 @@ _MANIFESTS = (
 
 
 class Installed:
-    """Decides about folders of one worktree; each is looked at once."""
+    """Decides which folders of a worktree are left out; each folder is examined once."""
 
     def __init__(self, top: str, keep: Callable[[str], PathClass]) -> None:
         self._top = top
@@ -71,7 +71,9 @@ class Installed:
         return self._lies_within(path) or self._is_environment(path)
 
     def files(self, path: str) -> Iterator[str]:
-        """What is not left out at `path`: itself, or all in a folder, whose name ends in a slash then."""
+        """What is not left out at `path`: the file itself, or the contents of a folder, if the path ends with
+        a slash.
+        """
         start = path.rstrip("/")
         if self._lies_within(start):
             return
@@ -95,7 +97,7 @@ class Installed:
         return any(self.leaves_out("/".join(parts[:end])) for end in range(1, len(parts) + 1))
 
     def _keep_path(self, path: str) -> Iterator[str]:
-        """Keeps of a cache only what has a class, since that is not the tool's."""
+        """Keeps only the files of a cache that have a class: those are not the tool's own."""
         in_cache = not _CACHES.isdisjoint(path.split("/"))
         if not self._is_environment(path) and (not in_cache or self._keep(path) is not PathClass.OTHER):
             yield path
@@ -114,7 +116,7 @@ class Installed:
         )
 
     def _beside_manifest(self, folder: str) -> bool:
-        """Whether it lies beside a project's manifest; tests may have manifests as data."""
+        """Whether a folder lies beside the manifest of a project; manifests among test data do not count."""
         if not folder:
             return True
         at_manifest = any(os.path.isfile(f"{self._top}/{folder}/{name}") for name in _MANIFESTS)
@@ -131,7 +133,7 @@ UNREADABLE = r"(?ms)^warning: could not open directory '(.*?)/': "
 
 OTHERS = ("ls-files", "-z", "--others", *(f"--exclude={name}" for name in NAMES))
 PASSED_OVER = (*OTHERS, "--ignored", "--directory")
-"""What these names exclude from the first list; a folder is one entry."""
+"""Arguments of git that list what those names exclude from the first list; a folder is one entry."""
 DIFFERING = ("diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=none")
 IGNORED = ("--no-literal-pathspecs", "check-ignore", "--no-index", "-z", "--stdin")
 NONE_IGNORED = 1
@@ -163,17 +165,17 @@ class Scan:
         self._nested: dict[str, bool] = {"": False}
         self._installed = Installed(self._top, keep)
         self._in_place: set[str] = set()
-        """Links that stand where a folder was."""
+        """Links that are where a folder was."""
 
     def difference(self, suspects: Collection[str] = ()) -> IndexDifference:
         """The changes; `suspects` may have changed although their index entries do not show it."""
-        # Processes at once, because each alone keeps one core waiting.
+        # The processes run at the same time, because each uses only one core.
         others, passed_over = self._git.start(*OTHERS), self._git.start(*PASSED_OVER)
         compared = self._git.call(*DIFFERING)
         listed, named = others(b""), passed_over(b"")
         self._refuse_unreadable(compared.stderr, listed.stderr)
         take: dict[str, os.stat_result] = {}
-        # `update-index --add` takes such an entry for up to date, so it has to be removed first.
+        # `update-index --add` would take such an entry for unchanged, so it has to be removed first.
         forget = list(suspects)
         for path in null_split(require_success(compared, DIFFERING)):
             beyond = self._beyond_link(path)
@@ -209,7 +211,7 @@ class Scan:
         yield from ((path, state) for path, state in undecided.items() if path not in ignored)
 
     def _plain_files(self, untracked: Iterable[str]) -> Iterator[str]:
-        """`untracked` with nested repositories, which git lists as one name, opened up."""
+        """The untracked files, with those in nested repositories, which git lists as one name."""
         nested = []
         for path in untracked:
             if path.endswith("/"):
@@ -228,7 +230,7 @@ class Scan:
             yield from self._files_in(below + name for name in null_split(inner.run(*PASSED_OVER)))
 
     def _files_in(self, passed_over: Iterable[str]) -> Iterator[str]:
-        """What lies in folders that have no more than the name of what is left out."""
+        """The files in folders that only have the name of a folder that is left out."""
         for path in passed_over:
             try:
                 yield from self._installed.files(path)
@@ -258,7 +260,7 @@ class Scan:
         return _any_folder(path, self._links, lambda folder: (self._git.root / folder).is_symlink())
 
     def _find_link(self, path: str) -> Iterator[tuple[str, os.stat_result]]:
-        """The outermost link that a path with a class leads through now.
+        """The outermost link on the way to a path with a class.
 
         A folder became a link: no `.gitignore` hides that.
         """
@@ -284,7 +286,7 @@ class Scan:
         return _any_folder(path, self._nested, lambda folder: os.path.lexists(f"{self._top}/{folder}/.git"))
 
     def _refuse_unreadable(self, compared: str, listed: str) -> None:
-        """Unreadable files could hold anything, so they are an error, unless they are ignored."""
+        """Raises an error for unreadable files, which may contain anything, unless they are ignored."""
         folders = re.findall(UNREADABLE, listed)
         ignored = find_ignored(self._git, folders)
         seen = [folder for folder in folders if folder not in ignored]
@@ -295,7 +297,7 @@ class Scan:
 
 
 def find_ignored(git: Git, paths: Collection[str]) -> frozenset[str]:
-    """Those of the paths that a `.gitignore` of the worktree names."""
+    """The paths that a `.gitignore` of the worktree excludes."""
     if not paths:
         return frozenset()
     # `./`, because a leading colon would be magic, and this command refuses literal pathspecs.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ABSENT = "000000"
 ASK_BY_PATH = 400
-"""Above so many paths the whole tree is listed, since an argv has an end."""
+"""With more paths than this the whole tree is listed, because the length of a command line is limited."""
 
 
 RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-renames")
@@ -33,7 +33,7 @@ def changes(git: Git, old: str, new: str) -> tuple[Change, ...]:
 
 
 def staged_changes(git: Git, tree: str) -> tuple[Change, ...]:
-    """How the index differs from `tree`; what waits to be merged counts as deleted."""
+    """How the index differs from `tree`; an unmerged path counts as deleted."""
     return _raw(git.run("diff-index", "--cached", *RAW[1:], tree))
 
 
@@ -105,7 +105,7 @@ def _without_large(git: Git, tree: str, paths: Sequence[str]) -> list[str]:
 
 
 def read_committed(git: Git, commit: str, path: str) -> bytes | None:
-    """A file of a commit; None where it has none."""
+    """A file of a commit; None if it has none."""
     store = Objects(git.git_dir)
     try:
         return store.blob_at(store.tree_of(commit), path)
@@ -114,7 +114,7 @@ def read_committed(git: Git, commit: str, path: str) -> bytes | None:
 
 
 def read_blob(git: Git, name: str) -> bytes | None:
-    """None where there is no such blob."""
+    """None if there is no such blob."""
     return blobs(git, [name])[0]
 
 
@@ -135,7 +135,7 @@ def _read_many(git: Git, tree: str, asked: Sequence[str]) -> dict[str, bytes | N
 
 
 def blobs(git: Git, names: Iterable[str]) -> list[bytes | None]:
-    """The bytes of each named blob; None for what is absent or no blob."""
+    """The bytes of each blob; None for a name that is missing or no blob."""
     asked = list(names)
     store = Objects(git.git_dir)
     try:
@@ -145,9 +145,9 @@ def blobs(git: Git, names: Iterable[str]) -> list[bytes | None]:
 
 
 def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list[bytes | None]:
-    """The bytes of each named blob in one process; None for what is absent or no blob.
+    """Reads blobs by one git process; None for a name that is missing or no blob.
 
-    `within` is a tree that must be there, since what a lost tree holds is not "absent".
+    `within`: a tree that must exist. If it were lost, its files would only seem to be missing.
     """
     asked = [os.fsencode(name) for name in names]
     if within:
@@ -171,7 +171,7 @@ def _blobs(git: Git, names: Iterable[str], *, within: str | None = None) -> list
 
 
 def blob_sizes(git: Git, names: Iterable[str]) -> dict[str, int]:
-    """How many bytes each has; what is absent is left out."""
+    """The number of bytes of each blob, without those that are missing."""
     asked = list(names)
     return {name: size for name, size in zip(asked, _sizes(git, asked), strict=True) if size is not None}
 
@@ -211,7 +211,7 @@ def _edit_tree(git: Git, base: str, edits: Mapping[str, tuple[str, str] | None])
     git.run("read-tree", base)
     absent = ("0", "0" * len(base))
     named = ((path, absent if entry is None else entry) for path, entry in edits.items())
-    # What goes first leaves room for what comes: a file may stand where a folder was.
+    # Removals first: a new file may be where a folder was.
     lines = sorted(f"{mode} {name}\t{path}\0" for path, (mode, name) in named)
     git.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(lines)))
     return os.fsdecode(git.run("write-tree")).strip()
@@ -229,9 +229,9 @@ def store_blob(git: Git, data: bytes | Path) -> str:
 def merge_file(
     git: Git, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, yielding: bool
 ) -> bytes | None:
-    """The three-way merge of one file's content; None where it conflicts or ends in a deletion.
+    """The three-way merge of one file's content; None if it conflicts or ends in a deletion.
 
-    `yielding`: where it conflicts, ours gives way.
+    `yielding`: in a conflict, theirs is taken.
     """
     if theirs in {ours, base}:
         return ours

@@ -27,23 +27,26 @@ LOCK_WAIT = 60.0
 
 
 class Workspace:
-    """Snapshots are trees of git objects; of permissions they hold the owner's executable bit only."""
+    """The worktree.
+
+    Snapshots are trees of git objects; of permissions they have only the executable bit of the owner.
+    """
 
     def __init__(self, repo: Repository, keep: Callable[[str], PathClass], shown: str | None = None) -> None:
-        """`shown`: the tree that stands for the worktree's."""
+        """`shown`: the tree that is shown instead of the worktree's."""
         self._repo = repo
         self._keep = keep
         self._shown = shown
         self._git: Git | None = None
         self._last: listing.Known | None = None
-        """How the worktree stood at the last snapshot, and its tree."""
+        """The listing of the worktree at the last snapshot, and its tree."""
 
     @property
     def _laying_note(self) -> Path:
         return self._repo.private / "laying.json"
 
     def snapshot(self) -> str:
-        """The tree of the worktree as it stands; scan.py says which files it has."""
+        """Makes the tree of the worktree as it is now; `scan.py` decides which files it has."""
         if self._shown is not None:
             return self._shown
         with self._with_index("index") as git:
@@ -54,12 +57,12 @@ class Workspace:
             paths = () if known is None else known.listing.keys()
             tree = index.snapshot(git, self._repo.private / "index", self._keep, paths)
             if seen is not None:
-                # Listed before it was made: what changed in between is seen by the next.
+                # The listing is older than the tree: the next snapshot notices what changed in between.
                 self._remember(listing.Known(seen, tree))
             return tree
 
     def _know(self, git: Git, seen: Listing) -> str | None:
-        """The tree of what is listed, where it is known without git."""
+        """The tree of a listing, if it can be made without git."""
         known = self._last or listing.load(self._repo.private)
         tree = listing.next_tree(git, known, seen)
         if tree is not None and (self._last is None or known is None or seen != known.listing):
@@ -77,7 +80,7 @@ class Workspace:
             return None
         mapped = index.shared_inodes(private)
         found = listing.list_worktree(os.fspath(self._repo.root), self._keep, time.time_ns())
-        # Nearly every process maps a file of the system's: only the worktree's own are in doubt.
+        # Nearly every process maps files of the system: only those of the worktree are in doubt.
         return None if found and mapped and mapped & listing.inodes(found) else found
 
     def changes(self, old: str, new: str) -> tuple[Change, ...]:
@@ -88,7 +91,7 @@ class Workspace:
         return trees.diff(self._store(), old, new, paths)
 
     def read(self, tree: str, path: str) -> bytes | None:
-        """The bytes of a file, or a link's target; None when `path` is neither in `tree`."""
+        """The bytes of a file, or a link's target; None if `path` is neither in `tree`."""
         return self.read_many(tree, [path])[path]
 
     def read_many(self, tree: str, paths: Iterable[str], *, texts: bool = False) -> dict[str, bytes | None]:
@@ -152,7 +155,7 @@ class Workspace:
     def merge_path(
         self, base: str, ours: str, theirs: str, path: str, *, yielding: bool = False
     ) -> bytes | None:
-        """The three-way merge of `path` in three trees; None where it conflicts or ends in a deletion.
+        """The three-way merge of `path` in three trees; None if it conflicts or ends in a deletion.
 
         `yielding`: where it conflicts, ours gives way.
         """
@@ -208,7 +211,7 @@ CONFIG = """\
 """
 _USUAL = "sha1"
 ATTRIBUTES = "* -text -crlf -ident -filter !eol !working-tree-encoding\n"
-"""Stronger than any `.gitattributes` in the tree: no byte is converted."""
+"""Attributes that win over any `.gitattributes` in the tree, so that no byte is converted."""
 
 
 def open_store(repo: Repository) -> Git:

@@ -151,7 +151,7 @@ def call_tool(project: Project, call: InstallCall) -> str | None:
     equipment = RoomEquipment(
         needed=(str(Path(call.argv[0]).parent),), writable=tuple(map(str, call.writable)), placed=call.placed
     )
-    with room(networked, call.argv, equip=equipment.of) as made:
+    with room(networked, call.argv, equip=equipment.add_to) as made:
         own = {name: text for name, text in os.environ.items() if name.upper().startswith(_HANDED)}
         command = Command(call.argv, call.cwd, {**made.env, **own, **call.env}, confine=made.confine)
         done = run(command, timeout=SECONDS)

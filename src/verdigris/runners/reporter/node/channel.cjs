@@ -1,6 +1,6 @@
 "use strict";
-// Writes the report: one JSON line a message, numbered, into the file that an environment variable names.
-// Everything is captured when we are loaded, before code under test runs and may patch it.
+// Writes the report: a numbered JSON line for each message, into the file that an environment variable names.
+// It keeps the functions that it needs when it is loaded, before code under test runs and may patch them.
 
 const { openSync, writeSync } = require("node:fs");
 const { from } = Buffer;
@@ -21,8 +21,8 @@ exports.writeAll = function writeAll(fd, text) {
 
 const { writeAll } = exports;
 
-/** As JSON, past what a `toJSON` or a setter that was put into the prototypes would make of it. */
-const written = (exports.written = function written(facts) {
+/** Writes JSON that no `toJSON` or setter can change which code under test put into the prototypes. */
+const toJson = (exports.toJson = function toJson(facts) {
   return stringify(plain(facts));
 });
 
@@ -36,12 +36,12 @@ function plain(value) {
 
 exports.open = function open() {
   const fd = openSync(process.env[VARIABLE], "wx");
-  delete process.env[VARIABLE]; // what is started from here on does not inherit it
+  delete process.env[VARIABLE]; // processes that are started later do not inherit it
   let count = 0;
-  return (kind, facts) => writeAll(fd, written({ n: count++, kind, ...facts }) + "\n");
+  return (kind, facts) => writeAll(fd, toJson({ n: count++, kind, ...facts }) + "\n");
 };
 
-exports.told = function told(error) {
+exports.describe = function describe(error) {
   if (error === null || typeof error !== "object") return { message: String(error).slice(0, MESSAGE) };
   const text = (value, limit) => (typeof value === "string" ? value.slice(0, limit) : undefined);
   return {
@@ -52,4 +52,4 @@ exports.told = function told(error) {
   };
 };
 
-freeze(exports); // who finds it among the loaded modules has nothing to replace
+freeze(exports); // code that finds it among the loaded modules can replace nothing

@@ -1,5 +1,5 @@
 "use strict";
-// Tells what jest (29 and later) did with every test.
+// Reports what jest (29 and later) did with every test.
 
 const { readFileSync } = require("node:fs");
 const channel = require("./channel.cjs");
@@ -40,12 +40,12 @@ module.exports = class VerdigrisReporter {
   }
 
   onRunComplete(contexts, results) {
-    if (results.runExecError) this.say("unhandled", { file: "", errors: [channel.told(results.runExecError)] });
+    if (results.runExecError) this.say("unhandled", { file: "", errors: [channel.describe(results.runExecError)] });
     this.say("end", {});
   }
 };
 
-/** Jest 29 does not tell `test.failing` from `test`; but where it stands, and what it says when it passes. */
+/** Whether a test is a `test.failing`: jest 29 says only where the test is, and what it prints when it passes. */
 function isFailing(test, file) {
   if (test.failureMessages.some((text) => text.startsWith("Error: Failing test passed even though"))) return true;
   if (!test.location) return false;
@@ -53,18 +53,18 @@ function isFailing(test, file) {
   return line.slice(test.location.column - 1).startsWith("failing");
 }
 
-/** What is wrong with the file; beside tests only a hook after them can be. */
+/** The failure of a whole file; if it has tests, only a hook after them can have failed. */
 function execution(result) {
   const text = result.testResults.length ? undefined : result.failureMessage?.slice(0, 8000);
-  return { ...channel.told(result.testExecError ?? {}), text };
+  return { ...channel.describe(result.testExecError ?? {}), text };
 }
 
-/** Jest keeps the text of an error, and of the error itself only what survives a message between processes. */
+/** Describes a failure. Jest has its text, and of the error only what a message between processes can carry. */
 function failure(text, details, file) {
   const name = /^([A-Za-z_$][\w$]*): /.exec(text)?.[1];
   const message = text.slice(name ? name.length + 2 : 0).split(/\n {4}at /, 1)[0];
   const matcher = Boolean(details?.matcherResult ?? details?.error?.matcherResult);
   const code = details?.code ?? details?.error?.code;
-  const told = channel.told({ name, message, code, stack: text });
+  const told = channel.describe({ name, message, code, stack: text });
   return { ...told, matcher, subject: subject({ name, message, stack: text }, file) };
 }

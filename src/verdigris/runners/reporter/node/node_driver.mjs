@@ -1,6 +1,6 @@
-// Runs test files of node:test, each in a process of its own with our reporter in it, and writes the report.
-// Arguments: `run`, or `collect` to list the files only; a JSON list of options for node, then one
-// JSON object a file or folder: {path, names?}.
+// Runs test files of node:test, each in a process of its own with our reporter, and writes the report.
+// Arguments: `run`, or `collect` to list the files only; a JSON list of options for node; then a JSON object
+// for each file or folder: {path, names?}.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -13,7 +13,7 @@ import channel from "./channel.cjs";
 
 const REPORTER = fileURLToPath(new URL("./node_reporter.mjs", import.meta.url));
 const MAJOR = Number.parseInt(process.versions.node, 10);
-const FULL_NAMES = 22; // from here on a pattern is matched with the names of all ancestors
+const FULL_NAMES = 22; // since this version of node a pattern is matched with the names of all ancestors together
 const TAIL = 8000;
 const CODE = process.features.typescript ? /\.[cm]?[jt]s$/ : /\.[cm]?js$/;
 const NAMED = /^(?:test|test-.*|.*[._-]test)\.[^.]+$/;
@@ -52,14 +52,14 @@ function* testsIn(folder, all) {
 
 async function runFile({ file, names }) {
   if (names && MAJOR >= FULL_NAMES) {
-    const seen = await once(file, names.map((each) => each.join(" ")));
+    const seen = await runOnce(file, names.map((each) => each.join(" ")));
     if (names.every((each) => seen.has(JSON.stringify(each)))) return;
     say("again", { file });
   }
-  await once(file, names?.flat()); // below a test that is no suite, every ancestor has to match by itself
+  await runOnce(file, names?.flat()); // below a test that is no suite, every ancestor has to match by itself
 }
 
-function once(file, patterns) {
+function runOnce(file, patterns) {
   const filters = [...new Set(patterns)].map((name) => `--test-name-pattern=^${escaped(name)}$`);
   const reporting = ["--stack-trace-limit=100", `--import=${REPORTER}`, `--test-reporter=${REPORTER}`];
   const child = spawn(process.execPath, [...options, ...reporting, ...filters, file], {
@@ -74,18 +74,18 @@ function once(file, patterns) {
     process.stderr.write(data);
     heard.stderr = (heard.stderr + data).slice(-TAIL);
   });
-  createInterface({ input: child.stdio[3] }).on("line", (line) => hear(line, nonce, file, heard));
+  createInterface({ input: child.stdio[3] }).on("line", (line) => takeLine(line, nonce, file, heard));
   return new Promise((done) => {
     child.on("close", (code, signal) => {
-      closed(file, heard, code, signal);
-      // Before, node runs the hooks around tests that it leaves out, and fails with them.
+      reportEnd(file, heard, code, signal);
+      // Older versions run the hooks around tests that they leave out, and fail if those fail.
       if (code !== 0 && (patterns === undefined || MAJOR >= FULL_NAMES)) process.exitCode = 1;
       done(heard.seen);
     });
   });
 }
 
-function hear(line, nonce, file, heard) {
+function takeLine(line, nonce, file, heard) {
   if (!line.startsWith(`${nonce} `)) return say("stray", {});
   const { kind, ...facts } = JSON.parse(line.slice(nonce.length + 1));
   if (kind === "whole") heard.whole = true;
@@ -96,14 +96,14 @@ function hear(line, nonce, file, heard) {
   }
 }
 
-/** A file without tests never loads a reporter; one that broke while it was loaded says so on stderr only. */
-function closed(file, heard, code, signal) {
+/** At the end of a process. A file without tests loads no reporter; one that cannot be loaded says so on stderr. */
+function reportEnd(file, heard, code, signal) {
   if (!heard.whole && code !== 0 && heard.seen.size === 0 && signal === null && !heard.natural) {
-    say("file-error", { file, errors: [fromText(heard.stderr)] });
+    say("file-error", { file, errors: [parseError(heard.stderr)] });
   } else say("file-end", { file, code, signal, whole: heard.whole || heard.natural });
 }
 
-function fromText(text) {
+function parseError(text) {
   const found = /^(?:Uncaught )?([A-Za-z_$][\w$]*)(?: \[(\w+)\])?: (.*)$/m.exec(text);
   return { name: found?.[1] ?? "Error", code: found?.[2], message: found?.[3] ?? "", text };
 }

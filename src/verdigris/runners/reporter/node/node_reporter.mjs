@@ -1,5 +1,5 @@
-// Loaded into each test file's process before anything else, and again named as node:test's reporter.
-// Speaks to the driver over a descriptor; each line is opened by a nonce that only we were told.
+// Loaded into the process of each test file before anything else, and then used as node:test's reporter.
+// Writes to the driver over a descriptor. Each line starts with a nonce that only this module knows.
 
 import { readFileSync } from "node:fs";
 import channel from "./channel.cjs";
@@ -10,10 +10,10 @@ const VARIABLE = "VERDIGRIS_FILE";
 const LATE = /generated asynchronous activity after the test ended|unhandledRejection|uncaughtException/;
 
 const file = process.env[VARIABLE];
-delete process.env[VARIABLE]; // so that neither workers nor children of the tests speak for us
+delete process.env[VARIABLE]; // so that no worker or child of the tests can write as if it were we
 const nonce = file === undefined ? "" : readFileSync(0, "latin1");
 const say = (kind, facts) => {
-  if (file !== undefined) channel.writeAll(CHANNEL, `${nonce} ${channel.written({ kind, ...facts })}\n`);
+  if (file !== undefined) channel.writeAll(CHANNEL, `${nonce} ${channel.toJson({ kind, ...facts })}\n`);
 };
 
 let natural = false;
@@ -40,7 +40,7 @@ export default async function* verdigris(source) {
         break;
       case "test:pass":
       case "test:fail":
-        waiting = ended([...path.slice(0, data.nesting), data.name], type === "test:pass", data, waiting);
+        waiting = addEnd([...path.slice(0, data.nesting), data.name], type === "test:pass", data, waiting);
         if (data.nesting === 0) {
           for (const test of waiting) say("test", test);
           waiting = [];
@@ -54,24 +54,24 @@ export default async function* verdigris(source) {
   yield "";
 }
 
-function ended(names, passed, data, waiting) {
+function addEnd(names, passed, data, waiting) {
   const { type, duration_ms: ms = 0, error } = data.details ?? {};
   const inside = (test) => names.every((name, index) => test.names[index] === name);
-  if (type === "suite") return waiting.map((test) => (inside(test) ? below(test, error) : test));
+  if (type === "suite") return waiting.map((test) => (inside(test) ? applyHookFailure(test, error) : test));
   const child = error?.failureType === "subtestsFailed" && waiting.find((test) => inside(test) && test.state === "fail");
   const test = { names, ms, line: data.line ?? 0, defined: data.file, xfail: data.expectFailure !== undefined };
   if (data.skip !== undefined) return [...waiting, { ...test, state: "skip", why: said(data.skip) }];
   if (data.todo !== undefined) return [...waiting, { ...test, state: "todo", why: said(data.todo) }];
   if (passed) return [...waiting, { ...test, state: "pass" }];
-  return [...waiting, { ...test, state: "fail", phase: phaseOf(error), errors: child ? child.errors : told(error) }];
+  return [...waiting, { ...test, state: "fail", phase: phaseOf(error), errors: child ? child.errors : describeError(error) }];
 }
 
-/** What the failed hook of a suite means for a test in it. */
-function below(test, error) {
+/** The outcome of a test in a suite whose hook failed. */
+function applyHookFailure(test, error) {
   if (error?.failureType !== "hookFailed") return test;
   const phase = phaseOf(error);
   const hit = test.state === (phase === "setup" ? "fail" : "pass");
-  return hit ? { ...test, state: "fail", phase, errors: told(error) } : test;
+  return hit ? { ...test, state: "fail", phase, errors: describeError(error) } : test;
 }
 
 const said = (why) => (typeof why === "string" ? why : "");
@@ -81,9 +81,9 @@ function phaseOf(error) {
   return /before/.test(error.message) ? "setup" : "teardown";
 }
 
-function told(error) {
+function describeError(error) {
   const cause = error?.cause;
   const type = error?.failureType;
   if (cause === null || typeof cause !== "object") return [{ name: type, message: String(cause ?? error?.message), type }];
-  return [{ ...channel.told(cause), type, subject: missing.subject(cause, file) }];
+  return [{ ...channel.describe(cause), type, subject: missing.subject(cause, file) }];
 }

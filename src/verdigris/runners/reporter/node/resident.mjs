@@ -1,5 +1,5 @@
-// vitest that stays loaded: each run gets a vitest of its own, made by the same arguments as a cold one, and only
-// the code of vitest itself is there before. Workers are started by a program that takes them into the run's room.
+// Keeps the code of vitest loaded. Each run gets a vitest object of its own, made by the same arguments as in a cold
+// run. A program that joins the run's room starts its workers (`node_worker.py`).
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
@@ -23,7 +23,7 @@ let runs = 0;
 let heard = "";
 
 process.execPath = worker;
-process.on("unhandledRejection", () => process.exit(1)); // a run that leaves such things behind is the last one
+process.on("unhandledRejection", () => process.exit(1)); // a run that leaves a rejected promise is the last one of this process
 talk.setEncoding("utf8");
 talk.on("data", (data) => {
   heard += data;
@@ -47,7 +47,7 @@ async function answer(run) {
   try {
     const { filter, options } = parseCLI(["vitest", ...run.argv]);
     options.reporter = [DOUBTS, ...[options.reporter].flat()];
-    // Where vitest 5 leaves transformed modules for its workers: this run's only, and both must find it.
+    // Where vitest 5 writes transformed modules for its workers: a folder of this run that both sides can reach.
     if (Number.parseInt(version) >= 5) options.fsModuleCachePath = globalThis[CACHE];
     vitest = await startVitest("test", filter, options);
   } catch (error) {
@@ -71,7 +71,7 @@ function surround(env) {
   Object.assign(process.env, env);
 }
 
-/** What would have been printed, for whoever reads why a run did not come to its end. */
+/** Keeps what vitest prints, to explain a run that did not come to its end. */
 function capture() {
   let text = "";
   const streams = [process.stdout, process.stderr];

@@ -1,4 +1,4 @@
-// Ends a run of the resident before anything of it was executed, where it might come out otherwise than a cold one.
+// Ends a run of the resident before any test is executed, if a cold run might have another result.
 
 import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,15 +8,15 @@ export const CACHE = Symbol.for("verdigris.cache");
 
 export default class Doubts {
   onInit(vitest) {
-    const why = doubt(vitest);
+    const why = findDoubt(vitest);
     if (why === undefined) return;
     globalThis[DOUBT] = why;
     throw new Error(why);
   }
 }
 
-/** Only what runs in a process of its own runs in the room, and only what is loaded anew is as it is now. */
-function doubt(vitest) {
+/** Why a cold run might differ: only separate processes run in the room, and only modules loaded anew are current. */
+function findDoubt(vitest) {
   const { config } = vitest;
   if (config.watch) return "it watches";
   for (const { config: each } of [vitest, ...(vitest.projects ?? [])]) {
@@ -29,25 +29,25 @@ function doubt(vitest) {
     if (each.fsModuleCache && each.fsModuleCachePath !== globalThis[CACHE]) return "modules are cached elsewhere";
   }
   const server = (vitest.vite ?? vitest.server).config;
-  return server.configLoader === "native" ? "its configuration is not loaded anew" : linked(server.configFileDependencies);
+  return server.configLoader === "native" ? "its configuration is not loaded anew" : findLinkedPackage(server.configFileDependencies);
 }
 
-/** A package of the worktree that the configuration imports is loaded once, and stays as it was then. */
-function linked(files) {
+/** The doubt about a package of the worktree that the configuration imports: node loads it once and never again. */
+function findLinkedPackage(files) {
   const texts = files.map((file) => readFileSync(file, "utf8"));
-  for (const folder of texts.length ? upwards(process.cwd()) : [])
-    for (const name of packages(join(folder, "node_modules")))
+  for (const folder of texts.length ? foldersAbove(process.cwd()) : [])
+    for (const name of linkedPackages(join(folder, "node_modules")))
       if (texts.some((text) => text.includes(`"${name}`) || text.includes(`'${name}`)))
         return `its configuration imports ${name}, a package of the worktree`;
   return undefined;
 }
 
-function* upwards(folder) {
+function* foldersAbove(folder) {
   yield folder;
-  if (dirname(folder) !== folder) yield* upwards(dirname(folder));
+  if (dirname(folder) !== folder) yield* foldersAbove(dirname(folder));
 }
 
-function* packages(folder, scope = "") {
+function* linkedPackages(folder, scope = "") {
   let entries = [];
   try {
     entries = readdirSync(folder, { withFileTypes: true });
@@ -56,7 +56,7 @@ function* packages(folder, scope = "") {
   }
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && entry.name.startsWith("@")) yield* packages(path, `${entry.name}/`);
+    if (entry.isDirectory() && entry.name.startsWith("@")) yield* linkedPackages(path, `${entry.name}/`);
     else if (entry.isSymbolicLink() && !realpathSync(path).includes("/node_modules/")) yield scope + entry.name;
   }
 }

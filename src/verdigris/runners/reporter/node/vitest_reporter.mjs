@@ -1,4 +1,4 @@
-// Tells what vitest (2 and later) did with every test, from its tasks: they are the same in all its versions.
+// Reports what vitest (2 and later) did with every test. It reads the tasks, which are the same in all versions.
 
 import channel from "./channel.cjs";
 import missing from "./subject.cjs";
@@ -23,15 +23,15 @@ export default class VerdigrisReporter {
   }
 
   onCollected(files) {
-    for (const file of files ?? []) this.#collected(file);
+    for (const file of files ?? []) this.#reportCollected(file);
   }
 
   onTestModuleCollected(module) {
-    this.#collected(module.task);
+    this.#reportCollected(module.task);
   }
 
   onTestCaseReady(test) {
-    this.#started(test.task);
+    this.#reportStarted(test.task);
   }
 
   onTestCaseResult(test) {
@@ -41,7 +41,7 @@ export default class VerdigrisReporter {
   onTaskUpdate(packs) {
     for (const [id, result] of packs) {
       const task = result?.state === "run" && this.#vitest.state.idMap.get(id);
-      if (task && task.type !== "suite") this.#started(task);
+      if (task && task.type !== "suite") this.#reportStarted(task);
     }
   }
 
@@ -51,7 +51,7 @@ export default class VerdigrisReporter {
   }
 
   onTestModuleEnd(module) {
-    this.#finished(module.task);
+    this.#reportFile(module.task);
   }
 
   onFinished(files, errors) {
@@ -62,33 +62,33 @@ export default class VerdigrisReporter {
     this.#end(modules.map((module) => module.task), errors);
   }
 
-  #collected(file) {
+  #reportCollected(file) {
     if (this.#known.has(file)) return;
     this.#known.add(file);
-    const tests = [...within(file, [])].map(({ names }) => names);
+    const tests = [...testsBelow(file, [])].map(({ names }) => names);
     this.#say("collected", { file: file.filepath, project: file.projectName ?? "", tests });
   }
 
-  #started(task) {
+  #reportStarted(task) {
     if (this.#told.has(task)) return;
     this.#told.add(task);
     this.#say("started", { file: task.file.filepath, names: namesOf(task) });
   }
 
-  #finished(file) {
+  #reportFile(file) {
     if (this.#told.has(file)) return;
     this.#told.add(file);
-    this.#collected(file);
+    this.#reportCollected(file);
     const path = file.filepath;
     const error = file.result?.errors?.length && !hookFault(file);
-    if (error) this.#say("file-error", { file: path, errors: file.result.errors.map(channel.told) });
-    for (const { task, names, fault } of within(file, [], hookFault(file))) {
-      const { errors = [], ...facts } = judged(task, fault);
+    if (error) this.#say("file-error", { file: path, errors: file.result.errors.map(channel.describe) });
+    for (const { task, names, fault } of testsBelow(file, [], hookFault(file))) {
+      const { errors = [], ...facts } = outcomeOf(task, fault);
       this.#say("test", {
         file: path,
         names,
         ...facts,
-        errors: errors.map((each) => ({ ...channel.told(each), subject: missing.subject(each, path) })),
+        errors: errors.map((each) => ({ ...channel.describe(each), subject: missing.subject(each, path) })),
         ms: task.result?.duration ?? 0,
         line: task.location?.line ?? 0,
         xfail: Boolean(task.fails),
@@ -101,9 +101,9 @@ export default class VerdigrisReporter {
   #end(files, errors) {
     if (this.#ended) return;
     this.#ended = true;
-    for (const file of files) this.#finished(file);
+    for (const file of files) this.#reportFile(file);
     for (const error of errors) {
-      const told = { ...channel.told(error), type: error.type };
+      const told = { ...channel.describe(error), type: error.type };
       this.#say("unhandled", { file: error.VITEST_TEST_PATH ?? "", errors: [told] });
     }
     this.#say("end", {});
@@ -116,32 +116,32 @@ function namesOf(task) {
   return names;
 }
 
-function* within(suite, names, fault) {
+function* testsBelow(suite, names, fault) {
   for (const task of suite.tasks) {
     const path = [...names, task.name];
-    if (task.type === "suite") yield* within(task, path, hookFault(task) ?? fault);
+    if (task.type === "suite") yield* testsBelow(task, path, hookFault(task) ?? fault);
     else yield { task, names: path, fault };
   }
 }
 
-/** What a failed beforeAll or afterAll means for the tests below: vitest only says it of the suite. */
+/** The failure of a beforeAll or afterAll, for the tests below: vitest reports it only for the suite. */
 function hookFault(suite) {
   const { errors, hooks = {} } = suite.result ?? {};
   if (!errors?.length) return undefined;
-  if (isAt(hooks.beforeAll)) return { phase: "setup", errors };
-  return isAt(hooks.afterAll) ? { phase: "teardown", errors } : undefined;
+  if (didNotPass(hooks.beforeAll)) return { phase: "setup", errors };
+  return didNotPass(hooks.afterAll) ? { phase: "teardown", errors } : undefined;
 }
 
-const isAt = (hook) => hook !== undefined && hook !== "pass";
+const didNotPass = (hook) => hook !== undefined && hook !== "pass";
 
-function judged(task, fault) {
+function outcomeOf(task, fault) {
   const { state, errors = [], hooks = {} } = task.result ?? {};
   if (fault?.phase === "setup" && state !== "fail") return { state: "fail", ...fault };
   if (fault?.phase === "teardown" && state === "pass") return { state: "fail", ...fault };
   if (state === "pass") return { state };
   if (state === "fail") {
-    const teardown = isAt(hooks.afterEach) && errors.length === 1;
-    return { state, errors, phase: isAt(hooks.beforeEach) ? "setup" : teardown ? "teardown" : "call" };
+    const teardown = didNotPass(hooks.afterEach) && errors.length === 1;
+    return { state, errors, phase: didNotPass(hooks.beforeEach) ? "setup" : teardown ? "teardown" : "call" };
   }
   const left = task.mode === "skip" || task.mode === "todo";
   return { state: left ? task.mode : state === "skip" ? "skip" : "none", why: task.result?.note };

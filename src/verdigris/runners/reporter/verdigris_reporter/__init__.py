@@ -1,3 +1,3 @@
-"""The reporter, as the user's interpreter sees it: a package of its own at the end of `sys.path`."""
+"""The reporter: the user's interpreter sees it as a top-level package at the end of `sys.path`."""
 
 from __future__ import annotations

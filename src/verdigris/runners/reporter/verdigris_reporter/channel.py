@@ -1,4 +1,4 @@
-"""One line per message on an inherited descriptor; only the process that opened it writes."""
+"""Writes messages to an inherited descriptor, a line each; only the process that opened it writes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import os
 from typing import Any
 
 ANYBODY = 0
+"""Instead of a process id: every process that has the descriptor may write."""
 SIZE = 8
-"""Hexadecimal digits in which a greeting tells the length of its first part, the settings."""
+"""Hexadecimal digits at the start of a greeting: the length of its first part, the settings."""
 PORTION = 500
-"""Ids in one message."""
+"""The most ids in one message."""
 
 
 class Channel:
-    """Closed in xdist's workers and in forked children: there `send` does nothing."""
+    """The connection to the kernel. In xdist's workers and in forked children `send` does nothing."""
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {}
@@ -24,7 +25,10 @@ class Channel:
         self._identity = (0, 0)
 
     def open(self, descriptor: str) -> None:
-        """The nonce comes through the channel itself: an environment can be read again from /proc."""
+        """Reads the settings and the nonce from the descriptor.
+
+        The nonce is not in the environment, because code of the project could read that from /proc.
+        """
         if not descriptor:
             return
         fd = int(descriptor)
@@ -34,18 +38,18 @@ class Channel:
         self.settings = settings
         self._fd, self._pid, self._identity = fd, os.getpid(), _identity(fd)
 
-    def rest(self) -> bytes:
-        """What follows the settings."""
+    def read_rest(self) -> bytes:
+        """Reads what follows the settings in the greeting."""
         return b"".join(iter(lambda: os.read(self._fd, 1 << 16), b""))
 
     def leave(self, settings: dict[str, Any]) -> None:
-        """In a child that shall not know the channel."""
+        """Closes the channel in a child that shall not know it, and gives the child settings of its own."""
         os.close(self._fd)
         self.settings = settings
         self._fd, self._nonce = -1, ""
 
     def divert(self, fd: int) -> None:
-        """What this process and its own children say goes to `fd`."""
+        """Sends what this process and its children say to `fd` instead."""
         self._fd, self._pid, self._identity = fd, ANYBODY, _identity(fd)
 
     def owns(self) -> bool:
@@ -57,11 +61,12 @@ class Channel:
         return self._fd >= 0
 
     def send_ids(self, kind: str, ids: list[str]) -> None:
-        """In portions: who reads cuts a line that is longer than a few megabytes."""
+        """Sends ids in portions: the reader cuts a line that is longer than a few megabytes."""
         for first in range(0, len(ids) or 1, PORTION):
             self.send(kind, ids=ids[first : first + PORTION])
 
     def send(self, kind: str, **fields: Any) -> None:
+        """Writes a message at once, so that code which runs later cannot take it back."""
         if not self.owns():
             return
         line = f"{self._nonce} {json.dumps({'kind': kind, **fields})}\n".encode("ascii")
@@ -93,6 +98,7 @@ CHANNEL = Channel()
 
 
 OUTPUT = 8_000
+"""The most characters of a test's output in a message."""
 
 
 def cap_text(text: str) -> str:

@@ -1,11 +1,11 @@
-"""Which text of a file the interpreter runs: no outdated cache, and a withheld text from memory.
+"""Decides which text of a file the interpreter runs: never an outdated cache, and withheld texts from memory.
 
-Python takes a cache for valid when source size and modification time, in whole seconds, are as they were. An
-edit of the same size within that second goes unseen, and a verdict would be about the code before. Such a
-cache was written within the same second as its source: it is not used. A verdict (`fresh`) uses none at all,
-since whoever writes the project's folders can write other code under the header of the right one.
+Python trusts a byte code cache if the size of the source and its modification time, in whole seconds, have
+not changed. So it misses an edit of the same size within that second, and a verdict would be about the old
+code. Such a cache was written in the same second as its source: it is not used. A verdict (`fresh`) uses no
+cache at all, since whoever can write the project's folders can write other code under a valid header.
 
-Withheld test files are emptied before code of the project is loaded, which is not to read them. Their texts
+Withheld test files are emptied before code of the project is loaded, so that it cannot read them. Their texts
 are kept in memory until they are imported.
 """
 
@@ -26,15 +26,15 @@ INSTALLED = tuple(
 
 
 def distrust(root: str, *, fresh: bool = False) -> None:
-    """Distrusts what lies below `root`, except installed packages, whose files are not edited by hand."""
+    """Ignores doubtful caches of files below `root`, except for installed packages: nobody edits those."""
     below = _spellings(root)
     external: Any = importlib.import_module("importlib._bootstrap_external")
     original = external.cache_from_source
 
     def cache_from_source(path: str, *args: Any, **kwargs: Any) -> str:
         cached = str(original(path, *args, **kwargs))
-        if _is_edited_by_hand(path, below) and (fresh or _doubtful(path, cached)):
-            raise NotImplementedError  # which the import system takes for "there is no cache"
+        if _is_edited_by_hand(path, below) and (fresh or _is_doubtful(path, cached)):
+            raise NotImplementedError  # the import system reads this as "there is no cache"
         return cached
 
     external.cache_from_source = cache_from_source
@@ -55,10 +55,10 @@ def _refuse_sourceless(loader: Any, below: tuple[str, ...]) -> None:
 
 
 def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
-    """The same for pytest's own cache of rewritten tests and plugins.
+    """Does the same for pytest's own cache of rewritten tests and plugins.
 
-    A verdict reads none of it. Plugins of the environment, where they would have to be rewritten anew, load
-    as all other modules do: it takes longer than many a suite, for the wording of their own assertions.
+    A verdict reads nothing of it. An installed plugin that would have to be rewritten is loaded as it is:
+    rewriting takes longer than many suites, and only improves the messages of the plugin's own assertions.
     """
     below = _spellings(root)
     original = getattr(rewrite, "_read_pyc", None)
@@ -66,11 +66,11 @@ def distrust_rewritten(root: str, rewrite: Any, *, fresh: bool = False) -> None:
         return
 
     def read(source: Any, pyc: Any, *args: Any, **kwargs: Any) -> Any:
-        if fresh or (_is_edited_by_hand(str(source), below) and _doubtful(str(source), str(pyc))):
+        if fresh or (_is_edited_by_hand(str(source), below) and _is_doubtful(str(source), str(pyc))):
             return None
         return original(source, pyc, *args, **kwargs)
 
-    rewrite._read_pyc = read  # noqa: SLF001 - the only place where it is read
+    rewrite._read_pyc = read  # noqa: SLF001 - the only place where the cache is read
     _rewrite_no_installed(rewrite, fresh=fresh)
 
 
@@ -96,7 +96,7 @@ def _is_rewritten(source: str, rewrite: Any) -> bool:
 
 
 def _spellings(root: str) -> tuple[str, ...]:
-    """A plain comparison will do, and costs nothing for the hundreds of modules that lie elsewhere."""
+    """The root as given and with links resolved. Comparing text is cheap for hundreds of other modules."""
     return tuple({name.rstrip("/") + "/" for name in (root, os.path.realpath(root))})
 
 
@@ -104,7 +104,8 @@ def _is_edited_by_hand(path: str, below: tuple[str, ...]) -> bool:
     return path.startswith(below) and not path.startswith(INSTALLED)
 
 
-def _doubtful(source: str, cached: str) -> bool:
+def _is_doubtful(source: str, cached: str) -> bool:
+    """Whether the cache is not newer than its source by a whole second."""
     try:
         return int(os.stat(cached).st_mtime) <= int(os.stat(source).st_mtime)  # noqa: PTH116
     except OSError:
@@ -112,11 +113,11 @@ def _doubtful(source: str, cached: str) -> bool:
 
 
 TEXTS: dict[str, bytes] = {}
-"""By absolute path; those that were not imported yet."""
+"""The withheld texts that were not imported yet, by absolute path."""
 
 
-def take(settings: dict[str, Any]) -> None:
-    """The tree must be disposable."""
+def withhold_texts(settings: dict[str, Any]) -> None:
+    """Takes the withheld texts into memory and empties their files. The tree must be disposable."""
     for path in settings.pop("withheld", ()):
         name = os.path.join(settings["worktree"], path)  # noqa: PTH118 - as everywhere here
         with open(name, "r+b") as file:  # noqa: PTH123
@@ -128,8 +129,11 @@ def take(settings: dict[str, Any]) -> None:
 
 
 def give_to_pytest(rewrite: Any, settings: dict[str, Any]) -> None:
-    """It reads the tests itself, to rewrite their assertions: here, or in a process that branches off."""
-    original = getattr(rewrite, "_rewrite_test", None)  # the only place where they are read
+    """Gives withheld texts to pytest, which reads test files itself to rewrite their assertions.
+
+    That happens in this process, or in one that is forked from it.
+    """
+    original = getattr(rewrite, "_rewrite_test", None)  # the only place where pytest reads tests
     if original is None or not (TEXTS or "withheld" in settings):
         return
 

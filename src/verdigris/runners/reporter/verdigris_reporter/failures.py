@@ -1,4 +1,7 @@
-"""What is worth knowing about an exception in a test, as plain data: kind, place, and file of its subject."""
+"""Describes an exception in a test as plain data: its kind, its place, and the file of its subject.
+
+The subject is the object that lacked something: its file says whether the project's source is to blame.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,11 @@ if TYPE_CHECKING:
 
 
 MESSAGE = 4_000
+"""The most characters of an error's message."""
 FRAMES = 25
-"""Kept at each end of a traceback."""
+"""The most frames that are kept at each end of a traceback."""
 _TIMEOUT = re.compile(r"Timeout (\(>|>)[\d.]+s")
-_NOT_OURS = ("/_pytest/", "/pluggy/", "/site-packages/", "/dist-packages/")
+_OUTSIDE = ("/_pytest/", "/pluggy/", "/site-packages/", "/dist-packages/")
 UNITTEST = os.path.dirname(unittest.__file__) + "/"  # noqa: PTH120 - start-up time
 
 
@@ -46,18 +50,18 @@ def frames_of(traceback: Any) -> list[Frame]:
 
 
 def own_frames(frames: list[Frame], code: CodeType | None) -> list[Frame]:
-    """From the test's own frame down; from the first frame of the project when it never got there."""
+    """The frames from the test's own down; if the test was never reached, from the first of the project."""
     for start, frame in enumerate(frames):
         if code is not None and frame.frame.f_code is code:
             return frames[start:]
     for start, frame in enumerate(frames):
-        if _ours(frame.filename):
+        if _is_in_project(frame.filename):
             return frames[start:]
     return frames[-1:]
 
 
-def _ours(filename: str) -> bool:
-    return not filename.startswith(("<", UNITTEST)) and not any(part in filename for part in _NOT_OURS)
+def _is_in_project(filename: str) -> bool:
+    return not filename.startswith(("<", UNITTEST)) and not any(part in filename for part in _OUTSIDE)
 
 
 def failure(error: BaseException, frames: list[Frame], names: WorktreeNames) -> dict[str, Any]:
@@ -74,11 +78,12 @@ def failure(error: BaseException, frames: list[Frame], names: WorktreeNames) -> 
 
 
 def _place(frame: Frame) -> tuple[str, int] | None:
-    """The place in a file; for generated code the line that made it, where that is known."""
+    """The file and line of a frame; for generated code the line that made the code, or None if unknown."""
     return maker_of(frame.filename) if frame.filename.startswith("<") else (frame.filename, frame.line)
 
 
 def describe(error: BaseException) -> dict[str, Any]:
+    """The kind of an error, its built-in base classes, its message, and whether it is a failed assertion."""
     message = _text(error)
     kind = type(error).__name__
     if isinstance(error, Stopped) or (isinstance(error, _failure_types()) and _TIMEOUT.match(message)):
@@ -93,7 +98,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def _failure_types() -> tuple[type, ...]:
-    """What `pytest.fail` raises, where pytest is loaded."""
+    """The type that `pytest.fail` raises; nothing if pytest is not loaded."""
     failed = getattr(sys.modules.get("_pytest.outcomes"), "Failed", None)
     return () if failed is None else (failed,)
 
@@ -128,12 +133,15 @@ _CHAIN = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def subject_file(error: BaseException, frames: list[Any], names: WorktreeNames) -> str | None:
-    """`frames`: from the test's own down to the one that raised."""
+    """The project's file of the object that lacked an attribute or an operation, or took other arguments.
+
+    `frames`: from the test's own down to the one that raised.
+    """
     if not isinstance(error, (AttributeError, TypeError)):
         return None
     frame = frames[-1] if frames else None
     if _NONE in str(error):
-        # A library that was given None says so: who gave it stands in the project's deepest frame.
+        # A library complains that it was given None: the project's deepest frame gave it.
         own = [each for each in frames if not names.path(each.filename).startswith(("/", "<"))]
         frame = own[-1] if own else frame
     try:
@@ -151,7 +159,7 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
         return
     message = str(error)
     if _NONE in message and frame is not None:
-        # Source gave None where the test needed something: whose answer it was stands near.
+        # A function of the source returned None: it is called on this line, or in this function.
         for thing in [*_on_line(frame), *_in_function(frame)]:
             yield from (path for path in _file(thing) if path != frame.filename)
         return
@@ -159,7 +167,7 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
     lacks = _LACKS.search(message)
     for thing in [*_on_line(frame), *_in_function(frame)]:
         if callee:
-            yield from _owner_of(thing, callee.group(1) or callee.group(2))
+            yield from _files_of_callee(thing, callee.group(1) or callee.group(2))
         elif lacks:
             yield from _files_by_name(thing, set(_TYPES.findall(message)))
     for name in [callee.group(1) or callee.group(2)] if callee else _TYPES.findall(message) if lacks else []:
@@ -167,7 +175,7 @@ def _files(error: BaseException, frame: Any) -> Iterator[str]:
 
 
 def _getattr_owner(frame: Any) -> Any:
-    """Before Python 3.10 the error does not tell whose `__getattr__` (an enum's, say) raised it."""
+    """The object whose `__getattr__` raised: before Python 3.10 the error does not name it."""
     code = frame.frame.f_code if frame is not None else None
     if code is None or code.co_name != "__getattr__":
         return None
@@ -175,7 +183,7 @@ def _getattr_owner(frame: Any) -> Any:
 
 
 def _file(thing: Any) -> Iterator[str]:
-    """A module's own file; else the file of the module that defines the class or function."""
+    """The file of a module, or of the module that defines a class, a function or an object's class."""
     if not isinstance(thing, ModuleType):
         named = thing if isinstance(thing, type) or hasattr(thing, "__code__") else type(thing)
         module = sys.modules.get(getattr(named, "__module__", None) or "")
@@ -191,6 +199,7 @@ def _file(thing: Any) -> Iterator[str]:
 
 
 def _on_line(frame: Any) -> Iterator[Any]:
+    """The objects that the line of a frame names."""
     if frame is not None:
         line = linecache.getline(frame.filename, frame.line)
         for chain in _CHAIN.findall(line):
@@ -198,6 +207,7 @@ def _on_line(frame: Any) -> Iterator[Any]:
 
 
 def _in_function(frame: Any) -> Iterator[Any]:
+    """The objects that the function of a frame names."""
     if frame is not None:
         code = frame.frame.f_code
         for name in (*code.co_names, *code.co_varnames, *code.co_freevars):
@@ -205,7 +215,7 @@ def _in_function(frame: Any) -> Iterator[Any]:
 
 
 def _resolve(frame: Any, chain: str) -> Iterator[Any]:
-    """Each object along `a.b.c`, looked up without running any of the project's code."""
+    """Each object along `a.b.c`. It is looked up in dictionaries, so that no code of the project runs."""
     first, *rest = chain.split(".")
     scope = frame.f_locals if first in frame.f_locals else frame.f_globals
     if first not in scope:
@@ -228,7 +238,8 @@ def _spaces(thing: Any) -> Iterator[dict[str, Any]]:
         yield dict(kind.__dict__)
 
 
-def _owner_of(thing: Any, callee: str) -> Iterator[str]:
+def _files_of_callee(thing: Any, callee: str) -> Iterator[str]:
+    """The file of `thing` if it, or a method of it, has the name of the callee."""
     last = callee.rpartition(".")[2]
     thing = getattr(thing, "__func__", thing)
     if hasattr(thing, "__code__"):

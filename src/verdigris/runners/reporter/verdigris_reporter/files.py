@@ -1,7 +1,7 @@
-"""Tells which files the run opens and executes, while it does: before code out of them can say otherwise.
+"""Reports which files a run opens and executes, at once: before code in them could prevent the report.
 
-It is the interpreter's own audit events that are heard, in every run alike. A file of the worktree is told
-with the nearest file of the project that asked for it; one of the environment only by its path.
+It listens to the interpreter's own audit events, in every run alike. A file of the worktree is reported with
+the nearest file of the project that asked for it, a file of the environment only by its path.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ _CODE = (".py", ".pyc", ".pyd", ".so", ".pth", ".zip", ".egg")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _FOLDER = getattr(os, "O_DIRECTORY", 0)
 _MOST = 20_000
+"""The most files that are reported."""
 _RUNS_CODE = frozenset(("exec", "eval", "compile", "__import__", "setattr", "delattr"))
 _RUNNERS = ("runpy", "importlib", "imp", "os", "posix", "subprocess", "sys", "code", "ctypes", "marshal")
 _FRAMEWORK = ("_pytest", "pytest", "unittest", "gc", "types")
 _MAKERS: dict[str, set[tuple[str, int]]] = {}
-"""By the name of code that stands in no file: the files and lines that ran it first."""
+"""For code that is in no file, by its name (`<string>`): the files and lines that executed it."""
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - start-up time
 
 
 class OpenedFiles:
-    """`send` is the channel's: it writes at once, so what was told cannot be taken back."""
+    """Listens and reports. `send` is the channel's: it writes at once, so nobody can take a report back."""
 
     def __init__(self, worktree: str, send: Callable[..., None]) -> None:
         self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
@@ -49,21 +50,21 @@ class OpenedFiles:
         }
 
     def start(self) -> None:
-        self.tell_loaded()
+        self.report_loaded()
         handlers = self._handlers
 
-        def heard(event: str, args: Any) -> None:
+        def handle_event(event: str, args: Any) -> None:
             handler = handlers.get(event)
             if handler is not None:
                 try:
                     handler(args)
                 except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-                    return  # a name that is none: whoever asked will hear of it
+                    return  # the name is invalid: the call that used it fails by itself
 
-        sys.addaudithook(heard)
+        sys.addaudithook(handle_event)
 
-    def tell_loaded(self) -> None:
-        """The environment's modules that are loaded; a process may have them from before the run."""
+    def report_loaded(self) -> None:
+        """Reports the environment's modules that are loaded: some may be older than the run."""
         paths = []
         for module in list(sys.modules.values()):
             for name in ("__file__", "__cached__"):
@@ -80,11 +81,11 @@ class OpenedFiles:
             return
         path = _absolute(name)
         if not self._is_inside(path):
-            self._tell_below(path)
+            self._report_below(path)
         elif (flags or 0) & _WRITES or set(mode or "r") & set("wax+"):
-            self._tell("wrote", path, "")
+            self._report("wrote", path, "")
         elif not path.endswith(".pyc"):
-            self._tell("read", path, self._asker()[0])
+            self._report("read", path, self._asker()[0])
 
     def _on_exec(self, args: Any) -> None:
         name = getattr(args[0], "co_filename", "<")
@@ -94,16 +95,16 @@ class OpenedFiles:
         if not path and len(_MAKERS) < _MOST:
             _MAKERS.setdefault(name, set()).add((caller, frame.f_lineno))
         if self._is_inside(caller):
-            self._tell("made", caller, self._asker()[1])
+            self._report("made", caller, self._asker()[1])
         elif path and not self._is_inside(path):
-            self._tell_below(path)
+            self._report_below(path)
         elif path:
-            self._tell("executed", _existing_path(path, self._roots), self._asker()[0])
+            self._report("executed", _existing_path(path, self._roots), self._asker()[0])
 
     def _on_rename(self, args: Any) -> None:
         path = _absolute(args[1])
         if self._is_inside(path):
-            self._tell("wrote", path, "")
+            self._report("wrote", path, "")
 
     def _on_library(self, args: Any) -> None:
         if args[1]:
@@ -114,14 +115,14 @@ class OpenedFiles:
             return
         path = _absolute(args[0])
         if self._is_inside(path):
-            self._tell("executed", path, self._asker()[0])
+            self._report("executed", path, self._asker()[0])
         else:
-            self._tell_below(path)
+            self._report_below(path)
 
     def _on_code_made(self, _args: Any) -> None:
         caller = _file_of(sys._getframe(2))  # noqa: SLF001 - same
         if self._is_inside(caller):
-            self._tell("made", caller, self._asker()[1])
+            self._report("made", caller, self._asker()[1])
 
     def _on_pickle_lookup(self, args: Any) -> None:
         module, name = args
@@ -129,10 +130,10 @@ class OpenedFiles:
         if first in _FRAMEWORK or first in _RUNNERS or (first == "builtins" and name in _RUNS_CODE):
             asker, at = self._asker()
             if asker:
-                self._tell("made", asker, at)
+                self._report("made", asker, at)
 
     def _asker(self) -> tuple[str, str]:
-        """The nearest file of the project on the stack, and it with its line; both relative."""
+        """The nearest file of the project on the stack, as a relative path, without and with its line."""
         frame: Any = sys._getframe(2)  # noqa: SLF001 - same
         while frame is not None:
             path = _file_of(frame)
@@ -142,14 +143,14 @@ class OpenedFiles:
             frame = frame.f_back
         return "", ""
 
-    def _tell(self, how: str, path: str, by: str) -> None:
+    def _report(self, how: str, path: str, by: str) -> None:
         relative = self._relative(path)
         told = (how, relative, by)
         if relative and told not in self._told and len(self._told) < _MOST:
             self._told.add(told)
             self._send("file", how=how, path=relative, by=by)
 
-    def _tell_below(self, path: str) -> None:
+    def _report_below(self, path: str) -> None:
         if self._is_below(path) and ("", path) not in self._told and len(self._told) < _MOST:
             self._told.add(("", path))
             if path.endswith(".pyc"):
@@ -160,7 +161,7 @@ class OpenedFiles:
         return path.startswith(self._roots) and not path.startswith(INSTALLED)
 
     def _is_below(self, path: str) -> bool:
-        """Code outside the project, but for what is ours and what the run made for itself."""
+        """Whether a file is code outside the project; our own files and those the run made do not count."""
         return path.endswith(_CODE) and not self._is_inside(path) and not path.startswith(self._own)
 
     def _relative(self, path: str) -> str:
@@ -169,7 +170,7 @@ class OpenedFiles:
 
 
 def maker_of(name: str) -> tuple[str, int] | None:
-    """The file and line that made the code of this name, where only one file made code of that name."""
+    """The file and line that executed the code of this name; None if several files did so."""
     makers = sorted(_MAKERS.get(name, ()))
     return makers[0] if len({file for file, _ in makers}) == 1 else None
 
@@ -179,7 +180,7 @@ def _absolute(name: Any) -> str:
 
 
 def _source_of(cached: str) -> str:
-    """Nobody needs to hear its name too."""
+    """The source of a byte code file: it need not be reported too."""
     folder, _, name = cached.rpartition("/__pycache__/")
     return f"{folder}/{name.partition('.')[0]}.py"
 
@@ -190,7 +191,7 @@ def _file_of(frame: Any) -> str:
 
 
 def _existing_path(path: str, roots: tuple[str, ...]) -> str:
-    """The path that exists: for code in an archive, the archive."""
+    """The path itself, or for code in an archive the path of the archive."""
     at = path
     while at.startswith(roots) and not os.path.lexists(at):
         at = os.path.dirname(at)  # noqa: PTH120 - same
@@ -199,13 +200,16 @@ def _existing_path(path: str, roots: tuple[str, ...]) -> str:
 
 RUNNER = ("unittest", "pytest", "_pytest", "pluggy", "iniconfig", "packaging")
 _PATH = list(sys.path)
-"""Before any code of the project could change it."""
+"""`sys.path` from before any code of the project could change it."""
 
 
 def module_files(settings: dict[str, Any]) -> dict[str, list[str]]:
-    """`inside`: files below the worktree. `outside`: `FILE instead of PATH`, for what the project has itself,
-    and the runner's own modules where they are the project's. Where the environment has no copy of such a
-    module but a link to the project (an editable install), the project *is* what the runner stands on.
+    """Which files the loaded modules come from.
+
+    `inside`: files below the worktree. `outside`: a text `FILE instead of PATH` for each module that the
+    project has and that was loaded from elsewhere, and for each module of the test runner that was loaded
+    from the project. The latter is fine if the environment has no copy of it but a link to the project (an
+    editable install): then the project is the runner.
     """
     root = os.path.realpath(settings["worktree"]) + "/"
     inside: set[str] = set()
@@ -218,7 +222,7 @@ def module_files(settings: dict[str, Any]) -> dict[str, list[str]]:
         path = _real_path(file, folders)
         if path.startswith(root) and not path.startswith(INSTALLED):
             inside.add(path[len(root) :])
-            if name.split(".")[0] in RUNNER and _has_other(name.split(".")[0], root):
+            if name.split(".")[0] in RUNNER and _has_other_copy(name.split(".")[0], root):
                 outside.add(f"{path[len(root) :]} instead of the installed {name}")
         elif not _is_standard(path):
             own = _own_file(name, root, settings["sources"])
@@ -228,7 +232,7 @@ def module_files(settings: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _real_path(file: str, folders: dict[str, str]) -> str:
-    """Answers as `os.path.realpath`, for many files of few folders: each folder is looked at once."""
+    """The same as `os.path.realpath`, but for many files of few folders: it resolves each folder once."""
     folder, _, name = file.rpartition("/")
     if not folder or name in {"", ".", ".."}:
         return os.path.realpath(file)
@@ -238,8 +242,8 @@ def _real_path(file: str, folders: dict[str, str]) -> str:
     return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114 - start-up time
 
 
-def _has_other(name: str, root: str) -> bool:
-    """Whether the environment has a copy of the package that is not the project's."""
+def _has_other_copy(name: str, root: str) -> bool:
+    """Whether the environment has a copy of the package outside the project."""
     others = [entry for entry in _PATH if not _is_below(entry, root) or f"{entry}/".startswith(INSTALLED)]
     found = PathFinder.find_spec(name, others)
     return found is not None and not _is_below(found.origin or root, root)
@@ -251,7 +255,7 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _own_file(name: str, root: str, sources: list[str]) -> str | None:
-    """The project's file of a module that was loaded from elsewhere."""
+    """The project's own file of a module that was loaded from elsewhere, if it has one."""
     module = name.replace(".", "/")
     for source in sources:
         for end in (".py", "/__init__.py"):

@@ -1,7 +1,7 @@
-"""Stops a test that does not end, so that its failure says where it was, and the run goes on.
+"""Stops a test that does not end. The test fails, its failure says where it was, and the run goes on.
 
-An alarm of the process does it, without a thread: threads would show in what is tested. A test that sets an
-alarm of its own, or whose framework does (pytest-timeout), has a limit of its own and is left alone.
+The process's alarm signal stops it, not a thread, which the code under test would see. A test that sets an
+alarm itself, or whose framework does so (pytest-timeout), has a limit of its own and is left alone.
 """
 
 from __future__ import annotations
@@ -15,18 +15,23 @@ if TYPE_CHECKING:
 
 
 _AGAIN = 5.0
-"""Seconds after which code that swallowed the alarm hears it again."""
+"""Seconds after which the alarm is repeated, for code that caught the exception and went on."""
 _LEAST = 5.0
-"""Where one test after the other does not end, each gets half of the time of the last one, this at least."""
+"""The least seconds of a limit: after each stopped test the limit for the next one is halved."""
 
 
 class Stopped(BaseException):
-    """Not an Exception: what catches those, again and again, may be why the test does not end."""
+    """A test was stopped.
+
+    It is no `Exception`: a loop that catches those may be why the test does not end.
+    """
 
 
 class Limit:
+    """How long each phase of a test may take."""
+
     def __init__(self, seconds: float | None) -> None:
-        """None: as long as it takes."""
+        """`seconds`: None for no limit."""
         self._seconds = seconds
         self._before: Any = None
 

@@ -1,4 +1,4 @@
-"""A conversation between two processes: a JSON object a line, with descriptors beside it."""
+"""Messages between two processes over a Unix socket: a JSON object a line, with descriptors beside it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import time
 from typing import Any
 
 LONGEST = 1 << 22
+"""The most bytes of a message."""
 MOST = 16
-"""Descriptors with one message."""
+"""The most descriptors with one message."""
 _NUMBER = 4
+"""The bytes of a descriptor in ancillary data, a C `int`."""
 
 
 class Broken(Exception):
-    """What came is no message of ours."""
+    """The other side sent something that is no message of ours."""
 
 
 class MessageLine:
     def __init__(self, connection: Any) -> None:
-        """`connection` is a connected stream socket, of either module."""
+        """`connection` is a connected stream socket, of the module `socket` or `_socket`."""
         self.connection = connection
         connection.setblocking(True)
         self._rest = b""
         self._beside: list[int] = []
         self.is_over = False
-        """The other side has hung up."""
+        """Whether the other side has closed its end."""
 
     def fileno(self) -> int:
         return int(self.connection.fileno())
@@ -38,20 +40,20 @@ class MessageLine:
         numbers = b"".join(number.to_bytes(_NUMBER, sys.byteorder) for number in descriptors)
         beside = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, numbers)] if descriptors else []
         sent = self.connection.sendmsg([data], beside)
-        if sent < len(data):  # to send nothing is an error where the other end is gone by then
+        if sent < len(data):  # sending nothing would fail if the other side has ended since
             self.connection.sendall(data[sent:])
 
     def receive(self, timeout: float | None = None) -> tuple[dict[str, Any], tuple[int, ...]] | None:
-        """The next message and what came beside it; None at the end, or when the time is over."""
+        """Waits for the next message and its descriptors; None at the end, or when the time is up."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self.pending:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not select.select([self.connection], [], [], left)[0] or not self._read():
                 return None
-        return self.waiting()
+        return self.take_pending()
 
-    def waiting(self) -> tuple[dict[str, Any], tuple[int, ...]] | None:
-        """A message that has been read already."""
+    def take_pending(self) -> tuple[dict[str, Any], tuple[int, ...]] | None:
+        """Takes a message that has been read already, if there is one."""
         data, found, rest = self._rest.partition(b"\n")
         if not found:
             return None
@@ -65,7 +67,7 @@ class MessageLine:
         return message, beside
 
     def _read(self) -> bool:
-        """False at the end."""
+        """Reads what has arrived. Returns False at the end."""
         space = _socket.CMSG_SPACE(MOST * _NUMBER)
         try:
             data, ancillary, _, _ = self.connection.recvmsg(1 << 16, space)
@@ -86,15 +88,15 @@ class MessageLine:
 
     @property
     def pending(self) -> bool:
-        """Whether there is a message that has been read already."""
+        """Whether a message has been read that nobody has taken yet."""
         return b"\n" in self._rest
 
-    def step(self) -> bool:
-        """Read what is there; False at the end."""
+    def read_more(self) -> bool:
+        """Reads what has arrived, and waits if nothing has. Returns False at the end."""
         return self._read()
 
     def hang_up(self) -> None:
-        """Closes this end for everybody who has it."""
+        """Shuts the connection down, also for other processes that hold this end."""
         try:
             self.connection.shutdown(_socket.SHUT_RDWR)
         except OSError:

@@ -1,4 +1,4 @@
-"""Tells what pytest did, message by message, from the process that holds the channel. PYTEST_DONT_REWRITE"""
+"""Reports what pytest does, message by message, where the channel is open. PYTEST_DONT_REWRITE"""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _ENVIRON: dict[str, str] = {}
-"""The variables when pytest loads this plugin."""
+"""The environment variables at the time when pytest loads this plugin."""
 
 code_loading.distrust_rewritten(
     CHANNEL.settings.get("worktree", ""),
@@ -37,8 +37,8 @@ code_loading.distrust_rewritten(
 give_to_pytest(sys.modules.get("_pytest.assertion.rewrite"), CHANNEL.settings)
 
 
-def _ask_no_distribution_for_us() -> None:
-    """Pytest would read the entry points of all that is installed, in search of a plugin of our name."""
+def _skip_entry_point_search() -> None:
+    """Keeps pytest from reading the entry points of all packages in search of a plugin of our name."""
     manager: Any = pytest.PytestPluginManager
     load = manager.load_setuptools_entrypoints
 
@@ -48,11 +48,11 @@ def _ask_no_distribution_for_us() -> None:
     manager.load_setuptools_entrypoints = load_others
 
 
-_ask_no_distribution_for_us()
+_skip_entry_point_search()
 
 
 def pytest_addoption(parser: Any) -> None:
-    """We name a folder for pytest's cache; a strict project without that plugin would not know the key."""
+    """Declares `cache_dir` if no plugin does: we set it, and a strict project refuses unknown keys."""
     _ENVIRON.update(os.environ)
     shorten_lists_of_names()
     if "cache_dir" not in getattr(parser, "_inidict", {"cache_dir": ()}):
@@ -61,7 +61,7 @@ def pytest_addoption(parser: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, None]:
-    """A conftest that cannot be imported ends pytest before any other hook could say so."""
+    """Reports a conftest that cannot be imported: pytest ends then, before any other hook is called."""
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     if error is not None and type(error).__name__ == "ConftestImportFailure":
@@ -82,6 +82,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Reporter:
+    """The hooks of one process of pytest: of the only one, or of xdist's controller or one of its workers."""
+
     def __init__(self, config: pytest.Config, settings: dict[str, Any], *, worker: bool) -> None:
         self.config = config
         self.settings = settings
@@ -95,7 +97,7 @@ class Reporter:
         self.told = False
         self.said: list[dict[str, Any]] = []
         if worker:
-            OpenedFiles(settings["worktree"], self._keep).start()
+            OpenedFiles(settings["worktree"], self._keep_message).start()
         CHANNEL.send(
             "start",
             pytest=pytest.__version__,
@@ -105,21 +107,25 @@ class Reporter:
         )
 
     def pytest_sessionstart(self) -> None:
-        """The cache of pytest cannot store names that are not UTF-8, and would end the run with a trace."""
+        """Lets pytest's cache skip names that are not UTF-8: it cannot store them, and would end the run."""
         cache = getattr(self.config, "cache", None)
         if cache is None:
             return
         store = cache.set
 
-        def forgiving(key: str, value: object) -> None:
+        def store_if_possible(key: str, value: object) -> None:
             with contextlib.suppress(UnicodeEncodeError):
                 store(key, value)
 
-        cache.set = forgiving
+        cache.set = store_if_possible
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Selected here, not by arguments: exact whatever names hold, and one missing id spoils no other."""
+        """Keeps the tests that were asked for.
+
+        Not by pytest's arguments: a name may contain any character, and one missing id would stop the whole
+        run.
+        """
         if not self.selection.wanted:
             return
         kept: list[pytest.Item] = []
@@ -161,7 +167,7 @@ class Reporter:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Sends text: what goes to xdist's workers may hold no names that are not UTF-8."""
+        """Passes the settings to a worker as JSON: xdist cannot send text that is not UTF-8."""
         node.workerinput["verdigris"] = json.dumps(self.settings)
 
     @pytest.hookimpl(optionalhook=True)
@@ -215,7 +221,7 @@ class Reporter:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, Any, None]:
         if call.excinfo is not None and self.settings.get("single"):
-            item.repr_failure = _unseen  # type: ignore[method-assign] # nobody reads how a try failed
+            item.repr_failure = _empty_text  # type: ignore[method-assign] # nobody reads this text
         outcome = yield
         report = outcome.get_result()
         if call.when == "call" or not report.passed:
@@ -263,15 +269,15 @@ class Reporter:
         for said in told.get("files", ()):
             CHANNEL.send(**said)
 
-    def _keep(self, kind: str, **fields: Any) -> None:
-        """In a worker, which has no channel."""
+    def _keep_message(self, kind: str, **fields: Any) -> None:
+        """Keeps a message in a worker, which has no channel; the controller sends it when the worker ends."""
         self.said.append({"kind": kind, **fields})
 
     def _id(self, nodeid: str) -> str:
         return self.ids.get(nodeid) or self.names.nodeid(nodeid)
 
 
-def _unseen(*_: object, **__: object) -> str:
+def _empty_text(*_: object, **__: object) -> str:
     return ""
 
 
@@ -284,6 +290,8 @@ _UNITTEST_SETUP = {
 
 
 class ItemFacts:
+    """Where a test is defined, how it was tried, and how it failed."""
+
     def __init__(self, names: WorktreeNames) -> None:
         self.names = names
 
@@ -302,7 +310,7 @@ class ItemFacts:
 
 
 def collect_error(error: BaseException) -> dict[str, Any]:
-    """What an import raised comes wrapped; the wrapped one is the fact."""
+    """Describes an error of collection; if pytest wrapped an import's error, the wrapped one."""
     if isinstance(error, pytest.Collector.CollectError) and error.__cause__ is not None:
         error = error.__cause__
     told = describe(error)
@@ -312,7 +320,7 @@ def collect_error(error: BaseException) -> dict[str, Any]:
 def _unittest_phase(
     item: pytest.Item, call: pytest.CallInfo[None], frames: list[Frame], code: CodeType | None
 ) -> dict[str, Any]:
-    """Under pytest a TestCase's setUp and tearDown run inside the call."""
+    """Says in which phase a TestCase failed: under pytest its setUp and tearDown run inside the call."""
     if call.when != "call" or not issubclass(getattr(item, "cls", None) or object, unittest.TestCase):
         return {}
     if any(frame.frame.f_code is code for frame in frames):

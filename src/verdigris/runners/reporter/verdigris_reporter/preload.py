@@ -1,4 +1,4 @@
-"""Loads what an earlier run had loaded from the environment, so that later ones need not load it again."""
+"""Loads the installed modules that an earlier run used, so that forked runs need not load them again."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 
 
 _ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""Libraries that would start threads, which no fork takes along, do without them when they are told so."""
+"""Variables that keep numerical libraries from starting threads: a fork does not have its parent's threads.
+"""
 
 
 _CHANGED: list[bool] = []
 
 
 def compare_environment(before: dict[str, str]) -> None:
-    """Once the tests are loaded; `before`: the variables when nothing of the project was."""
+    """Notes whether loading the tests changed the environment; `before`: the variables before that."""
     _CHANGED.append(dict(os.environ) != before)
 
 
 def shareable() -> list[str]:
-    """Which modules later runs may share: none where the project set variables before it imported them."""
+    """Modules that later runs may load in advance; none if loading the project changed the environment."""
     return [] if any(_CHANGED) or not _CHANGED else installed()
 
 
 def installed(known: frozenset[str] = frozenset()) -> list[str]:
-    """Names of loaded modules that are the environment's, in the order they were loaded."""
+    """Names of the loaded modules that are installed, in the order in which they were loaded."""
     loaded = list(sys.modules.items())
     return [name for name, module in loaded if name not in known and _is_installed(name, module)]
 
@@ -54,23 +55,23 @@ def load_plugins() -> None:
         shorten_lists_of_names()
         from importlib import metadata
 
-        metadata.version("pluggy")  # each run asks, and folders that did not change are not listed again
-        know_files_of_modules()
+        metadata.version("pluggy")  # each run asks for it; folders that did not change are not listed again
+        resolve_module_files()
 
 
-def know_files_of_modules() -> None:
-    """Has `inspect` resolve the file of each loaded module now: it does so for the first failure of a run."""
+def resolve_module_files() -> None:
+    """Has `inspect` resolve the file of each loaded module now, not at the first failure of each run."""
     import inspect
 
     inspect.getmodule(compile("", "<no module's>", "exec"))
 
 
 def prepare_configuration() -> None:
-    """Registers pytest's own plugins now, for the first `pytest.main` of each process that branches off.
+    """Registers pytest's own plugins now, for the first `pytest.main` of each forked process.
 
-    A run that leaves some of them out, or asks for pytest's own trace, registers them itself.
+    A run that disables some of them, or that has PYTEST_DEBUG set, registers them itself.
     """
-    with contextlib.suppress(Exception):  # a pytest that makes it in another way goes on to do so
+    with contextlib.suppress(Exception):  # a pytest that works in another way is left as it is
         from pathlib import Path
 
         import pytest
@@ -102,8 +103,8 @@ def prepare_configuration() -> None:
 def shorten_lists_of_names() -> None:
     """Lets `dir` leave out names of pytest's own modules that are neither hooks nor fixtures.
 
-    In each run pytest looks at every name of every plugin for both, which was a third of a short run. What a
-    library like freezegun looks for, the functions of the standard library, is still there.
+    In each run pytest looks for both in every name of every plugin, which took a third of a short run.
+    Functions of the standard library stay: a library such as freezegun looks for those.
     """
     from _pytest.config import default_plugins
 
@@ -123,9 +124,9 @@ def _may_be_looked_for(name: str, value: object) -> bool:
 
 
 def preload(names: list[str]) -> int:
-    """How many were loaded; whatever goes otherwise than in the earlier run is raised."""
+    """Loads modules and returns how many; raises whatever they raise, or if one of them started a thread."""
     count = 0
-    with from_the_environment():
+    with installed_imports_only():
         for name in names:
             if name not in sys.modules:
                 importlib.import_module(name)
@@ -138,8 +139,8 @@ def preload(names: list[str]) -> int:
 
 
 @contextlib.contextmanager
-def from_the_environment() -> Iterator[None]:
-    """Imports from the environment alone: no project path, and no finder that an installation left."""
+def installed_imports_only() -> Iterator[None]:
+    """Inside the `with` block only installed modules can be imported, by Python's own finders."""
     path, finders, kept = list(sys.path), list(sys.meta_path), dict(os.environ)
     sys.path[:] = [entry for entry in path if f"{entry}/".startswith(INSTALLED) or entry.endswith(".zip")]
     sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]
@@ -167,22 +168,22 @@ def _silence_late_rewrites() -> None:
     if rewrite is None:
         return
     hook: Any = rewrite.AssertionRewritingHook
-    warn = hook._warn_already_imported  # noqa: SLF001 - the only place where it is said
+    warn = hook._warn_already_imported  # noqa: SLF001 - no option silences it
 
-    def about_others(self: Any, name: str) -> None:
+    def warn_of_others(self: Any, name: str) -> None:
         if not _is_installed(name, sys.modules.get(name)):
             warn(self, name)
 
-    hook._warn_already_imported = about_others  # noqa: SLF001
+    hook._warn_already_imported = warn_of_others  # noqa: SLF001
 
 
 def plugin_names() -> frozenset[str]:
-    """They are rewritten as pytest loads them."""
+    """Top-level names of pytest's plugins: pytest rewrites their assertions when it loads them."""
     return _names_of(lambda found: any(point.group == "pytest11" for point in found.entry_points))
 
 
 def local_names() -> frozenset[str]:
-    """What was installed out of a folder may be the project."""
+    """Top-level names of packages that were installed from a folder: one of them may be the project."""
     import json
 
     return _names_of(lambda found: "dir_info" in json.loads(found.read_text("direct_url.json") or "{}"))
@@ -192,9 +193,9 @@ def _names_of(wanted: Callable[[Any], bool]) -> frozenset[str]:
     from importlib import metadata  # here: it loads half of the standard library
 
     names: set[str] = set()
-    with from_the_environment():
+    with installed_imports_only():
         for found in metadata.distributions():
-            with contextlib.suppress(Exception):  # a broken one is nobody's to load
+            with contextlib.suppress(Exception):  # nobody can load a package that is broken
                 if wanted(found):
                     names.update(str(file).split("/")[0].split(".")[0] for file in found.files or ())
     return frozenset(names)

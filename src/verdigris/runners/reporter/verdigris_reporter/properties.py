@@ -1,4 +1,4 @@
-"""How a property was tried: by which settings, how often to its end, and whose code turned inputs down."""
+"""How Hypothesis tried a property: settings, inputs that ran to the end, files that rejected inputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SETTINGS = (
     *("max_examples", "phases", "derandomize", "deadline", "stateful_step_count", "suppress_health_check"),
     "backend",
 )
-_TURNS_DOWN = frozenset({"UnsatisfiedAssumption", "StopTest"})
+_REJECTIONS = frozenset({"UnsatisfiedAssumption", "StopTest"})
 _KEY = "_verdigris_property"
 
 
 class Watch:
-    """Counts while one test runs; `close` takes it off again."""
+    """Counts the inputs of a property while its test runs; `close` removes the counter."""
 
     def __init__(self, item: Any, names: WorktreeNames) -> None:
         self.names = names
@@ -29,7 +29,7 @@ class Watch:
         self._handle = getattr(getattr(item, "obj", None), "hypothesis", None)
         self._inner = getattr(self._handle, "inner_test", None)
         if callable(self._inner) and not inspect.iscoroutinefunction(self._inner):
-            self.settings = _in_force(item.obj)
+            self.settings = _describe_settings(item.obj)
             self._handle.inner_test = self._count_runs(self._inner)  # type: ignore[union-attr]
             setattr(item, _KEY, self)
 
@@ -39,15 +39,16 @@ class Watch:
             try:
                 answer = inner(*given, **named)
             except BaseException as error:
-                if type(error).__name__ in _TURNS_DOWN:
-                    self._blame(error)
+                if type(error).__name__ in _REJECTIONS:
+                    self._note_files(error)
                 raise
             self.ran += 1
             return answer
 
         return counted
 
-    def _blame(self, error: BaseException) -> None:
+    def _note_files(self, error: BaseException) -> None:
+        """Notes the project's files on the way to a rejected input."""
         trace = error.__traceback__
         while trace is not None:
             path = self.names.path(trace.tb_frame.f_code.co_filename)
@@ -60,8 +61,8 @@ class Watch:
             self._handle.inner_test = self._inner  # type: ignore[union-attr]
 
 
-def _in_force(test: Any) -> str:
-    """Returns the settings as one text; a database of examples is nobody's concern here."""
+def _describe_settings(test: Any) -> str:
+    """Returns the settings as one text, without the database of examples, which nobody asks for here."""
     settings = getattr(test, "_hypothesis_internal_use_settings", None)
     if settings is None:
         settings = getattr(type(test), "_hypothesis_internal_use_settings", None)

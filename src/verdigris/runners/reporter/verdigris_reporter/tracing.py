@@ -1,4 +1,4 @@
-"""Which lines of the asked files were executed, at next to no cost for all others."""
+"""Records which lines of some files are executed, at next to no cost for all other files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Tracer:
-    """Asked for nothing, it does nothing."""
+    """Records nothing: used where no file is to be traced, and as the base of those that record."""
 
     def __init__(self, root: str, paths: list[str]) -> None:
         self._names = {os.path.realpath(os.path.join(root, path)): path for path in paths}  # noqa: PTH118 - start-up time
@@ -31,10 +31,14 @@ class Tracer:
 
 
 class Monitor(Tracer):
-    """Each line reports once (Python 3.12 and newer); a coverage tool beside it is not disturbed."""
+    """Records by `sys.monitoring` (Python 3.12 and newer).
+
+    Each line costs once; coverage tools are not disturbed.
+    """
 
     def start(self) -> None:
         monitoring: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore] # typed for 3.11
+        # The ids without a meaning in PEP 669 first; 1 is coverage's.
         self._tool = next(number for number in (3, 4, 0, 2) if monitoring.get_tool(number) is None)
         monitoring.use_tool_id(self._tool, "verdigris")
         events = monitoring.events
@@ -60,12 +64,14 @@ class Monitor(Tracer):
 
 
 class TraceFunction(Tracer):
+    """Records by `sys.settrace`, before Python 3.12."""
+
     def start(self) -> None:
         threading.settrace(self._call)
         sys.settrace(self._call)
 
     def stop(self) -> dict[str, set[int]]:
-        """The lines that ran; nothing where another tracer, such as a coverage tool, took our place."""
+        """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
         if sys.gettrace() != self._call:
             return {}
         sys.settrace(None)
@@ -77,7 +83,7 @@ class TraceFunction(Tracer):
             return None
         seen = self.lines[name]
         if seen.issuperset(_lines_of(frame.f_code)):
-            return None
+            return None  # all its lines are known: this call costs nothing more
 
         def local(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
@@ -88,7 +94,10 @@ class TraceFunction(Tracer):
 
 
 def _lines_of(code: Any) -> set[int]:
-    """Before Python 3.10 nobody says: then no line that is ever reached."""
+    """The lines of a function.
+
+    Before Python 3.10 they are unknown: then a line number that no function has.
+    """
     every = code.co_lines() if hasattr(code, "co_lines") else [(0, 0, -1)]
     return {line for _, _, line in every if line}
 

@@ -1,8 +1,8 @@
-"""Tells what each test ran of the project's functions, and what the run looked at besides modules.
+"""Records which functions of the project each test ran, and which other files the run read.
 
-A function is told by its file and first line. What runs outside of every test, and in a fixture that several
-tests share, is told apart. A test that does what is not seen here (a child process, a thread, another tracer,
-inputs by chance) is told as unsure.
+A function is named by its file and first line. What runs outside of every test, or in a fixture that several
+tests share, is reported apart. A test is reported as unsure if it does something that cannot be followed
+here: a child process, a thread, another tracer, random inputs.
 """
 
 from __future__ import annotations
@@ -31,18 +31,22 @@ _UNSEEN = frozenset(
     )
 )
 _DISTURBING = frozenset(("_thread.start_new_thread", "sys.settrace", "sys.setprofile"))
-"""What only a function that hears of calls one thread at a time cannot follow."""
+"""Events that are a problem only before Python 3.12, where one profiler a thread hears of calls (`_Profile`).
+"""
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 _OWN = (f"{os.sep}_pytest{os.sep}", f"{os.sep}verdigris_reporter{os.sep}", "<frozen importlib", "doctest.py")
-"""Who looks at files only to find and load modules and tests."""
+"""Parts of the file names of code that reads files only to find and load modules and tests."""
 _SHUFFLERS = ("randomly", "random_order", "random-order", "xdist", "dsession", "pytest_parallel")
 _PORTION = 200
 SHARED = ""
-"""Where what no single test did is noted; also by the path of a file whose tests share it."""
+"""The key for what belongs to no single test.
+
+What the tests of one file share has the file's path as its key.
+"""
 
 
 class Uses:
-    """`start` it before code of the project is loaded; `window` is open while one test runs."""
+    """The recorder. It must `start` before code of the project is loaded."""
 
     def __init__(self, worktree: str) -> None:
         self._roots = tuple({name.rstrip("/") + "/" for name in (worktree, os.path.realpath(worktree))})
@@ -69,25 +73,25 @@ class Uses:
         self._watch = (_Monitor if hasattr(sys, "monitoring") else _Profile)(self)
         self._watch.start()
 
-        def heard(event: str, args: Any) -> None:
+        def handle_event(event: str, args: Any) -> None:
             if event == "exec":
-                self._mark(args[0])
+                self._number_functions(args[0])
             elif event == "open":
                 self._on_open(args[0])
             elif event in _LISTS:
                 self._on_list(args[0])
-            elif event in self._watch.unseen and not self._watch.busy and not _puts_tracer_back(event):
+            elif event in self._watch.unseen and not self._watch.busy and not _is_doctest_tracer(event):
                 self._unsure.add(self._at)
 
-        sys.addaudithook(heard)
+        sys.addaudithook(handle_event)
 
-    def ran(self, code: Any) -> None:
+    def note_call(self, code: Any) -> None:
         number = self._known.get(id(code))
         if number is not None:
             self._seen.add(number)
 
     def begin_tests(self, config: Any = None) -> None:
-        """Once all is collected; `config` is pytest's."""
+        """Call it when all tests are collected; `config` is pytest's."""
         if config is not None and any(config.pluginmanager.hasplugin(name) for name in _SHUFFLERS):
             self.problem = "tests run in an order of their own"
         wrappers = (one for one in gc.get_objects() if type(one) is _lru_cache_wrapper)
@@ -95,7 +99,7 @@ class Uses:
         self._wrappers = [(one, number) for one, number in known if number is not None]
 
     def begin_test(self, test: str, function: Any, *, example: bool = False) -> None:
-        """`example`: it stands in a text, and is known by its name."""
+        """`example`: the test is a doctest; it has no function, and its text is known by its name."""
         self._counts, self._threads = self._count(), len(sys._current_frames())  # noqa: SLF001 - without a module
         self._watch.gather()
         self._seen, self._at = set(), test
@@ -107,7 +111,7 @@ class Uses:
         self._watch.gather()
         test, found = self._at, frozenset(self._seen)
         self._seen, self._at = self._common[SHARED], SHARED
-        if not self._watch.whole() or len(sys._current_frames()) > self._threads:  # noqa: SLF001 - same
+        if not self._watch.is_undisturbed() or len(sys._current_frames()) > self._threads:  # noqa: SLF001 - same
             self._unsure.add(test)
         self._watch.renew()
         after = self._count()
@@ -117,7 +121,7 @@ class Uses:
         self._tests[test] = (self._sets.setdefault(found, len(self._sets)), hits, fills)
 
     def shared_window(self, path: str) -> Generator[None, Any, None]:
-        """While a fixture is made that the tests of a file, or of all files, share."""
+        """Records for `path` while a fixture is made that the tests of a file, or of all files, share."""
         seen, at = self._seen, self._at
         self._watch.gather()
         self._seen, self._at = self._common.setdefault(path, set()), path
@@ -129,7 +133,7 @@ class Uses:
             self._seen, self._at = seen, at
             self._watch.renew()
 
-    def tell(self, send: Callable[..., None]) -> None:
+    def report(self, send: Callable[..., None]) -> None:
         self._watch.stop()
         common = {
             path: self._sets.setdefault(frozenset(s), len(self._sets)) for path, s in self._common.items()
@@ -159,8 +163,8 @@ class Uses:
     def _count(self) -> list[tuple[int, int]]:
         return [one.cache_info()[:2] for one, _ in self._wrappers]
 
-    def _mark(self, code: Any) -> None:
-        """All functions of a module that is about to run."""
+    def _number_functions(self, code: Any) -> None:
+        """Gives a number to each function of a module that is about to run."""
         name = getattr(code, "co_filename", "")
         path = self._relative(name) if isinstance(name, str) else ""
         if not path:
@@ -199,23 +203,23 @@ class Uses:
 
 
 RECORDER: Uses | None = None
-"""Of this process, where its uses are asked for."""
+"""The recorder of this process; None if nobody asked for its uses."""
 
 
 def begin(settings: dict[str, Any]) -> None:
-    global RECORDER  # noqa: PLW0603 - the plugin that tells of tests is loaded by pytest
+    global RECORDER  # noqa: PLW0603 - the plugin needs it too, and pytest loads that
     if settings.get("uses"):
         RECORDER = Uses(settings["worktree"])
         RECORDER.start()
 
 
-def tell(send: Callable[..., None]) -> None:
+def report(send: Callable[..., None]) -> None:
     if RECORDER is not None:
-        RECORDER.tell(send)
+        RECORDER.report(send)
 
 
 class _Watch:
-    """How calls are heard of."""
+    """How the recorder hears of calls."""
 
     busy = False
     unseen = _UNSEEN | _DISTURBING
@@ -230,12 +234,13 @@ class _Watch:
         pass
 
     def renew(self) -> None:
-        """Hear of each function again."""
+        """Lets each function be heard of once more."""
 
     def gather(self) -> None:
-        """Tell what ran so far, before it is noted elsewhere."""
+        """Notes the calls so far, before the recorder notes for another test."""
 
-    def whole(self) -> bool:
+    def is_undisturbed(self) -> bool:
+        """Whether no other tool took our place."""
         return True
 
     def stop(self) -> None:
@@ -243,7 +248,7 @@ class _Watch:
 
 
 class _Monitor(_Watch):
-    """Python 3.12 and newer: only code of the project pays, and every thread is heard of."""
+    """Listens to all threads by `sys.monitoring` (Python 3.12 and newer): only code of the project pays."""
 
     unseen = _UNSEEN
 
@@ -254,7 +259,7 @@ class _Monitor(_Watch):
         self._api.use_tool_id(self._tool, "verdigris-uses")
         events = self._api.events
         self._events = events.PY_START | events.PY_RESUME
-        ran, enough = self._uses.ran, self._api.DISABLE
+        ran, enough = self._uses.note_call, self._api.DISABLE
 
         def heard(code: Any, _offset: int) -> Any:
             ran(code)
@@ -270,7 +275,7 @@ class _Monitor(_Watch):
     def renew(self) -> None:
         self._api.restart_events()
 
-    def whole(self) -> bool:
+    def is_undisturbed(self) -> bool:
         return bool(self._api.get_tool(self._tool) == "verdigris-uses")
 
     def stop(self) -> None:
@@ -278,22 +283,24 @@ class _Monitor(_Watch):
 
 
 class _Profile(_Watch):
-    """Before: the profiler of the library, which counts calls without running any Python; threads, which it
-    does not follow, call a function of ours for every call.
+    """Listens before Python 3.12, by the profiler of the standard library: it counts calls without running
+    Python.
+
+    It does not follow other threads. Those call a function of ours for every call.
     """
 
     def start(self) -> None:
         import threading
         from _lsprof import Profiler
 
-        ran = self._uses.ran
+        ran = self._uses.note_call
 
         def heard(frame: Any, event: str, _argument: Any) -> None:
             if event == "call":
                 ran(frame.f_code)
 
         class RestorableProfiler(Profiler):
-            """One that a test may put aside by `sys.setprofile`, and back as a function that is called."""
+            """A profiler that a test may replace by `sys.setprofile` and later set again as a function."""
 
             def __call__(self, *_event: Any) -> None:
                 self.enable()
@@ -303,44 +310,44 @@ class _Profile(_Watch):
         self._listen()
 
     def renew(self) -> None:
-        if not self.whole():
+        if not self.is_undisturbed():
             self._listen()
 
     def gather(self) -> None:
-        ours = self.whole()
+        ours = self.is_undisturbed()
         if ours:
-            self._be_quiet()  # which counts the calls that have not returned yet
+            self._stop_listening()  # this also counts the calls that have not returned yet
         for entry in self._profiler.getstats():
-            self._uses.ran(entry[0])
+            self._uses.note_call(entry[0])
         self._profiler.clear()
         if ours:
             self._listen()
 
-    def whole(self) -> bool:
+    def is_undisturbed(self) -> bool:
         return sys.getprofile() is self._profiler
 
     def stop(self) -> None:
         self.gather()
-        self._be_quiet()
+        self._stop_listening()
 
     def _listen(self) -> None:
         self.busy = True
         self._profiler.enable()
         self.busy = False
 
-    def _be_quiet(self) -> None:
+    def _stop_listening(self) -> None:
         self.busy = True
         self._profiler.disable()
         self.busy = False
 
 
-def _puts_tracer_back(event: str) -> bool:
-    """Examples do so when they end, whichever it was."""
+def _is_doctest_tracer(event: str) -> bool:
+    """Whether doctest sets the tracer again that was there before an example."""
     return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(f"{os.sep}doctest.py")  # noqa: SLF001 - same
 
 
 def _is_for_loading(frame: Any) -> bool:
-    """Whether the first who is neither the library nor installed is the import system, pytest or we."""
+    """Whether the first caller that is not installed is the import system, pytest or our reporter."""
     while frame is not None:
         name = frame.f_code.co_filename
         if any(part in name for part in _OWN):

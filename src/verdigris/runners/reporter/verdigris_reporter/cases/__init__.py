@@ -1,3 +1,3 @@
-"""unittest, told message by message as the pytest plugin tells pytest: nothing here needs pytest."""
+"""Runs unittest and reports it message by message, as the pytest plugin does. Nothing here needs pytest."""
 
 from __future__ import annotations

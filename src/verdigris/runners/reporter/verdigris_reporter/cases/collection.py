@@ -1,6 +1,6 @@
-"""Loads the files that hold tests, and keeps of them what was asked for.
+"""Loads the files that contain tests, and keeps the tests that were asked for.
 
-Each test is called `<file>::<class>::<method>`, as pytest calls it.
+Each test has the id `<file>::<class>::<method>`, as under pytest.
 """
 
 from __future__ import annotations
@@ -24,22 +24,26 @@ if TYPE_CHECKING:
 
 
 _GENERIC = {"doctest", "unittest.case"}
-"""Where classes live whose name says nothing about the test."""
+"""Modules with classes whose name says nothing about the test."""
 
 
 class Found(NamedTuple):
+    """A file with tests, before it is loaded."""
+
     path: str
     module: str
     top: str
-    """The folder that must be on the path."""
+    """The folder that must be on `sys.path` for the import."""
 
 
 class Case(NamedTuple):
+    """A loaded test, with its id and its place."""
+
     test: Any
-    """Kept alive: it is known by its identity."""
+    """Kept alive, because tests are looked up by the identity of this object."""
     id: str
     holder: str
-    """Its class, as unittest names it."""
+    """The name of its class, as unittest writes it."""
     module: str
     path: str
     method: str
@@ -51,12 +55,17 @@ class Case(NamedTuple):
 
 
 class Naming:
+    """Gives tests their ids."""
+
     def __init__(self, names: WorktreeNames) -> None:
         self._names = names
         self._seen: Counter[str] = Counter()
 
     def case(self, test: Any, module: ModuleType, path: str) -> Case:
-        """`module`, `path`: what it was loaded from. Of several with one name all but one are numbered."""
+        """`module`, `path`: from which the test was loaded.
+
+        If several tests have one name, the later ones get a number.
+        """
         kind = type(test)
         method = getattr(test, "_testMethodName", "")
         function = getattr(test, "_testFunc", None) or getattr(test, method, None)
@@ -79,7 +88,7 @@ class Naming:
 
 
 def _class(kind: type, module: ModuleType) -> str:
-    """Names a class as the module does, else as it names itself."""
+    """The name of a class in its module; if it has none there, its qualified name."""
     if getattr(module, kind.__name__, None) is kind:
         return str(kind.__name__)
     known = (name for name, value in vars(module).items() if value is kind)
@@ -87,7 +96,7 @@ def _class(kind: type, module: ModuleType) -> str:
 
 
 class NamedSuite(unittest.TestSuite):
-    """It says which test is next before the fixtures of its class and module are set up."""
+    """A suite that announces the next test before it sets up the fixtures of the test's class and module."""
 
     _next: Any = None
 
@@ -112,6 +121,8 @@ def _announce(result: Any, test: Any) -> None:
 
 
 class Loading:
+    """Loads tests into `suite`, and reports files that cannot be loaded."""
+
     def __init__(
         self, names: WorktreeNames, naming: Naming, selection: AskedTests, send: Callable[..., None]
     ) -> None:
@@ -124,12 +135,16 @@ class Loading:
         self._taken: list[str] = []
         self.suite = NamedSuite()
         self.cases: dict[int, Case] = {}
-        """By the identity of the test."""
+        """The tests that were kept, by the identity of their objects."""
         self.others: list[str] = []
+        """Ids of the tests that were not asked for."""
         self.errors = 0
 
     def load(self, found: list[Found], wanted: list[str] | None, pattern: str | None) -> None:
-        """`wanted`: patterns of names; `pattern`: of files, for a `load_tests` to use."""
+        """`wanted`: patterns of test names.
+
+        `pattern`: a pattern of file names, which a `load_tests` may use.
+        """
         self._loader.testNamePatterns = wanted
         for file in found:
             if not file.path.startswith(tuple(self._taken)):
@@ -147,7 +162,7 @@ class Loading:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - a module under test may raise anything
-            self._cannot(file.path, error)
+            self._report_error(file.path, error)
             return
         if hasattr(module, "load_tests") and hasattr(module, "__path__"):
             self._taken.append(os.path.dirname(file.path) + "/")  # noqa: PTH120 - as everywhere here
@@ -156,23 +171,23 @@ class Loading:
             self.suite.addTest(kept)
 
     def _keep_asked(self, test: Any, file: Found, module: ModuleType) -> Any:
-        """What is left of a suite or a test, if anything is."""
+        """Removes the tests that were not asked for from a suite. Returns what is left, or None."""
         if isinstance(test, unittest.BaseTestSuite):
             inner = [self._keep_asked(one, file, module) for one in test]
             test._tests = [one for one in inner if one is not None]  # noqa: SLF001 - keeps the suite's own class
             return test if test._tests else None  # noqa: SLF001
         broken = getattr(test, "_exception", None)
         if type(test).__name__ == "_FailedTest" and broken is not None:
-            self._cannot(file.path, broken)
+            self._report_error(file.path, broken)
             return None
-        case = self._naming.case(test, *_home(test, file, module))
+        case = self._naming.case(test, *_origin_of(test, file, module))
         if self._selection.wanted and not self._selection.keeps(case.id):
             self.others.append(case.id)
             return None
         self.cases[id(test)] = case
         return test
 
-    def _cannot(self, path: str, error: BaseException) -> None:
+    def _report_error(self, path: str, error: BaseException) -> None:
         told = describe(error)
         self.errors += 1
         self._send("collect-error", path=self._names.path(path), error=told["error"], message=told["message"])
@@ -190,8 +205,8 @@ def _import_file(file: Found) -> ModuleType:
     return module
 
 
-def _home(test: Any, file: Found, module: ModuleType) -> tuple[ModuleType, str]:
-    """A package that loads its tests itself has them from its modules."""
+def _origin_of(test: Any, file: Found, module: ModuleType) -> tuple[ModuleType, str]:
+    """The module and file that a test belongs to: a package may load tests of its modules by `load_tests`."""
     if hasattr(module, "__path__"):
         own = sys.modules.get(type(test).__module__)
         path = getattr(own, "__file__", None) or ""
@@ -201,7 +216,7 @@ def _home(test: Any, file: Found, module: ModuleType) -> tuple[ModuleType, str]:
 
 
 def ids(suite: Any, cases: dict[int, Case]) -> Iterator[str]:
-    """In the order in which they will run."""
+    """The ids of the tests, in the order in which they will run."""
     for test in suite:
         if isinstance(test, unittest.BaseTestSuite):
             yield from ids(test, cases)

@@ -1,6 +1,6 @@
-"""Tells what happened to each test as it happens, and prints what `python -m unittest` would print.
+"""Reports what happens to each test, at once, and prints what `python -m unittest` would print.
 
-What a test and its child processes print is kept apart from what the runner prints.
+The output of a test and its child processes is kept apart from the output of the runner.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
 
 
 _MOST = 1 << 20
+"""The most bytes of a test's output that are kept."""
 
 
 class Printed:
-    """Standard output and error go to a file; what came there is handed on at the end of each test."""
+    """Redirects standard output and error to a file, and copies it to the real output after each test."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self._real = os.dup(2)
         self.stream: Any = os.fdopen(os.dup(2), "w", errors="backslashreplace")
-        """For the runner."""
+        """The stream for the runner's own output."""
         self._mark = 0
         _flush()
         for standard in (1, 2):
@@ -67,7 +68,7 @@ class Printed:
 
 def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # a test may have put anything in their place
+        with contextlib.suppress(Exception):  # a test may have replaced them by anything
             stream.flush()
 
 
@@ -78,7 +79,7 @@ _PARTS = {
     "_callTearDown": "teardown",
     "doCleanups": "teardown",
 }
-"""unittest's own functions around what the author wrote."""
+"""unittest's own functions that call what the author wrote, with the phase of each."""
 _UNEXPECTED = {
     "error": "UnexpectedSuccess",
     "message": "[XPASS(strict)] it is marked as an expected failure, and passes",
@@ -87,7 +88,7 @@ _SILENT = {"error": "NoOutcome", "message": "it ended without having passed, fai
 
 
 class ResultBook:
-    """What the result needs to know; made before the runner makes the result."""
+    """What a `Result` needs; it exists before the runner makes the result."""
 
     def __init__(
         self,
@@ -106,39 +107,45 @@ class ResultBook:
         self.limit = limit
 
 
-class _Going:
-    """The test that runs now."""
+class _RunningTest:
+    """The test that runs now, and what has happened to it so far."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
         self.began = _clock()
         self.failures: dict[str, dict[str, Any]] = {}
-        """The first of each phase."""
+        """The first failure of each phase."""
         self.subtests: list[str] = []
         self.skipped: str | None = None
         self.outcome: dict[str, Any] | None = None
 
     @property
-    def came_to_something(self) -> bool:
+    def has_outcome(self) -> bool:
         return bool(self.failures) or self.skipped is not None or self.outcome is not None
 
 
 class Result(unittest.TextTestResult):
+    """unittest's result, which also reports each test."""
+
     def __init__(
         self, book: ResultBook, stream: Any, descriptions: bool, verbosity: int, **more: Any
     ) -> None:
         super().__init__(stream, descriptions, verbosity, **more)
         self._book = book
-        self._going: _Going | None = None
+        self._going: _RunningTest | None = None
         self._watch = contextlib.ExitStack()
         self._begun: set[str] = set()
         self._last: dict[str, Any] | None = None
-        """The end of the test before: its class may yet fail to be torn down."""
+        """The end of the previous test. It is sent late, because the teardown of its class may still fail."""
         self._fixtures: dict[str, dict[str, Any]] = {}
-        """What went wrong before the tests of a class or module could run, by its name."""
+        """By the name of a class or module: why its tests could not run."""
 
     def begin(self, test: Any) -> None:
-        """Also called before the fixtures of its class, so that an end in them is the end of this test."""
+        """Reports that a test starts.
+
+        It is called before the fixtures of the class, so that a crash in a fixture counts as one of this
+        test.
+        """
         self._finish()
         case = self._case(test)
         if case.id not in self._begun:
@@ -148,7 +155,7 @@ class Result(unittest.TextTestResult):
     def startTest(self, test: Any) -> None:  # noqa: N802 - unittest's, as all below
         self.begin(test)
         self._book.printed.mark()
-        self._going = _Going(self._case(test))
+        self._going = _RunningTest(self._case(test))
         super().startTest(test)
         if uses.RECORDER is not None:
             example = type(test).__module__ == "doctest"
@@ -162,8 +169,8 @@ class Result(unittest.TextTestResult):
             uses.RECORDER.end_test()
         super().stopTest(test)
         going, self._going = self._going, None
-        if going is not None and (going.came_to_something or sys.exc_info()[0] is None):
-            self._tell(going)  # an interrupt that goes through here ends the run within this test
+        if going is not None and (going.has_outcome or sys.exc_info()[0] is None):
+            self._report(going)  # not if an interrupt passes through here: then the test has no end
         self._book.cases.pop(id(test), None)
 
     def addSuccess(self, test: Any) -> None:  # noqa: N802
@@ -172,28 +179,28 @@ class Result(unittest.TextTestResult):
             self._going.outcome = {"outcome": "passed"}
 
     def addError(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._wrong(test, err)
+        self._note_failure(test, err)
         super().addError(test, err)
 
     def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
-        self._wrong(test, err)
+        self._note_failure(test, err)
         super().addFailure(test, err)
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
         if err is not None and self._going is not None:
             self._going.subtests.append(f"{subtest._subDescription()} {err[0].__name__}: {err[1]}\n")  # noqa: SLF001
-            self._wrong(test, err)
+            self._note_failure(test, err)
         super().addSubTest(test, subtest, err)
 
     def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
         super().addSkip(test, reason)
         if self._going is not None:
             self._going.skipped = reason
-        elif id(test) in self._book.cases:  # Python 3.12.1 does not start what is marked as skipped
+        elif id(test) in self._book.cases:  # Python 3.12.1 does not start a test that is marked as skipped
             self.begin(test)
-            self._tell_skipped(self._book.cases.pop(id(test)), reason)
+            self._report_skipped(self._book.cases.pop(id(test)), reason)
         else:
-            self._take_fixture(test, {"outcome": "skipped", "why": reason[:500]})
+            self._note_fixture(test, {"outcome": "skipped", "why": reason[:500]})
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
         super().addExpectedFailure(test, err)
@@ -206,7 +213,7 @@ class Result(unittest.TextTestResult):
             self._going.outcome = {"outcome": "failed", "failure": _UNEXPECTED}
 
     def stopTestRun(self) -> None:  # noqa: N802
-        """Reports tests whose class or module could not be set up: they never started."""
+        """Reports the tests that never started, because their class or module could not be set up."""
         self._finish()
         for case in self._book.cases.values():
             wrong = self._fixtures.get(case.holder) or self._fixtures.get(case.module)
@@ -222,26 +229,28 @@ class Result(unittest.TextTestResult):
             self._book.cases[id(test)] = self._book.name(test)
         return self._book.cases[id(test)]
 
-    def _wrong(self, test: Any, err: Any) -> None:
-        """Before unittest has a look: it shortens the traceback."""
+    def _note_failure(self, test: Any, err: Any) -> None:
+        """Notes a failure; call it before unittest sees the error, because it shortens the traceback."""
         _, error, traceback = err
         frames = frames_of(traceback)
         going = self._going
         if going is None:
-            told = self._failure(error, own_frames(frames, None))
-            self._take_fixture(test, {"outcome": "failed", "failure": told})
+            told = self._describe_failure(error, own_frames(frames, None))
+            self._note_fixture(test, {"outcome": "failed", "failure": told})
             return
-        told = self._failure(error, own_frames(frames, going.case.code))
+        told = self._describe_failure(error, own_frames(frames, going.case.code))
         going.failures.setdefault(_phase(frames), told)
 
-    def _failure(self, error: BaseException, frames: list[Frame]) -> dict[str, Any]:
+    def _describe_failure(self, error: BaseException, frames: list[Frame]) -> dict[str, Any]:
         told = failure(error, frames, self._book.names)
         if not told["message"] and frames and told["error"] == "AssertionError":
             told["message"] = linecache.getline(frames[-1].filename, frames[-1].line).strip()
         return told
 
-    def _take_fixture(self, holder: Any, told: dict[str, Any]) -> None:
-        """A fixture of a class or module: unittest names it `setUpClass (tests.test_a.TestA)`."""
+    def _note_fixture(self, holder: Any, told: dict[str, Any]) -> None:
+        """Notes the failure of a fixture of a class or module. unittest names it `setUpClass
+        (tests.test_a.TestA)`.
+        """
         fixture, _, owner = str(getattr(holder, "description", "")).partition(" (")
         if fixture.startswith("tearDown"):
             if self._last is not None and self._last["outcome"] == "passed":
@@ -249,7 +258,7 @@ class Result(unittest.TextTestResult):
         else:
             self._fixtures.setdefault(owner.rstrip(")"), told)
 
-    def _tell(self, going: _Going) -> None:
+    def _report(self, going: _RunningTest) -> None:
         definition = going.case.definition(self._book.names)
         output = self._book.printed.since_mark() + "".join(going.subtests)
         phase = next((phase for phase in ("setup", "call") if phase in going.failures), "call")
@@ -268,12 +277,13 @@ class Result(unittest.TextTestResult):
             late = {"outcome": "failed", "failure": going.failures["teardown"], "output": cap_text(output)}
             self._last.update(late)
 
-    def _tell_skipped(self, case: Case, reason: str) -> None:
-        going = _Going(case)
+    def _report_skipped(self, case: Case, reason: str) -> None:
+        going = _RunningTest(case)
         going.skipped = reason
-        self._tell(going)
+        self._report(going)
 
     def _finish(self) -> None:
+        """Sends the end of the previous test."""
         if self._last is not None:
             told, self._last = self._last, None
             self._send(told.pop("id"), "teardown", told)

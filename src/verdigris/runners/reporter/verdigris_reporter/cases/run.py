@@ -1,7 +1,8 @@
 """One run of unittest, from its arguments to its exit code.
 
-Without a start folder: what `python -m unittest` finds from here, and files `test_*.py` in folders that it
-does not come to since they are no packages; each as if discovery had begun in the nearest of those.
+If no start folder is given, it runs what `python -m unittest` finds from the current folder, and also files
+`test_*.py` in folders that unittest does not search, because they are no packages. Such a file is loaded as
+if discovery had started in the nearest of those folders.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 PASSED, FAILED, INTERRUPTED, USAGE_ERROR, NOTHING = 0, 1, 2, 4, 5
-"""As pytest means them, whatever this Python's unittest says."""
+"""Exit codes, with pytest's meaning. Those of unittest depend on the version of Python."""
 
 
 def run(argv: list[str]) -> int:
@@ -64,7 +65,7 @@ def _run(options: Any, settings: dict[str, Any], names: WorktreeNames) -> int:
     if uses.RECORDER is not None:
         uses.RECORDER.begin_tests()
     limit = Limit(settings.get("limit"))
-    book = ResultBook(names, loading.cases, _nameless(naming), Printed(), CHANNEL.send, limit)
+    book = ResultBook(names, loading.cases, _name_late_tests(naming), Printed(), CHANNEL.send, limit)
     passed = _run_tests(options, loading, book)
     return PASSED if passed and not loading.errors else FAILED
 
@@ -83,21 +84,21 @@ def _run_tests(options: Any, loading: Loading, book: ResultBook) -> bool:
         book.printed.end()
 
 
-def _nameless(naming: Naming) -> Any:
-    """The case of a test that a suite made only while it ran."""
+def _name_late_tests(naming: Naming) -> Any:
+    """A function that makes the case of a test which a suite made only while it ran."""
 
-    def named(test: Any) -> Case:
+    def make_case(test: Any) -> Case:
         module = sys.modules[type(test).__module__]
         return naming.case(test, module, getattr(module, "__file__", None) or "")
 
-    return named
+    return make_case
 
 
 PATTERN = "test*.py"
 
 
 def parse(argv: list[str]) -> Any:
-    """Options of the user's, then `--`, then the files and folders that were asked for.
+    """Parses the user's options, then `--`, then the files and folders that were asked for.
 
     `-f` has no effect: a verdict needs every result.
     """
@@ -127,11 +128,13 @@ def parse(argv: list[str]) -> Any:
 
 
 _INIT = "__init__.py"
-_UNMISTAKABLE = "test_*.py"
-_PASSED_OVER = frozenset({"__pycache__", "node_modules", "build", "dist"})
+_STRICT_PATTERN = "test_*.py"
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "build", "dist"})
 
 
 class Finder:
+    """Finds the files with tests, by the rules at the top of this module."""
+
     def __init__(self, options: Any) -> None:
         self._here = os.getcwd()  # noqa: PTH109 - as everywhere here: start-up time
         self._pattern = options.pattern or PATTERN
@@ -141,7 +144,7 @@ class Finder:
         self._top = _folder(options.top) if options.top else self._start
 
     def find(self, paths: list[str]) -> list[Found]:
-        """All tests, or those in these files and below these folders."""
+        """Finds all test files, or those among `paths` and below the folders among them."""
         found = {}
         for path in paths or [self._start or self._here]:
             for file in self._files(os.path.abspath(path)):  # noqa: PTH100
@@ -151,7 +154,7 @@ class Finder:
     def _files(self, path: str) -> Iterator[str]:
         if not os.path.isdir(path):  # noqa: PTH112
             if os.path.isfile(path):  # noqa: PTH113
-                yield from _above(path, self._top_of(path))
+                yield from _packages_around(path, self._top_of(path))
                 yield path
             return
         for file in _walk(path):
@@ -167,10 +170,10 @@ class Finder:
             return False
         if self._is_reached(path):
             return True
-        return self._start is None and (self._chosen or fnmatchcase(name, _UNMISTAKABLE))
+        return self._start is None and (self._chosen or fnmatchcase(name, _STRICT_PATTERN))
 
     def _is_reached(self, path: str) -> bool:
-        """Whether discovery from the start folder, through packages only, reaches it."""
+        """Whether unittest's discovery reaches a file: every folder below the start folder is a package."""
         start = self._start or self._here
         folder = os.path.dirname(path)  # noqa: PTH120
         while folder != start:
@@ -196,7 +199,7 @@ class Finder:
 
 
 def _folder(name: str) -> str:
-    """A folder, or a package by its dotted name."""
+    """The absolute path of a folder, or of a package given by its dotted name."""
     return os.path.abspath(name if os.path.isdir(name) else name.replace(".", "/"))  # noqa: PTH100, PTH112
 
 
@@ -204,11 +207,11 @@ def _is_package(folder: str) -> bool:
     return os.path.isfile(f"{folder}/{_INIT}")  # noqa: PTH113
 
 
-def _above(path: str, top: str) -> Iterator[str]:
-    """Packages around a file that may load their tests in a way of their own, the outermost first."""
+def _packages_around(path: str, top: str) -> Iterator[str]:
+    """The packages around a file that have a `load_tests` of their own, the outermost first."""
     folder = os.path.dirname(path)  # noqa: PTH120
     if len(folder) > len(top):
-        yield from _above(folder, top)
+        yield from _packages_around(folder, top)
         if _mentions(f"{folder}/{_INIT}", b"load_tests"):
             yield f"{folder}/{_INIT}"
 
@@ -223,7 +226,7 @@ def _mentions(path: str, *words: bytes) -> bool:
 
 
 def _walk(top: str) -> Iterator[str]:
-    """Python files, in the order of discovery; a package's own file before all that it holds."""
+    """The Python files below a folder in the order of discovery; a package's `__init__.py` comes first."""
     seen: set[str] = set()
     waiting = [top]
     while waiting:
@@ -238,7 +241,7 @@ def _walk(top: str) -> Iterator[str]:
 
 
 def _list_folder(folder: str) -> Iterator[str]:
-    """The Python files and folders in it."""
+    """The Python files and the folders in a folder."""
     try:
         names = sorted(os.listdir(folder), key=lambda name: (name != _INIT, name))  # noqa: PTH208
     except OSError:
@@ -246,10 +249,10 @@ def _list_folder(folder: str) -> Iterator[str]:
     for name in names:
         path = f"{folder}/{name}"
         is_module = name.endswith(".py") and os.path.isfile(path)  # noqa: PTH113
-        if is_module or (os.path.isdir(path) and not _is_passed_over(path, name)):  # noqa: PTH112
+        if is_module or (os.path.isdir(path) and not _is_skipped(path, name)):  # noqa: PTH112
             yield path
 
 
-def _is_passed_over(path: str, name: str) -> bool:
-    hidden = name.startswith(".") or name in _PASSED_OVER
+def _is_skipped(path: str, name: str) -> bool:
+    hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
     return hidden or os.path.exists(f"{path}/pyvenv.cfg")  # noqa: PTH110

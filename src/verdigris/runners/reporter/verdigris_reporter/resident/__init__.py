@@ -1,3 +1,3 @@
-"""Processes with a test tool loaded: they fork for each run, and the child enters a room made for it."""
+"""Processes that keep a test tool loaded. They fork for each run; the child enters the room of that run."""
 
 from __future__ import annotations

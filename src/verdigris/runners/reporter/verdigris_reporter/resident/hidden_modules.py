@@ -1,8 +1,8 @@
-"""Modules of the environment that are loaded in advance, and shown to a run when it asks for them.
+"""Loads modules of the environment in advance, and hides them from a run until the run imports them.
 
-Until then a run does not see them: neither in `sys.modules` nor by the marks that loading them leaves. What
-is asked for is given only if loading it now would have come to the same; where that is in doubt, the run is
-`Doubtful`, and somebody has to make it without us.
+A hidden module is neither in `sys.modules`, nor do the marks show that loading it left (`Marks`). An import
+gets the hidden module only if loading it now would give the same result. If that is in doubt, the run is
+declined: it ends, and the caller repeats it in a fresh process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import warnings
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from typing import TYPE_CHECKING, Any
 
-from ..preload import from_the_environment  # noqa: TID252 - the package has another name when injected
+from ..preload import installed_imports_only  # noqa: TID252 - the package has another name when injected
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 NEVER = frozenset(("pkg_resources", "setuptools", "distutils", "_distutils_hack", "antigravity", "this"))
-"""They look at the path, or at the user, when they are loaded."""
+"""Modules that are never loaded in advance: loading them inspects `sys.path`, or shows the user something."""
 
 
 ALL = "+"
-"""Instead of a module's name: none should have been loaded in advance."""
+"""Stands for a module's name in a refusal, and means: no module should have been loaded in advance."""
 
 
 class ModuleUnit:
-    """One module, with all that loading it brings along."""
+    """One module that was asked for, with all the modules and marks that loading it brought along."""
 
     def __init__(self, modules: dict[str, ModuleType], marks: Marks, read: dict[str, str | None]) -> None:
         self.modules = modules
@@ -43,8 +43,8 @@ class ModuleUnit:
         self.finders = marks.finders
         self.read = read
 
-    def doubt(self, name: str) -> tuple[str, str]:
-        """Which module is to blame where this one, asked for by `name`, cannot be given, and why."""
+    def find_doubt(self, name: str) -> tuple[str, str]:
+        """Returns the module that prevents serving `name`, and the reason; two empty texts if none does."""
         for variable, text in self.read.items():
             if os.environ.get(variable) != text:
                 return name, f"{variable} is set otherwise"
@@ -52,39 +52,42 @@ class ModuleUnit:
             if sys.modules.get(known, module) is not module:
                 return known, "another one is loaded"
             elsewhere = "." not in known and known not in sys.modules
-            if elsewhere and not _the_same(module, PathFinder.find_spec(known)):
+            if elsewhere and not _is_same_module(module, PathFinder.find_spec(known)):
                 return known, "another one is found"
         return "", ""
 
-    def come(self) -> None:
+    def reveal(self) -> None:
+        """Makes the unit's modules visible, and sets again the marks that loading them left."""
         sys.modules.update({name: module for name, module in self.modules.items() if name not in sys.modules})
         known = {id(finder) for finder in sys.meta_path}
         sys.meta_path.extend(finder for finder in self.finders if id(finder) not in known)
         add_filters(self.filters)
         seed: Any = getattr(self.modules.get("numpy.random.mtrand"), "seed", None)
         if seed is not None:
-            seed()  # else every run would have the same numbers
+            seed()  # else every fork would draw the same random numbers
 
 
 class HiddenModules:
-    """A finder that knows what was loaded in advance."""
+    """A finder for `sys.meta_path` that serves the modules loaded in advance."""
 
     def __init__(self) -> None:
         self.units: dict[str, ModuleUnit] = {}
         self.home: dict[str, str] = {}
-        """By the name of a module, the unit that brought it first."""
+        """For the name of each module, the name of the unit that loaded it first."""
         self.decline: Callable[[str, str], None] | None = None
-        """Called in a run, with a name and why it is in doubt; ends the run where that is its to end."""
+        """Set in a run. It takes a module and the doubt about it, and ends the process of the run."""
         self._found_first: list[int] = []
 
     def load(self, names: Sequence[str], own: frozenset[str], plugins: frozenset[str]) -> dict[str, str]:
-        """In order; what cannot be loaded in advance, and why: then this process is spoiled.
+        """Loads the modules in order. Returns, by name, why a module could not be loaded in advance.
 
-        `own`: top-level names that the project has itself, or may have. `plugins`: those that only come with
-        others.
+        If there is such a module, this process cannot be used: it has loaded the module nevertheless.
+
+        `own`: top-level names that the project has itself, or may have. `plugins`: top-level names of
+        plugins, which are loaded only if another module imports them.
         """
         refused: dict[str, str] = {}
-        with from_the_environment():
+        with installed_imports_only():
             sys.meta_path[:] = [BuiltinImporter, FrozenImporter, self, PathFinder]
             base = set(sys.modules)
             for name in names:
@@ -95,7 +98,7 @@ class HiddenModules:
                     self._load_one(name, base, own)
                 except RefusedModule as why:
                     refused[name] = why.why
-                    _forget(base)
+                    _unload_all_but(base)
         return refused
 
     @property
@@ -103,7 +106,10 @@ class HiddenModules:
         return stamps({name: module for unit in self.units.values() for name, module in unit.modules.items()})
 
     def serve(self, decline: Callable[[str, str], None]) -> None:
-        """From here on, where the finder of files would have been asked; before it only what was there."""
+        """Starts to serve hidden modules, immediately before the finder of files is asked.
+
+        It notes the finders that are here now, so that one which is added before us later can be noticed.
+        """
         self.decline = decline
         self._found_first = [id(finder) for finder in sys.meta_path]
         sys.meta_path.insert(sys.meta_path.index(PathFinder), self)
@@ -114,24 +120,26 @@ class HiddenModules:
             return None
         spec = PathFinder.find_spec(name, path, target)
         unit = self.units.get(name) or self.units[home]
-        if spec is None or not _the_same(unit.modules[name], spec):
+        if spec is None or not _is_same_module(unit.modules[name], spec):
             return spec
-        served: Any = _Served(self, unit, spec.loader)
+        served: Any = _HiddenLoader(self, unit, spec.loader)
         spec.loader = served
         return spec
 
-    def in_doubt(self, name: str, unit: ModuleUnit) -> bool:
+    def decline_doubtful(self, name: str, unit: ModuleUnit) -> bool:
+        """Declines the run if the unit cannot serve `name`; returns whether it cannot."""
         if self.decline is None:
             return False
         if self._is_overtaken():
             self.decline(ALL, "something else finds modules first")
             return True
-        culprit, why = unit.doubt(name)
+        culprit, why = unit.find_doubt(name)
         if why:
             self.decline(culprit, why)
         return bool(why)
 
     def _is_overtaken(self) -> bool:
+        """Whether a finder before us is newer than our service; that of pytest is expected."""
         before = sys.meta_path[: sys.meta_path.index(self)] if self in sys.meta_path else []
         return any(
             id(finder) not in self._found_first and type(finder).__name__ != "AssertionRewritingHook"
@@ -139,6 +147,7 @@ class HiddenModules:
         )
 
     def _is_covered(self, name: str) -> bool:
+        """Whether a unit has the module already: its own, or that of a package above it."""
         parts = name.split(".")
         above = (".".join(parts[:count]) for count in range(1, len(parts)))
         return name in self.units or any(
@@ -150,7 +159,7 @@ class HiddenModules:
         with EnvironmentReading() as reading:
             try:
                 importlib.import_module(name)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, the run itself may find it
+            except BaseException as error:  # noqa: BLE001 - whatever it is, the run itself will meet it again
                 raise RefusedModule(f"{type(error).__name__} when it is loaded") from None
         marks.compare()
         if reading.all_of_it or {"HOME", "TMPDIR"} & set(reading.names):
@@ -167,8 +176,8 @@ class HiddenModules:
         self.units[name] = ModuleUnit(modules, marks, reading.names)
 
 
-class _Served:
-    """Gives the module that is there already."""
+class _HiddenLoader:
+    """A loader that returns the hidden module instead of executing the file."""
 
     def __init__(self, hidden: HiddenModules, unit: ModuleUnit, loader: Any) -> None:
         self._hidden = hidden
@@ -177,7 +186,7 @@ class _Served:
         self._given: Any = None
 
     def create_module(self, spec: ModuleSpec) -> Any:
-        if self._hidden.in_doubt(spec.name, self._unit):
+        if self._hidden.decline_doubtful(spec.name, self._unit):
             spec.loader = self._loader
             return self._loader.create_module(spec)
         self._given = self._unit.modules[spec.name]
@@ -189,14 +198,14 @@ class _Served:
             self._loader.exec_module(module)
             return
         module.__spec__ = self._spec
-        self._unit.come()
+        self._unit.reveal()
 
     def __getattr__(self, name: str) -> Any:
-        """Answers those who only look whether a module is there, and what it is."""
+        """Lets the real loader answer every other question, such as where the module lies."""
         return getattr(self._loader, name)
 
 
-def _forget(base: set[str]) -> None:
+def _unload_all_but(base: set[str]) -> None:
     for name in set(sys.modules) - base:
         del sys.modules[name]
 
@@ -211,7 +220,7 @@ def has_changed(files: dict[str, tuple[int, ...] | None]) -> bool:
 
 def add_filters(filters: Sequence[Any]) -> None:
     if filters:
-        warnings.filters[:0] = filters  # type: ignore[index]  # a list, whatever is said of it
+        warnings.filters[:0] = filters  # type: ignore[index]  # a list, although its type says a sequence
         getattr(warnings, "_filters_mutated", lambda: None)()
 
 
@@ -228,8 +237,8 @@ def _stamp(file: str) -> tuple[int, ...] | None:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _the_same(module: Any, spec: ModuleSpec | None) -> bool:
-    """Whether a module is what would be loaded by this spec; one without a file is nobody's to replace."""
+def _is_same_module(module: Any, spec: ModuleSpec | None) -> bool:
+    """Whether loading this spec would give this module. Without a spec nothing would replace the module."""
     known = getattr(module, "__spec__", None)
     if known is None or known.origin is None or spec is None:
         return spec is None or (known is not None and known.origin is spec.origin is None)
@@ -240,11 +249,13 @@ def _is_built_in(module: Any) -> bool:
     return getattr(getattr(module, "__spec__", None), "origin", None) in {"built-in", "frozen"}
 
 
-NUMBERS = [number for number in range(1, signal.NSIG) if number in set(map(int, signal.valid_signals()))]
+_SIGNAL_NUMBERS = [
+    number for number in range(1, signal.NSIG) if number in set(map(int, signal.valid_signals()))
+]
 
 
 class RefusedModule(Exception):
-    """A module cannot be loaded in advance; and this process has loaded it."""
+    """A module cannot be loaded in advance. It is raised after the module was loaded."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -252,7 +263,10 @@ class RefusedModule(Exception):
 
 
 class Marks:
-    """Filters of warnings and finders can be put back, and set again later; anything else is a refusal."""
+    """Compares the state of the interpreter before and after a module is loaded.
+
+    Filters of warnings and finders can be taken back, and set again later. Any other change is a refusal.
+    """
 
     filters: tuple[Any, ...] = ()
     finders: tuple[Any, ...] = ()
@@ -263,19 +277,20 @@ class Marks:
         self._finders = list(sys.meta_path)
         self._warned: list[str] = []
         self._show = warnings.showwarning
-        warnings.showwarning = self._hear
+        warnings.showwarning = self._record_warning
         warnings.simplefilter("always")
         self._loud = list(warnings.filters)
 
-    def _hear(self, message: object, *_: object, **__: object) -> None:
+    def _record_warning(self, message: object, *_: object, **__: object) -> None:
         self._warned.append(str(message))
 
     def compare(self) -> None:
+        """Restores filters and finders, and keeps the new ones; refuses the module for any other change."""
         known = list(map(id, self._loud))
         self.filters = tuple(one for one in warnings.filters if id(one) not in known)
         self.finders = tuple(sys.meta_path[len(self._finders) :])
         overtaken = sys.meta_path[: len(self._finders)] != self._finders
-        warnings.filters[:] = self._filters  # type: ignore[index]  # a list, whatever is said of it
+        warnings.filters[:] = self._filters  # type: ignore[index]  # a list, although its type says a sequence
         getattr(warnings, "_filters_mutated", lambda: None)()
         warnings.showwarning = self._show
         sys.meta_path[:] = self._finders
@@ -289,7 +304,7 @@ class Marks:
 
 
 class EnvironmentReading:
-    """Which variables are read meanwhile, and what they were."""
+    """Records which environment variables are read inside the `with` block, and their values."""
 
     def __init__(self) -> None:
         self.names: dict[str, str | None] = {}
@@ -300,18 +315,18 @@ class EnvironmentReading:
     def __enter__(self) -> EnvironmentReading:  # noqa: PYI034 - `Self` is not in every Python that runs this
         get, iterate = self._get, self._iterate
 
-        def noted(environ: Any, name: str) -> Any:
+        def get_and_note(environ: Any, name: str) -> Any:
             if isinstance(name, str):
                 self.names.setdefault(name, None)
             text = get(environ, name)
             self.names[name] = text
             return text
 
-        def all_noted(environ: Any) -> Any:
+        def iterate_and_note(environ: Any) -> Any:
             self.all_of_it = True
             return iterate(environ)
 
-        self._type.__getitem__, self._type.__iter__ = noted, all_noted
+        self._type.__getitem__, self._type.__iter__ = get_and_note, iterate_and_note
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -327,7 +342,7 @@ def _state() -> dict[str, Any]:
         "the folder": os.getcwd(),  # noqa: PTH109 - a name is all that is wanted
         "the path": list(sys.path),
         "the path's hooks": list(sys.path_hooks),
-        "signals": [signal.getsignal(number) for number in NUMBERS],
+        "signals": [signal.getsignal(number) for number in _SIGNAL_NUMBERS],
         "hooks": (sys.excepthook, sys.displayhook, getattr(sys, "unraisablehook", None), sys.breakpointhook),
         "tracing": (sys.gettrace(), sys.getprofile()),
         "streams": (sys.stdin, sys.stdout, sys.stderr),

@@ -1,7 +1,7 @@
-"""Takes this process into namespaces that were made for it, and gives up what it could do there as root.
+"""Moves this process into namespaces that were made for it, and drops the capabilities that it has there.
 
-It is confined before; what it joins is another place to be, not another right. So a module loaded earlier
-that kept it from giving up its rights would gain nothing but a view without the tree.
+The process is confined already. The namespaces give it another view of the machine, not more rights. So a
+module loaded earlier that prevented the drop would gain nothing but a view in which the tree is missing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x8000000, 0x10000000, 0x40000000
 KINDS = {"user": _CLONE_NEWUSER, "mnt": _CLONE_NEWNS, "ipc": _CLONE_NEWIPC, "net": _CLONE_NEWNET}
-"""In the order in which they are joined."""
+"""The flags of `setns`, in the order of joining: the user namespace gives the right to join the others."""
 _PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 24, 38
 _PR_SET_CHILD_SUBREAPER, _IPC_RMID = 36, 0
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -36,7 +36,7 @@ class _ForeignFunction(CFuncPtr):
 
 
 def join(namespaces: dict[str, int], kept: int) -> None:
-    """Joins namespaces by descriptor; `kept` has a bit for each capability that a run keeps."""
+    """Joins namespaces, given by descriptors; `kept` has a bit for each capability that the run keeps."""
     for name, kind in KINDS.items():
         if name in namespaces:
             _call("setns", namespaces[name], kind)
@@ -46,25 +46,27 @@ def join(namespaces: dict[str, int], kept: int) -> None:
             try:
                 _prctl(_PR_CAPBSET_DROP, capability)
             except OSError:
-                break  # there are no more
+                break  # the kernel knows no capability of this number, nor a higher one
     _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     low, high = kept & 0xFFFFFFFF, kept >> 32
     _call("capset", _numbers(_CAPABILITY_VERSION_3, 0), _numbers(low, low, 0, high, high, 0))
 
 
 def die_with(parent: int) -> None:
+    """Has the kernel kill this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    # The parent may have ended before the call above: then no signal comes.
     if os.getppid() != parent:
         os._exit(1)
 
 
 def adopt_orphans() -> None:
-    """Makes this process the parent of descendants that lose theirs."""
+    """Makes this process the parent of descendants whose own parent ends."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def remove_queue(control: str, number: int) -> None:
-    """Removes a queue; `control` names the function of its kind: shared memory, messages, semaphores."""
+    """Removes a System V object; `control` is the C function for its kind: `shmctl`, `msgctl` or `semctl`."""
     words = (number, 0, _IPC_RMID) if control == "semctl" else (number, _IPC_RMID, _Word(0))
     _call(control, *words)
 
@@ -78,7 +80,7 @@ def _numbers(*numbers: int) -> bytes:
 
 
 def _call(name: str, *words: Any) -> None:
-    function = _ForeignFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: what is loaded
+    function = _ForeignFunction(dlsym(dlopen(None, 0), name))  # type: ignore[arg-type]  # None: the libraries that are loaded
     if function(*words) != 0:
         number = get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

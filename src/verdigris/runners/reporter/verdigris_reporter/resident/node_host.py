@@ -1,7 +1,8 @@
 """Hosts a resident node process, whose workers each enter the room of their run.
 
-Node cannot enter a namespace itself, as it has threads, nor take descriptors from a socket. So this process
-keeps the descriptors of a run's namespaces, and node starts `node_worker.py` as its worker, which joins them.
+Node cannot enter a namespace itself, because it has threads, nor receive descriptors over a socket. So this
+process keeps the descriptors of a run's namespaces. Node starts `node_worker.py` as its worker, which joins
+them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ RESIDENT = "VERDIGRIS_RESIDENT"
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - names stay `str`
 _CHUNK = 1 << 16
 _GRACE = 5.0
-"""Seconds in which node comes to an end with a run that it has answered."""
+"""Seconds that node has, after the caller left, to finish a run whose result it has sent."""
 
 
 def main() -> None:
@@ -41,19 +42,23 @@ class Host:
     def __init__(self, line: MessageLine, greeting: dict[str, Any]) -> None:
         self.line = line
         self.shared = ""
-        """A folder for one run, where node leaves modules and the report; nothing else of ours is reached."""
+        """A folder for one run, for node's modules and the report; a run sees no other folder of ours."""
         ours, theirs = _socket.socketpair()
-        argv = [*greeting["argv"], str(theirs.fileno()), _worker(tempfile.gettempdir(), greeting["argv"][0])]
+        argv = [
+            *greeting["argv"],
+            str(theirs.fileno()),
+            _write_worker(tempfile.gettempdir(), greeting["argv"][0]),
+        ]
         _start(argv, theirs.fileno())
         theirs.close()
         self.talk = ours
         self.doors: tuple[int, ...] = ()
         self.left = 0.0
-        """When the caller had gone, while node was not done."""
+        """When the caller left, if node was not done by then; else 0."""
         self.answered = False
 
     def serve(self) -> None:
-        """Serves until either side ends, or a run is given up."""
+        """Passes messages between the caller and node until either of them ends, or a run is given up."""
         rest = b""
         while True:
             wait = None if not self.left else max(0.0, self.left + _GRACE - time.monotonic())
@@ -82,7 +87,7 @@ class Host:
             self.line.send(message)
 
     def _take_request(self) -> bool:
-        """False when there is no reason to go on."""
+        """Takes one message of the caller. Returns False when this process shall end."""
         asked = self.line.receive()
         if asked is None:
             return False
@@ -92,7 +97,7 @@ class Host:
             run = message["run"]
             kinds = dict(zip(run.pop("doors"), beside, strict=True))
             worker = {**run.pop("worker"), "pid": os.getpid(), "doors": kinds}
-            self._tell({"run": {**run, "tmp": self.shared, "worker": json.dumps(worker)}})
+            self._send_to_node({"run": {**run, "tmp": self.shared, "worker": json.dumps(worker)}})
         elif "hello" in message:
             self.shared = tempfile.mkdtemp()
             self.line.send({"tmp": self.shared})
@@ -105,13 +110,13 @@ class Host:
                 return False
         return True
 
-    def _tell(self, message: dict[str, Any]) -> None:
+    def _send_to_node(self, message: dict[str, Any]) -> None:
         self.talk.sendall(json.dumps(message).encode("ascii") + b"\n")
 
     def _end_processes(self) -> None:
-        """Nobody of a run outlives it."""
+        """Kills the processes that a run left in its namespaces, and closes those."""
         if self.doors:
-            for pid in _in_there(self.doors):
+            for pid in _processes_in(self.doors):
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
             for door in self.doors:
@@ -119,13 +124,13 @@ class Host:
         self.doors = ()
 
     def _end_run(self) -> None:
-        """Not before the caller has gone: until then it may be reading the report."""
+        """Removes the folder of a run. The caller must have left: until then it may be reading the report."""
         shutil.rmtree(self.shared, ignore_errors=True)
         self.line.send({"gone": True})
 
 
 def _start(argv: list[str], descriptor: int) -> None:
-    """It dies with us, and we end when it does."""
+    """Starts node. It dies with this process, and this process ends when node does (`serve`)."""
     mine = os.getpid()
     if os.fork() == 0:
         try:
@@ -136,8 +141,8 @@ def _start(argv: list[str], descriptor: int) -> None:
             os._exit(1)
 
 
-def _in_there(doors: tuple[int, ...]) -> list[int]:
-    """Processes in one of the namespaces."""
+def _processes_in(doors: tuple[int, ...]) -> list[int]:
+    """The processes that are in one of these namespaces."""
     inside = {os.fstat(door).st_ino for door in doors}
     found = []
     for name in os.listdir("/proc"):  # noqa: PTH208
@@ -147,8 +152,8 @@ def _in_there(doors: tuple[int, ...]) -> list[int]:
     return found
 
 
-def _worker(folder: str, node: str) -> str:
-    """A program that node can start as if it were node."""
+def _write_worker(folder: str, node: str) -> str:
+    """Writes a program that node can start as if it were node, and that starts `node_worker.py`."""
     path = f"{folder}/node"
     script = f"{_HERE}/node_worker.py"
     words = (sys.executable, "-I", "-S", script, node)

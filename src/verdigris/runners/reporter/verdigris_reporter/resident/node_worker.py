@@ -1,4 +1,4 @@
-"""Becomes node in the room of a run: started by a resident node as its worker, in its own place."""
+"""Started by a resident node in place of a worker: joins the room of the run, and then becomes node."""
 
 from __future__ import annotations
 

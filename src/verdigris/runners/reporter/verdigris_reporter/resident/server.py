@@ -1,4 +1,4 @@
-"""A process with the test tool loaded: it forks for each run, and the child enters a room made for it."""
+"""The resident process keeps the test tool loaded and forks for each run; the child enters the run's room."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ _LOADED_AT_THE_START = ("sitecustomize", "usercustomize")
 def serve(
     descriptor: str, channel: Channel, tool: str, load: Callable[[], None]
 ) -> tuple[str, frozenset[str], list[str]]:
-    """In a process that shall make a run: the descriptor of its channel, the names of what was loaded before,
-    and the folders that are on its path only since. It returns in no other.
+    """Serves runs. It returns only in the child of a run; the resident process itself ends here.
+
+    Returns the descriptor of the run's channel, the names of the modules that were loaded before the run, and
+    the folders that the run added to `sys.path`.
     """
     line = MessageLine(_socket.socket(fileno=int(descriptor)))
     os.set_inheritable(line.fileno(), False)
@@ -69,14 +71,15 @@ class Server:
                 os._exit(1)
         self.files = {**stamps(dict(sys.modules)), **self.hidden.files}
         gc.collect()
-        gc.freeze()  # else every run would look through, and so copy, all that is loaded
+        gc.freeze()  # else the collector of every fork would touch, and so copy, all that is loaded
         self.line.send({"ready": True})
         while True:
-            descriptor = self._take()
+            descriptor = self._take_request()
             if descriptor is not None:
                 return descriptor
 
-    def _take(self) -> str | None:
+    def _take_request(self) -> str | None:
+        """Carries out a request of the caller; in the child of a run it returns the channel's descriptor."""
         try:
             asked = self.line.receive()
         except Broken:
@@ -97,17 +100,20 @@ class Server:
         return descriptor
 
     def _fork(self, run: dict[str, Any], beside: tuple[int, ...]) -> str | None:
-        """`beside`: where output goes, the channel, and the namespaces that `run["doors"]` names."""
+        """Forks the child of a run; returns its channel in the child, None in this process.
+
+        `beside`: descriptors for output, for the channel, and for the namespaces that `run["doors"]` names.
+        """
         if has_changed(self.files):
             self.line.send({"why": "what is loaded has changed"})
             os._exit(1)
-        said, tell = os.pipe()
+        said, tell = os.pipe()  # the child writes here why it could not become a run
         server = os.getpid()
         self.child = os.fork()
         if self.child == 0:
             os.close(said)
             try:
-                self._become(run, beside, server, {tell, beside[1]})
+                self._become_run(run, beside, server, {tell, beside[1]})
             except BaseException as error:  # noqa: BLE001 - whatever it is, the run is not made here
                 os.write(tell, str(error).encode("utf-8", "replace")[:1000] or b"?")
                 os._exit(1)
@@ -124,7 +130,8 @@ class Server:
         self._watch()
         return None
 
-    def _become(self, run: dict[str, Any], beside: tuple[int, ...], server: int, kept: set[int]) -> None:
+    def _become_run(self, run: dict[str, Any], beside: tuple[int, ...], server: int, kept: set[int]) -> None:
+        """Turns a forked child into the process of a run: streams, namespaces, folder, path, environment."""
         os.setsid()
         namespaces.die_with(server)
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -140,16 +147,17 @@ class Server:
         os.environ.clear()
         os.environ.update(run["env"])
         if "tempfile" in sys.modules:
-            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # where it was, is not here
+            sys.modules["tempfile"].tempdir = None  # type: ignore[attr-defined]  # computed for the old TMPDIR
         self.hidden.serve(self._decline)
 
     def _decline(self, name: str, why: str) -> None:
+        """Ends the run. A child process that a test forked has no channel, and goes on."""
         if self.channel.owns():
             self.channel.send("declined", module=name, why=why)
             os._exit(1)
 
     def _watch(self) -> None:
-        """Watches until the child has ended or the caller is gone; reaps the child when its group is gone."""
+        """Waits until the child ends, and sends its exit code; stops waiting when the caller says `gone`."""
         woken, wake = os.pipe()
         os.set_blocking(wake, False)
         before = signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -158,7 +166,7 @@ class Server:
             while not _end_of(self.child):
                 ready = [] if self.line.pending else select.select([woken, self.line.connection], [], [])[0]
                 if woken not in ready:
-                    return  # what is said is `gone`
+                    return  # the only message that can come now is `gone`
                 os.read(woken, 64)
         finally:
             signal.set_wakeup_fd(old)
@@ -180,15 +188,15 @@ class Server:
 
 
 def take_path(before: str, wanted: str) -> list[str]:
-    """Puts the folders of PYTHONPATH where an interpreter that starts with it has them; those that are new.
+    """Puts the folders of PYTHONPATH into `sys.path` as an interpreter does that starts with it.
 
-    ValueError where only one that starts with it would do what it says.
+    Returns the folders that are new. Raises ValueError if only a new interpreter can follow this PYTHONPATH.
     """
     if sys.flags.ignore_environment or wanted == before:
         return []
     had, folders = _folders(before), _folders(wanted)
     new = [folder for folder in folders if folder not in had]
-    if not set(had).issubset(folders) or any(map(_says_how_to_start, new)):
+    if not set(had).issubset(folders) or any(map(_has_startup_modules, new)):
         raise ValueError("an interpreter has to start with this path")
     sys.path[:] = dict.fromkeys([*folders, *sys.path])
     for folder in new:
@@ -200,8 +208,8 @@ def _folders(path: str) -> list[str]:
     return [os.path.abspath(folder) for folder in path.split(os.pathsep)] if path else []  # noqa: PTH100 - text
 
 
-def _says_how_to_start(folder: str) -> bool:
-    """It has modules that every interpreter loads first, or is an archive, which may have them."""
+def _has_startup_modules(folder: str) -> bool:
+    """Whether each interpreter loads a module of this folder at its start; an archive may hold one."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
     except FileNotFoundError:
@@ -212,12 +220,15 @@ def _says_how_to_start(folder: str) -> bool:
 
 
 def _end_of(child: int) -> Any:
-    """Does not reap it: its number stays the group's until that is gone, too."""
+    """How the child ended, or None.
+
+    It is not reaped: until then no other process or group gets its number.
+    """
     return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
 
 
 def _close_all_but(kept: set[int]) -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all that is wanted
         if int(name) >= _STANDARD and int(name) not in kept:
-            with contextlib.suppress(OSError):  # the one that listed them
+            with contextlib.suppress(OSError):  # the descriptor that listed the folder is closed by now
                 os.close(int(name))

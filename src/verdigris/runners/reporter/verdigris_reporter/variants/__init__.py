@@ -1,3 +1,3 @@
-"""Runs with different texts of the test files, each forked from one process; none knows which it is."""
+"""Runs with different texts of the test files, all forked from one process; none can tell its text."""
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A process in which the runner is ready and nothing of the project is loaded: runs branch off from it.
+"""A process with the test runner loaded and nothing of the project. Each run of a set is forked from it.
 
-It does not know which texts there are. Whoever leads the runs writes them, and tells it when to branch.
+It does not know the texts of the test files. The leader of the runs writes them, and says when to fork.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 from .. import code_loading  # noqa: TID252 - the package has another name when injected
-from ..preload import from_the_environment, load_plugins, preload  # noqa: TID252 - same
+from ..preload import installed_imports_only, load_plugins, preload  # noqa: TID252 - same
 from ..tracing import start as start_tracing  # noqa: TID252 - same
 
 if TYPE_CHECKING:
@@ -24,11 +24,17 @@ if TYPE_CHECKING:
 
 RUN, TRACED, STOP = b"r", b"t", b"s"
 _GENERATIONS = 50
+"""How often orphans are looked for: each round may orphan the children of those that it killed."""
 _HEAD = 4
-"""Bytes in which a frame tells its length; one of length 0 says that the run has ended."""
+"""The bytes of a frame's length.
+
+A frame of length 0 means that the process is ready, or that the run has ended.
+"""
 
 
 class ReadyProcess:
+    """The leader's handle of the process."""
+
     def __init__(
         self,
         channel: Channel,
@@ -38,8 +44,9 @@ class ReadyProcess:
         known: list[str] | None,
         watched: dict[str, Any],
     ) -> None:
-        """`known`: modules of the environment to load beforehand; None: not even the runner.
-        `watched`: what is set otherwise in a run that is traced.
+        """`known`: installed modules to load in advance; None: load nothing, not even the runner.
+
+        `watched`: settings that a traced run has instead.
         """
         self._channel = channel
         self._tool = tool
@@ -52,35 +59,38 @@ class ReadyProcess:
             try:
                 os.close(self._told)
                 os.close(self._ask)
-                channel.leave(_settings(channel.settings))
-                self._grow(load, start, known, asked, tell)
+                channel.leave(_run_settings(channel.settings))
+                self._serve_runs(load, start, known, asked, tell)
             finally:
                 os._exit(1)
         os.close(tell)
         os.close(asked)
 
     def is_ready(self, seconds: float) -> bool:
-        """Whether it could load what it should."""
+        """Waits for the process; returns whether it could load what it should."""
         with contextlib.suppress(OSError, EOFError):
-            return self._frame(lambda: seconds) == b""
+            return self._read_frame(lambda: seconds) == b""
         return False
 
     def messages(self, kind: bytes, deadline: Callable[[], float]) -> Iterator[bytes]:
-        """The lines that one run writes until it ends; None of them when the time is over."""
+        """Starts a run and yields the lines that it writes until it ends.
+
+        Raises TimeoutError when the time is up.
+        """
         os.write(self._ask, kind)
         rest = b""
         while True:
-            data = self._frame(deadline)
+            data = self._read_frame(deadline)
             if not data:
                 return
             *lines, rest = (rest + data).split(b"\n")
             yield from lines
 
     def stop(self) -> None:
-        """The run that goes on; what it wrote meanwhile is lost."""
+        """Stops the current run; what it has written and nobody has read is lost."""
         with contextlib.suppress(OSError):
             os.write(self._ask, STOP)
-            while self._frame(lambda: 60):
+            while self._read_frame(lambda: 60):
                 pass
 
     def end(self) -> None:
@@ -90,12 +100,15 @@ class ReadyProcess:
             os.kill(self._pid, signal.SIGKILL)
         os.waitpid(self._pid, 0)
 
-    def _frame(self, left: Callable[[], float]) -> bytes:
-        """Empty at the end of a run; OSError when the time is over or the process is gone."""
-        head = self._exactly(_HEAD, left)
-        return self._exactly(int.from_bytes(head, "big"), left)
+    def _read_frame(self, left: Callable[[], float]) -> bytes:
+        """Reads a frame; it is empty at the end of a run.
 
-    def _exactly(self, size: int, left: Callable[[], float]) -> bytes:
+        Raises TimeoutError when the time is up, and EOFError when the process has ended.
+        """
+        head = self._read_exactly(_HEAD, left)
+        return self._read_exactly(int.from_bytes(head, "big"), left)
+
+    def _read_exactly(self, size: int, left: Callable[[], float]) -> bytes:
         while len(self._rest) < size:
             if not select.select([self._told], [], [], max(0, left()))[0]:
                 raise TimeoutError
@@ -106,7 +119,7 @@ class ReadyProcess:
         found, self._rest = self._rest[:size], self._rest[size:]
         return found
 
-    def _grow(
+    def _serve_runs(
         self,
         load: Callable[[], None],
         start: Callable[[Any], int],
@@ -120,7 +133,7 @@ class ReadyProcess:
         def branch() -> None:
             nonlocal tracer
             traced = _branch(self._channel, asked, tell)
-            code_loading.take(self._channel.settings)
+            code_loading.withhold_texts(self._channel.settings)
             if traced:
                 self._channel.settings.update(self._watched)
                 tracer = start_tracing(self._channel.settings)
@@ -136,11 +149,11 @@ class ReadyProcess:
         os._exit(0)
 
     def _get_ready(self, load: Callable[[], None], known: list[str], branch: Callable[[], None]) -> None:
-        with from_the_environment():
+        with installed_imports_only():
             load()
             if self._tool == "pytest":
                 load_plugins()
-                # Not there, or standing on the project itself: then each run must load it for itself.
+                # Fails if pytest is missing or needs modules of the project: then each run loads it itself.
                 __import__("pytest")
         if self._tool == "pytest":
             __import__("verdigris_reporter.plugin")
@@ -152,25 +165,25 @@ class ReadyProcess:
 
 
 def _branch_in_pytest(branch: Callable[[], None]) -> None:
-    """Where it is about to load the first plugin that is not its own."""
+    """Has pytest fork when it is about to load the first plugin that is not its own."""
     from _pytest import config
 
     manager_type: Any = config.PytestPluginManager
     load = manager_type.consider_preparse
 
-    def branching(manager: Any, args: Any, *, exclude_only: bool = False) -> None:
+    def branch_and_load(manager: Any, args: Any, *, exclude_only: bool = False) -> None:
         if not exclude_only:
             manager_type.consider_preparse = load
             branch()
         load(manager, args, exclude_only=exclude_only)
 
-    manager_type.consider_preparse = branching
+    manager_type.consider_preparse = branch_and_load
 
 
 def _branch(channel: Channel, asked: int, tell: int) -> bool:
-    """Returns in the process of a run only; whether it is to be traced."""
+    """Forks a run for each request. It returns only in the process of a run: whether that is to be traced."""
     with contextlib.suppress(OSError, ImportError, AttributeError):
-        from ..resident.namespaces import adopt_orphans  # noqa: TID252 - it needs what not every system has
+        from ..resident.namespaces import adopt_orphans  # noqa: TID252 - it needs Linux
 
         adopt_orphans()
     gc.collect()
@@ -194,7 +207,7 @@ def _branch(channel: Channel, asked: int, tell: int) -> bool:
 
 
 def _relay(child: int, fd: int, asked: int, tell: int) -> None:
-    """What the run writes, in frames that it cannot make itself; nothing of it is kept here."""
+    """Passes on what the run writes, in frames, which the run itself cannot forge; keeps nothing of it."""
     while asked not in select.select([fd, asked], [], [])[0]:
         data = os.read(fd, 1 << 16)
         if not data:
@@ -212,7 +225,7 @@ def _relay(child: int, fd: int, asked: int, tell: int) -> None:
 
 
 def _end_orphans() -> None:
-    """What the run left running; they have become our children."""
+    """Kills the processes that the run left. They have become our children (`adopt_orphans`)."""
     for _ in range(_GENERATIONS):
         try:
             with open("/proc/thread-self/children") as children:  # noqa: PTH123
@@ -227,8 +240,8 @@ def _end_orphans() -> None:
                 os.waitpid(pid, 0)
 
 
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """The same in every run of the set."""
+def _run_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run: the same in every run of the set."""
     kept: dict[str, Any] = {name: given[name] for name in ("worktree", "select", "withheld") if name in given}
     return {**kept, "fresh": True, "single": True}
 

@@ -1,9 +1,9 @@
-"""The files of one run among several: its texts are put into the tree, and what it left is taken away.
+"""Writes the texts of each run into the tree, and removes what each run leaves behind.
 
-Whatever texts a run has, the files are the same to look at: as many bytes, the same times, the same inode.
-What it left would tell the next run that it is not the first: files in the tree, in HOME and in the temporary
-folders are as they were, shared memory, queues and semaphores are gone, and so are processes (see
-`ready_process`). A very large tree is left alone, and so is a large file.
+A run must not be able to tell which texts it has. So the files have the same size, times and inode in all
+runs. Nor may it see that another run came before it. So files in the tree, in HOME and in the temporary
+folders are restored, and shared memory, queues, semaphores and processes (see `ready_process`) are removed. A
+very large tree and large files are left as they are.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import stat
 import tokenize
 
 _LEAST = 3
-"""Bytes that every text is longer by at least: a line end and the beginning of a comment."""
+"""The least bytes that are added to each text: a line end and the start of a comment."""
 
 
 class Unwritten(Exception):
-    """A file that cannot be changed."""
+    """A test file cannot be changed."""
 
 
 class Written:
-    """The files of all runs: written for one after the other, at the end as they were."""
+    """The test files, which `write` changes for each run, and `put_back` restores at the end."""
 
     def __init__(self, root: str, runs: list[dict[str, str]]) -> None:
         self._kept: dict[str, tuple[bytes, os.stat_result]] = {}
@@ -45,14 +45,14 @@ class Written:
 
     def write(self, number: int) -> None:
         for name, data in self._runs[number].items():
-            self._put(name, data)
+            self._write_file(name, data)
 
     def put_back(self) -> None:
         for name, (data, _) in self._kept.items():
             with contextlib.suppress(OSError):
-                self._put(name, data)
+                self._write_file(name, data)
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _write_file(self, name: str, data: bytes) -> None:
         try:
             with open(name, "r+b") as file:  # noqa: PTH123
                 file.write(data)
@@ -74,32 +74,34 @@ def _read(name: str) -> tuple[bytes, str, os.stat_result]:
 
 
 def _pad_text(text: bytes, size: int) -> bytes:
-    """Adds a comment at the end; how long it is tells nothing, as every text has one."""
+    """Adds a comment at the end, up to the size. Every text gets one, so its length says nothing."""
     text += b"" if text.endswith(b"\n") else b"\n"
     return text + b"#".ljust(size - len(text), b"-")
 
 
 _FILES, _BYTES, _SMALL = 50_000, 32 << 20, 1 << 18
-"""As many files are looked at; so much of their content is kept, of files no larger than this."""
+"""The most files that are looked at, the most bytes that are kept, and the largest file that is kept."""
 _QUEUES = {"shm": "shmctl", "msg": "msgctl", "sem": "semctl"}
 _SHARED = "/dev/shm"  # noqa: S108 - where POSIX shared memory is
 
 
 class Leavings:
-    def __init__(self, root: str, private: list[str], besides: frozenset[str]) -> None:
-        """`private`: folders that only this run has, where it is confined. `besides`: what others look after.
+    """What runs leave behind: files, shared memory, queues and semaphores."""
 
-        Without any, whoever else is here writes too: then nothing but the tree is ours to clear.
+    def __init__(self, root: str, private: list[str], besides: frozenset[str]) -> None:
+        """`private`: folders that only a confined run sees. `besides`: paths that `Written` takes care of.
+
+        If there are no private folders, other programs write here too: then only the tree is cleared.
         """
         self._besides = besides
         self._alone = bool(private)
         self._known: dict[str, tuple[int, ...] | None] = {}
         self._kept: dict[str, bytes] = {}
         places = [root, *private, *([_SHARED] if private else ())]
-        self._places = [place for place in places if self._look(place)]
+        self._places = [place for place in places if self._remember(place)]
 
     def clear(self) -> None:
-        """After a run."""
+        """Restores the files after a run, and removes what is new."""
         found: dict[str, os.stat_result | None] = {}
         for place in self._places:
             self._walk(place, found)
@@ -118,8 +120,8 @@ class Leavings:
         if self._alone:
             _clear_queues()
 
-    def _look(self, place: str) -> bool:
-        """False where there is too much to look at."""
+    def _remember(self, place: str) -> bool:
+        """Notes the files of a folder; returns False if there are too many."""
         found: dict[str, os.stat_result | None] = {}
         if not self._walk(place, found):
             return False
@@ -133,7 +135,10 @@ class Leavings:
         return True
 
     def _walk(self, folder: str, found: dict[str, os.stat_result | None]) -> bool:
-        """Walks the tree; of installed packages it lists the files only."""
+        """Lists the files below a folder; returns False if there are too many.
+
+        Installed ones are listed without status.
+        """
         folders = [(folder, False)]
         while folders and len(found) < _FILES:
             place, installed = folders.pop()
@@ -158,10 +163,10 @@ class Leavings:
             if stat.S_ISDIR(mode):
                 if status is None:
                     os.makedirs(path, exist_ok=True)  # noqa: PTH103
-                _without_attributes(path)
+                _remove_attributes(path)
             elif path in self._kept:
                 if status is not None:
-                    os.unlink(path)  # noqa: PTH108 - with its attributes
+                    os.unlink(path)  # noqa: PTH108 - which removes its extended attributes too
                 os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
                 with open(path, "wb") as file:  # noqa: PTH123
                     file.write(self._kept[path])
@@ -171,7 +176,11 @@ class Leavings:
 
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:
-    """Whatever a run does to a file shows in its change time; a folder's tells of its entries too."""
+    """What changes when a run changes a file.
+
+    Each change shows in the change time of a file. That of a folder is left out: it also changes with its
+    entries.
+    """
     changed = 0 if stat.S_ISDIR(status.st_mode) else status.st_ctime_ns
     return status.st_mode, status.st_mtime_ns, changed
 
@@ -181,7 +190,7 @@ def _remove(path: str) -> None:
         (os.rmdir if stat.S_ISDIR(os.lstat(path).st_mode) else os.unlink)(path)
 
 
-def _without_attributes(path: str) -> None:
+def _remove_attributes(path: str) -> None:
     for name in os.listxattr(path, follow_symlinks=False):
         if name.startswith("user."):
             os.removexattr(path, name, follow_symlinks=False)

@@ -1,6 +1,7 @@
-"""Leads a set of runs with different texts of the test files; each is forked from one process, and made once.
+"""Leads a set of runs with different texts of the test files. Each text is run once, in a fork of one
+process.
 
-Which of them has the true text is not known here, let alone in a process that runs code of the project.
+This process does not know which text is the true one; a process that runs code of the project even less so.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 SPENT = "no time was left"
 _READY = 120.0
-"""Seconds in which the runner must be loaded; nothing of the project has a part in that."""
+"""Seconds in which the test runner must be loaded; code of the project is not involved."""
 _EARLY = "the run ended early"
 
 
 class RunSet:
-    """Runs nothing of the project itself, so that what it says about a run is its own observation."""
+    """Runs no code of the project itself, so that no such code can change what it reports about a run."""
 
     def __init__(
         self, channel: Channel, tool: str, load: Callable[[], None], start: Callable[[Any], int]
@@ -43,13 +44,13 @@ class RunSet:
         self._deadline = 0.0
 
     def run(self) -> int:
-        """The exit code."""
+        """Makes all runs and reports them; returns the exit code."""
         version = ".".join(map(str, sys.version_info[:3]))
         here = os.getcwd()  # noqa: PTH109 - without pathlib
         self.channel.send("start", python=version, rootdir=here, collect_only=False)
         self.channel.send("collected", ids=[])
         if not hasattr(os, "fork") or not self.runs["disposable"]:
-            texts = json.loads(self.channel.rest())
+            texts = json.loads(self.channel.read_rest())
             why = "the tree is not disposable" if hasattr(os, "fork") else "no processes can be forked"
             self._give_up(len(texts), why)
         else:
@@ -58,14 +59,14 @@ class RunSet:
         return 0
 
     def _make_runs(self) -> None:
-        known = None if self.runs["bare"] or _may_hide(os.getcwd()) else self.runs["preload"]  # noqa: PTH109
+        known = None if self.runs["bare"] or _hides_installed(os.getcwd()) else self.runs["preload"]  # noqa: PTH109
         process = self._start_process(known)
         if not process.is_ready(_READY):
             process.end()
             process = self._start_process(None)
             process.is_ready(_READY)
-        # Only now: no process of a run descends from one that knows the texts.
-        texts: list[dict[str, str]] = json.loads(self.channel.rest())
+        # Read only now: otherwise the ready process, and so every run, would have the texts in its memory.
+        texts: list[dict[str, str]] = json.loads(self.channel.read_rest())
         self._deadline = time.monotonic() + self.runs["seconds"]
         try:
             written = Written(self.channel.settings["worktree"], texts)
@@ -83,7 +84,7 @@ class RunSet:
             written.put_back()
         if self.watched["trace"] and time.monotonic() < self._deadline:
             seen = Outcomes()
-            self._watch(process, TRACED, seen)
+            self._observe_run(process, TRACED, seen)
             for path, lines in seen.lines.items():
                 self.channel.send("lines", path=path, lines=lines)
         process.end()
@@ -96,13 +97,13 @@ class RunSet:
         if time.monotonic() < self._deadline:
             try:
                 written.write(number)
-                why = self._watch(process, RUN, seen)
+                why = self._observe_run(process, RUN, seen)
             except Unwritten as error:
                 why = str(error)
         self.channel.send("variant", index=number, why=why, **seen.as_message())
 
-    def _watch(self, process: ReadyProcess, kind: bytes, seen: Outcomes) -> str:
-        """Why tests are missing from the outcomes, if any are."""
+    def _observe_run(self, process: ReadyProcess, kind: bytes, seen: Outcomes) -> str:
+        """Makes one run and collects its outcomes. Returns why some tests have none, if so."""
         until = min(self._deadline, time.monotonic() + self.runs["each"])
         try:
             for line in process.messages(kind, lambda: until - time.monotonic()):
@@ -123,8 +124,8 @@ class RunSet:
             self.channel.send("variant", index=index, why=why, **Outcomes().as_message())
 
 
-def _may_hide(folder: str) -> bool:
-    """Whether a module here has the name of one elsewhere: then each run must load the runner for itself."""
+def _hides_installed(folder: str) -> bool:
+    """Whether a module in the folder hides an installed one: then each run must load the runner itself."""
     for name in os.listdir(folder):  # noqa: PTH208
         stem, extension = os.path.splitext(name)  # noqa: PTH122
         package = not extension and os.path.exists(os.path.join(folder, name, "__init__.py"))  # noqa: PTH110, PTH118
@@ -143,7 +144,7 @@ _RANK = {"passed": 0, "skipped": 1, "failed": 2}
 
 
 class Outcomes:
-    """How the tests of one run ended, from the messages of its reporter."""
+    """How the tests of one run ended, by the messages of its reporter."""
 
     def __init__(self, files: Any = ()) -> None:
         self._files = frozenset(files)
@@ -151,12 +152,12 @@ class Outcomes:
         self._ended: set[str] = set()
         self._places: dict[str, list[Any]] = {}
         self.lines: dict[str, list[int]] = {}
-        """Executed lines per traced file."""
+        """The executed lines of each traced file."""
         self.ended = False
         self.why = ""
 
     def as_message(self) -> dict[str, Any]:
-        """The outcomes of the tests that came to their end."""
+        """The outcomes of the tests that ended, as fields of a message."""
         return {
             "outcomes": {i: status for i, status in self._status.items() if i in self._ended},
             "places": self._places,
@@ -177,7 +178,7 @@ class Outcomes:
         if message["outcome"] == "rerun":
             self._status.pop(test, None)
             return
-        status = self._of(message)
+        status = self._status_of(message)
         if _RANK[status] >= _RANK[self._status.get(test, "passed")]:
             self._status[test] = status
         if status == "failed":
@@ -187,8 +188,8 @@ class Outcomes:
             self._ended.add(test)
 
     @staticmethod
-    def _of(message: dict[str, Any]) -> str:
-        """Only a failure from the call on says anything about an assertion; an xfail never does."""
+    def _status_of(message: dict[str, Any]) -> str:
+        """A failure in setup, and an xfail, count as skipped: they say nothing about an assertion."""
         if "xfail" in message or (message["phase"] == "setup" and message["outcome"] == "failed"):
             return "skipped"
         return str(message["outcome"])
