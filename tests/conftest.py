@@ -1,4 +1,4 @@
-"""For the whole suite."""
+"""Hooks and fixtures of the suite: which tests are quick, which runs are forked, which are recorded."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 QUICK = ("core/", "languages/", "models/", "storage/log/", "views/")
-"""Folders whose tests run no project; elsewhere a file says so by its own mark."""
+"""Folders whose tests run no project. Elsewhere a test file marks its quick tests itself."""
 COLD = ("execution/", "redteam/", "runners/", "sandbox/")
-"""Folders whose tests are about how tests are run: there each room's run starts its own interpreter."""
+"""Folders whose tests are about how tests are run: there each run in a room starts its own interpreter."""
 AS_FOR_USERS = ("e2e/test_shapes", "e2e/test_upgrade")
-"""Files where each verdict does so. What a driver makes of verdicts is the same, whoever made the run."""
+"""Test files in which each verdict starts its own interpreter, as it does for users."""
 LEAN = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 LOADED_BY_RUNS = (
     "_pytest",
@@ -50,18 +50,20 @@ LOADED_BY_RUNS = (
     "yaml",
     "rich",
 )
-"""Installed packages that processes of ours and of the projects under test load again and again."""
+"""Installed packages that our processes, and those of the projects under test, load again and again."""
 
 
 def _tell_where_rust_lives() -> None:
-    """Tests move HOME, and it may be empty to begin with: the toolchains of rustup lie in the user's own."""
+    """Tests change HOME, so rustup would not find its toolchains: they lie in the user's real home."""
     toolchains = Path(pwd.getpwuid(os.getuid()).pw_dir, ".rustup")
     if toolchains.is_dir():
         os.environ.setdefault("RUSTUP_HOME", str(toolchains))
 
 
 def _hear_interrupts() -> None:
-    """A shell's `&` and `nohup` have us ignore them, and every process that a test means to interrupt."""
+    """Stop ignoring interrupts: a shell's `&` and `nohup` make us, and every process that we start, ignore
+    them.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -76,12 +78,12 @@ sys.dont_write_bytecode = False
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Half of a short run compiled our own modules: what a room's process compiles goes with the room.
+    """Compile our modules and pytest's once.
 
-    So does the bytecode of pytest where an environment was copied: each run would compile it, in most of its
-    time.
+    A process in a room throws its bytecode away with the room, so without this each run compiles them again:
+    that took half of a short run.
     """
-    gc.disable()  # until all is collected: nearly everything that is made till then stays
+    gc.disable()  # nearly every object that is made before the end of collection stays
     if hasattr(config, "workerinput"):
         take_own_mounts()
     else:
@@ -91,16 +93,16 @@ def pytest_configure(config: pytest.Config) -> None:
         if config.getoption("numprocesses", 0):
             rewrite_tests(config)
             move_temporary_files_into_memory()
-        share_patterns()  # now: a test may move the temporary folder while it runs
+        share_patterns()  # here, because a test may change the temporary folder while it runs
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores: each waits now and then, for a disk, a lock or a time limit."""
+    """Two more than there are cores: workers wait now and then, for a disk, a lock or a time limit."""
     return (os.cpu_count() or 1) + 2
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """To load every file took a fifth of `make quick`: those without a quick test are left alone."""
+    """Skip files without a quick test in `make quick`: to load every file took a fifth of its time."""
     if (
         config.getoption("markexpr") != "quick"
         or collection_path.suffix != ".py"
@@ -116,7 +118,7 @@ def _is_quick(path: Path) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whole folders are quick; the long tests begin first, so that no worker is left with one at the end."""
+    """Mark whole folders as quick, and start slow tests first, so that no worker ends with one."""
     for item in items:
         if _is_quick(item.path):
             item.add_marker("quick")
@@ -125,7 +127,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _draw_constants_of_our_source_alone() -> None:
-    """Hypothesis tries constants of all local modules; to find and read those of the tests took a second."""
+    """Let Hypothesis read constants from our source only: to read those of the tests took a second."""
     providers: Any = sys.modules.get("hypothesis.internal.conjecture.providers")
     if providers is not None:
         ours = str(Path(verdigris.__file__).parent)
@@ -133,14 +135,14 @@ def _draw_constants_of_our_source_alone() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Nor need a worker and its many forks look as often as usual through what is made later for garbage."""
+    """Collect garbage less often than usual: each worker forks thousands of times."""
     settle_memory()
     gc.enable()
     gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """One line for each reason: what was not tried on this machine, and why."""
+    """Print one line for each reason why tests were skipped on this machine."""
     skipped = terminalreporter.getreports("skipped")
     reasons = Counter(_reason(report) for report in skipped)
     for reason, count in sorted(reasons.items()):
@@ -159,7 +161,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What a run finds is the matter of most tests, not that its interpreter starts anew."""
+    """Outside COLD, run tests in forks: most tests are about the result of a run, not about its start."""
     place = str(request.path.relative_to(HERE))
     with nullcontext() if place.startswith(COLD) else warm_runs(verdicts=not place.startswith(AS_FOR_USERS)):
         yield
@@ -167,16 +169,16 @@ def forked_runs(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture
 def as_for_users() -> Iterator[None]:
-    """One test in which each verdict starts its own interpreter."""
+    """For one test: each verdict starts its own interpreter."""
     with warm_runs(verdicts=False):
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def lean_runs() -> None:
-    """The plugins of this suite are no matter of the projects under test; to load them took most of a run.
+    """Keep the plugins of this suite out of the projects under test: to load them took most of a run.
 
-    Set here and not above: a worker that found it when it starts would have none of its own.
+    It is set here and not at import: a worker that finds the variable when it starts would have no plugins.
     """
     os.environ[LEAN] = "1"
 
@@ -189,21 +191,21 @@ def draws() -> Iterator[None]:
 
 @pytest.fixture
 def remembered_runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For what is not about running tests: a run that was made in this session is not made again."""
+    """For tests that are not about running tests: each distinct run is made once in a session."""
     with same_runs(shared_reports(tmp_path_factory)):
         yield
 
 
 @pytest.fixture
 def recorded_tools(request: pytest.FixtureRequest) -> Iterator[None]:
-    """For what is not about running tests: how the tool ended is read from the test's file."""
+    """For tests that are not about running tests: the tool's results are read from a recording."""
     with recorded_processes(_recording(request)):
         yield
 
 
 @pytest.fixture
 def compared_tools(request: pytest.FixtureRequest) -> Iterator[None]:
-    """One test of a kind in which the tools are started, and must end as its file says."""
+    """For one test of each kind: the tools are started, and must end as the recording says."""
     with compared_processes(_recording(request)):
         yield
 

@@ -1,4 +1,4 @@
-"""A client of `tdd code --acp` over real pipes; what comes is held against the protocol's schema."""
+"""A client of `tdd code --acp` over real pipes; it checks each message against the protocol's schema."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANSWERS = {
     "session/set_mode": "SetSessionModeResponse",
     "session/prompt": "PromptResponse",
 }
-"""The names of models of the schema, as those below."""
+"""Names of models of the schema, as in the table below."""
 ASKED = {
     "session/update": "SessionNotification",
     "session/request_permission": "RequestPermissionRequest",
@@ -43,7 +43,7 @@ ASKED = {
 
 
 def check_message(message: dict[str, Any], asked: dict[Any, str]) -> None:
-    """The models salvage what is wrong, so what they read has to be all that was written."""
+    """The models drop what they cannot read, so the model's dump must equal what was written."""
     assert message["jsonrpc"] == "2.0"
     if "method" in message:
         assert ("id" in message) == (message["method"] == "session/request_permission")
@@ -59,16 +59,16 @@ def check_message(message: dict[str, Any], asked: dict[Any, str]) -> None:
 
 @dataclass
 class RawClient:
-    """Writes lines, whatever they hold, and reads messages."""
+    """Writes lines with any content, and reads messages."""
 
     process: ForkedProcess
     received: queue.Queue[dict[str, Any] | None] = field(default_factory=queue.Queue)
     updates: list[dict[str, Any]] = field(default_factory=list)
-    """Of all sessions, in their order."""
+    """Updates of all sessions, in their order."""
     asked: dict[Any, str] = field(default_factory=dict)
     faults: list[Exception] = field(default_factory=list)
     permit: Callable[[dict[str, Any]], str | None] = lambda _: None
-    """The option that is chosen where permission is asked for; None: no answer."""
+    """The option to choose when permission is asked for; None: no answer."""
     number: int = 0
 
     def read(self) -> None:
@@ -123,7 +123,7 @@ class RawClient:
         return self.until(lambda message: "method" not in message and message["id"] == number)
 
     def ask(self, method: str, /, **params: Any) -> dict[str, Any]:
-        """The result; an error is one of the test's."""
+        """The result of a call; an error fails the test."""
         message = self.answer(self.send(method, **params))
         assert "result" in message, message
         result: dict[str, Any] = message["result"]
@@ -151,7 +151,7 @@ class RawClient:
         return "".join(update["content"]["text"] for update in self.of("agent_message_chunk"))
 
     def end(self) -> tuple[int, str]:
-        """The exit code and what stood on standard error, after the input has ended."""
+        """The exit code and the text on standard error, after the input has ended."""
         if not self.process.stdin.closed:
             self.process.stdin.close()
         said = self.process.stderr.read().decode()
@@ -164,7 +164,9 @@ def text_block(text: str) -> dict[str, Any]:
 
 @contextmanager
 def editing(played: Played, *words: str, begin: bool = True) -> Iterator[RawClient]:
-    """A client that has said its first words to the command, forked, as its SDK loads for a second."""
+    """A client that has done the protocol's handshake; the command is forked, because its SDK loads for a
+    second.
+    """
     env = Cli(played.repo).environment() | played.env
     import_module("acp")  # here, once for all its forks
     process = start_forked(["code", "--acp", *words], played.repo.root, env)

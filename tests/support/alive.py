@@ -71,7 +71,7 @@ class Tried:
 
 
 def tried(text: str, *functions: str, seed: int = 1, **names: Any) -> Tried:
-    """`names` are what the test file would import."""
+    """`names`: the names that the test file would import."""
     random = Random(seed)
     ids = [f"{PATH}::{function}" for function in functions]
     made = plan({PATH: text}, ids, random)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Step: TypeAlias = "str | ToolCall | tuple[ToolCall, ...]"
 Script: TypeAlias = "Step | Callable[[Mapping[str, Any]], Step]"
-"""A function makes its step of the request."""
+"""A function makes its step from the request."""
 USAGE = {
     "input_tokens": 1,
     "output_tokens": 1,
@@ -39,7 +39,7 @@ def bash(command: str, **more: Any) -> ToolCall:
 
 @dataclass(slots=True)
 class Model:
-    """What is asked is kept; what is answered is the script, then the plain word `done`."""
+    """Keeps the requests, and answers with the script, then with the word `done`."""
 
     script: Sequence[Script]
     url: str = ""
@@ -58,14 +58,14 @@ class Model:
         return step(body) if callable(step) else step
 
     def results(self) -> list[str]:
-        """Every tool result that the model was given, in order, as text."""
+        """Every tool result that the model got, in order, as text."""
         if not self.requests:
             return []
         blocks = [block for message in self.requests[-1]["messages"] for block in _blocks(message)]
         return [_text(block.get("content")) for block in blocks if block.get("type") == "tool_result"]
 
     def told(self) -> str:
-        """All that the client said to the model in the last request, besides the system prompt."""
+        """Everything that the client sent to the model in the last request, except the system prompt."""
         if not self.requests:
             return ""
         return json.dumps(self.requests[-1]["messages"], ensure_ascii=False)
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
     answer: Callable[[dict[str, Any]], Step]
 
     def log_message(self, *_: object) -> None:
-        """Silent."""
+        """Log nothing."""
 
     def do_HEAD(self) -> None:
         self._json({})

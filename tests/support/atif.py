@@ -1,4 +1,4 @@
-"""What ATIF 1.7 demands of a document, written down from its description; unknown keys are faults."""
+"""The rules of ATIF 1.7 for a document, written down from its description; unknown keys are faults."""
 
 from __future__ import annotations
 

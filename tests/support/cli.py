@@ -1,4 +1,4 @@
-"""The real `tdd` in a real repository, deaf to the environment of whoever runs the tests."""
+"""The real `tdd` in a real repository, independent of the environment of whoever runs the tests."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ class Cli:
 
     def environment(self) -> dict[str, str]:
         clean = {name: value for name, value in self.repo.environment.items() if name not in DEAF_TO}
-        lean = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # our own suite's plugins cost a second a run
+        lean = {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"
+        }  # the plugins of our own suite would cost each run a second
         return clean | lean | {"COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def tdd(
@@ -67,7 +69,9 @@ class Cli:
         env: Mapping[str, str] | None = None,
         prefix: Sequence[str] = (),
     ) -> Ran:
-        """A process of its own; where how it starts is no matter it is forked, with all modules loaded."""
+        """Run `tdd` in a process of its own; it is forked, with all modules loaded, unless the test is about
+        its start.
+        """
         where, surroundings = cwd or self.root, self.environment() | dict(env or {})
         if not prefix and not any(name.startswith(("PYTHON", "LC_")) for name in env or ()):
             return Ran(*forked([os.fsdecode(a) for a in arguments], where, surroundings, timeout=100))
@@ -85,7 +89,7 @@ class Cli:
     def on_a_terminal(
         self, *arguments: str, env: Mapping[str, str] | None = None, answer: bytes = b""
     ) -> Ran:
-        """The same with a terminal for stdin, stdout and stderr, whose output comes together."""
+        """The same with a terminal as stdin, stdout and stderr; their output comes together."""
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
             [*TDD, *arguments],
@@ -98,7 +102,7 @@ class Cli:
         os.close(theirs)
         os.write(ours, answer)
         shown = b""
-        # A terminal whose other side was closed by all is an I/O error, not an end of file.
+        # Once all have closed its other side, a terminal gives an I/O error instead of an end of file.
         with suppress(OSError):
             while chunk := os.read(ours, 65536):
                 shown += chunk
@@ -112,9 +116,9 @@ class Cli:
 
 
 def make_cli(root: Path, *, tests: bool = True, ready: bool = False, live: bool = False) -> Cli:
-    """A small calculator, committed, with a `tdd.yaml` that names an interpreter which has pytest.
+    """A small calculator, committed, with a `tdd.yaml` that names an interpreter with pytest.
 
-    `ready`: `tdd init` is done. `live`: settlements try whether assertions are live.
+    `ready`: `tdd init` is done. `live`: settlements check whether assertions are live.
     """
     config = CONFIG if live else QUICK + CONFIG
     return Cli(

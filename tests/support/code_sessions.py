@@ -1,4 +1,4 @@
-"""A session's tools in a real project, and sessions whose model is scripted."""
+"""The tools of a session in a real project, and sessions whose model is scripted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KEY = "hush-0123456789-hush"
 
 @dataclass
 class Bench:
-    """The tools of one session, called by name as a model calls them."""
+    """The tools of one session, called by name, as a model calls them."""
 
     world: World
     bench: Workbench
@@ -119,7 +119,7 @@ HONEST: tuple[Step, ...] = (*RED, GREEN, FINISH)
 
 @dataclass
 class Played:
-    """A repository with nothing in it but its configuration, and a model at a socket that plays a script."""
+    """A repository that holds only its configuration, and a model at a socket that plays a script."""
 
     repo: GitRepo
     server: Server
@@ -133,7 +133,7 @@ class Played:
         return Cli(self.repo).tdd("code", *words, env=self.env)
 
     def start(self, *words: str) -> subprocess.Popen[str]:
-        """A process of its own, to be spoken to or killed."""
+        """A process of its own, which a test can write to or kill."""
         return subprocess.Popen(
             [*TDD, "code", *words],
             cwd=self.repo.root,
@@ -145,17 +145,17 @@ class Played:
         )
 
     def fork(self, *words: str) -> ForkedProcess:
-        """The same, with everything loaded already."""
+        """The same, forked with all modules loaded."""
         return start_forked(["code", *words], self.repo.root, Cli(self.repo).environment() | self.env)
 
     def events(self, *words: str) -> list[dict[str, Any]]:
-        """Those of a run that prints JSON."""
+        """The documents of a run that prints JSON."""
         ran = self.code(*words, "--json")
         return [json.loads(line) for line in ran.out.splitlines()]
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What the model was sent last."""
+        """The last request that the model got."""
         return self.server.requests[-1].messages
 
     def answers(self) -> list[str]:
@@ -191,7 +191,7 @@ def playing(
 
 @dataclass
 class Worked:
-    """A session that was worked on in this process."""
+    """A session that runs in this process."""
 
     played: Played
     happenings: list[Happening]
@@ -209,7 +209,7 @@ def work(
     sweep: Sweep | None = None,
     **given: Any,
 ) -> Worked:
-    """As the command does, in this process; `given`: its `SessionOptions`."""
+    """Run a session as the command does, in this process; `given`: its `SessionOptions`."""
     happenings: list[Happening] = []
     os.environ["SCRIPT_KEY"] = KEY
     try:

@@ -1,4 +1,4 @@
-"""A repository with accepted turns, and what an export of it wrote."""
+"""A repository with accepted turns, and the files of an export from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEST_MUL = "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 3) == 6\n"
 
 
 def make_proven_world(root: Path) -> World:
-    """Two turns: `sub` is committed after it, `mul` is not."""
+    """Two turns: `sub` is committed, `mul` is not."""
     world = make_world(root)
     prove_sub(world)
     world.repo.commit("sub")
@@ -54,7 +54,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 def made_triple(name: str = "one", **changes: object) -> Triple:
-    """A triple that nobody proved, for what only reads it."""
+    """A made-up triple, for code that only reads it."""
     given: dict[str, object] = {
         "id": f"ada__calc-{name}",
         "task": f"ada__calc-{name}",

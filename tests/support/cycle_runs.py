@@ -72,7 +72,7 @@ class PlayedCycle(PlayedRun):
         return self.repo.git("log", "--reverse", "--format=%s").splitlines()[1:]
 
     def commits(self) -> list[tuple[str, str]]:
-        """Message and files of each, without the evidence, which names event numbers and commits."""
+        """Message and files of each commit, without the evidence, which names event numbers and commits."""
         found = []
         for commit in self.repo.git("log", "--reverse", "--format=%H").split():
             files = self.repo.git("ls-tree", "-r", commit).splitlines()
@@ -86,7 +86,7 @@ class PlayedCycle(PlayedRun):
 
 
 def make_played(root: Path, stage: str = "entry", config: str = "", *, roles: str = "") -> PlayedCycle:
-    """At the start of a stage, which people led it to; all roles are played from the recording."""
+    """A project at the start of a stage, to which people led it; all roles are played from the recording."""
     world = PlayedCycle(make_cycle(root, stage, f"roles:\n{roles or cast()}{config}").repo)
     world.repo.write(".git/info/exclude", f"{TALK}\n")
     world.plays()
@@ -94,13 +94,13 @@ def make_played(root: Path, stage: str = "entry", config: str = "", *, roles: st
 
 
 def cast(model: str = f"replay:{TALK}", **players: str) -> str:
-    """All roles by one model, except these; a role without one is left out."""
+    """One model plays all roles except these; a role without a model is left out."""
     played = {**dict.fromkeys(ROLES, model), **players}
     return "".join(f"  {role}: {{model: '{name}'}}\n" for role, name in played.items() if name)
 
 
 def honest(request: Request) -> Step:
-    """As a server's script."""
+    """The turns as a server's script."""
     found = re.search(r"You are the (\w+), in step (\d+)\.", request.text)
     assert found
     return {"planner": PLANNED, "test_author": RED, "validator": PASSED, "coder": CODED}[found[1]]

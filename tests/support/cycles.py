@@ -142,7 +142,7 @@ def denied(answer: object, rule: str) -> Deny:
 
 
 def make_cycle(root: Path, stage: str = "entry", config: str = "") -> CycleWorld:
-    """At the start of a stage, or `proven`: the code was accepted."""
+    """A project at the start of a stage; `proven`: the code was accepted."""
     return CycleWorld(copied(root, lambda place: _make(place, stage, config), "cycle", stage, config))
 
 
@@ -150,7 +150,7 @@ _STAGES = ("entry", "plan", "red", "validate", "green", "proven")
 
 
 def _make(root: Path, stage: str, config: str) -> None:
-    """Each from the one before it, so that every step is made once."""
+    """Each project is made from the one before it, so that every step is made once."""
     if stage == "entry":
         make_world(root, config, **{SPEC_PATH: SPEC})
         return

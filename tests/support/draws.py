@@ -1,8 +1,8 @@
-"""What a verdict draws at random, the same each time a test is run: its outcome is no matter of chance.
+"""Makes a verdict's random choices the same each time a test runs, so that its outcome does not depend on
+chance.
 
-`SUITE_DRAWS=2 make test` draws otherwise. Whoever looks for a verdict that a weak draw turns tries several.
-The examples of properties are the same as well: `--hypothesis-seed` in pyproject.toml, and another seed finds
-others.
+`SUITE_DRAWS=2 make test` makes other choices. To find a verdict that depends on them, try several values. The
+examples of properties are fixed as well: by `--hypothesis-seed` in pyproject.toml.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ DRAWS = "SUITE_DRAWS"
 
 @contextmanager
 def same_draws() -> Iterator[None]:
-    """Forked commands have it too. Names of folders stay unique: they are made of the system's own bytes."""
+    """Forked commands use the same choices. Names of folders stay unique: they come from the system's own
+    bytes.
+    """
     dice = Random(os.environ.get(DRAWS, "1"))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SystemRandom, "random", lambda _: dice.random())

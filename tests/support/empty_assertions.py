@@ -1,4 +1,4 @@
-"""What a language finds in the text of a test that asserts nothing."""
+"""The findings of a language in the text of a test that asserts nothing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from verdigris.languages.registry import language_named
 
 
 def empty_assertions(language: str, path: str, name: str, text: str) -> list[str]:
-    """What is said of each; the test must be readable."""
+    """The message for each finding; the test must be readable."""
     found = language_named(language).empty_assertions(TestText(path, name, {path: text}))
     assert found is not None
     return [one.what for one in found]

@@ -1,4 +1,4 @@
-"""A `tdd` that answers at once, or never the first time, so that somebody can kill whoever runs it."""
+"""A `tdd` that answers at once, or never the first time, so that a test can kill the process that runs it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FakeFleet:
     home: Path
 
     def request(self, *names: str, out: str = "out", **more: object) -> FleetRequest:
-        """Units of these names; what they begin with says what becomes of them."""
+        """Units with these names; the first word of a name says how the unit ends."""
         lines = [
             json.dumps({"kind": "replay", "repo": ".", "corpus": "corpus", "id": name}) for name in names
         ]
@@ -57,7 +57,7 @@ class FakeFleet:
         return FleetRequest(self.home / "tasks.jsonl", self.home / out, tdd=tdd, **more)  # type: ignore[arg-type]
 
     def starts(self, name: str) -> list[tuple[int, int]]:
-        """Process and carrier of each start."""
+        """Process id and carrier of each start."""
         with suppress(FileNotFoundError):
             lines = (self.home / f"{name}.starts").read_text().splitlines()
             return [(int(pid), int(parent)) for pid, parent in map(str.split, lines)]
@@ -73,7 +73,7 @@ class FakeFleet:
 
 
 class Watched:
-    """What a fleet told."""
+    """The happenings of a fleet."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -1,9 +1,10 @@
-"""The memory of a worker, made ready for its thousands of forks.
+"""Prepares the memory of a worker for its thousands of forks.
 
-A fork copies the table of all pages, and then each page that either side writes to. A worker that has
-collected the whole suite has forty thousand of them, with holes all over where something was freed: whatever
-is made next lies in holes, and each costs a page. So holes are filled, and pages are joined to large ones,
-of which the kernel copies only what is written to. A fork with work on both sides takes half as long.
+A fork copies the table of all pages, and then each page that one side writes to. A worker that has collected
+the whole suite has forty thousand pages, with many free blocks between the used ones. New objects go into
+these free blocks, and each such write copies a page. So we fill the free blocks, and join the pages to large
+ones, of which the kernel copies only the parts that are written to. A fork with work on both sides then takes
+half as long.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import tempfile
 from pathlib import Path
 
 _ROW = re.compile(r"^ *\d+ +(\d+) +\d+ +\d+ +(\d+)$", re.MULTILINE)
-"""Of the allocator's own table: the size of a block, and how many of that size are free."""
+"""A row of the allocator's own table: the size of a block, and how many blocks of that size are free."""
 _BYTES_AROUND = 33
 _MADV_HUGEPAGE, _MADV_COLLAPSE = 14, 25
 _fillings: list[object] = []
 
 
 def settle_memory() -> None:
-    """What is loaded by now stays: nobody looks through it for garbage, and nothing new is put among it."""
+    """Exempt all present objects from garbage collection, and fill the free blocks between them."""
     gc.collect()
     gc.freeze()
     _fill_holes()
@@ -39,7 +40,7 @@ def _fill_holes() -> None:
 
 
 def _free_blocks() -> dict[int, int]:
-    """Nothing where the interpreter's allocator is another, or does not tell."""
+    """Size of a block → number of free blocks; empty if the interpreter's allocator does not report them."""
     tell = getattr(sys, "_debugmallocstats", None)
     if tell is None:
         return {}
@@ -56,7 +57,7 @@ def _free_blocks() -> dict[int, int]:
 
 
 def _join_pages() -> None:
-    """A kernel that cannot do so says no, and all is as before."""
+    """Ask for large pages; a kernel that does not support that refuses, and nothing changes."""
     advise = ctypes.CDLL(None).madvise
     for line in Path("/proc/self/maps").read_text("utf-8", "replace").splitlines():
         place, rights, _, _, file, *_ = line.split()

@@ -1,4 +1,6 @@
-"""`tdd` in a process forked from ours: own files, folder and environment, and all modules loaded already."""
+"""Runs `tdd` in a process forked from ours, with its own files, folder and environment, and all modules
+loaded.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ def _read(told: dict[int, bytearray], deadline: float) -> dict[int, bytearray]:
 
 @dataclass
 class ForkedProcess:
-    """One that can be spoken to, with the names that `subprocess` has for it."""
+    """A process that a test can write to, with the names of `subprocess`."""
 
     pid: int
     stdin: IO[bytes]
@@ -100,7 +102,7 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
     def communicate(self, timeout: float = 100) -> tuple[str, str]:
-        """What it said from now on, on both streams, until its end."""
+        """Everything that it writes from now on, on both streams, until its end."""
         self.stdin.close()
         out, err = self.stdout.fileno(), self.stderr.fileno()
         told = _read({out: bytearray(), err: bytearray()}, time.monotonic() + timeout)

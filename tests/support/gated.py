@@ -1,4 +1,4 @@
-"""A repository with the gate before the real client, and what a scripted agent does in it."""
+"""A repository with the gate before the real client, and the actions of a scripted agent in it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Place:
 
 
 def make_place(root: Path, *, gate: bool = True, live: bool = False, **files: str) -> Place:
-    """`gate`: without it, the same repository with nothing before the client. `live`: see `make_cli`."""
+    """`gate`: False makes the same repository without a gate. `live`: see `make_cli`."""
     cli = make_cli(root, live=live)
     for name, text in files.items():
         cli.repo.write(name, text)
@@ -69,7 +69,7 @@ def make_place(root: Path, *, gate: bool = True, live: bool = False, **files: st
 
 
 def reading(place: Place, name: str) -> Step:
-    """The client wants a file read before it is edited."""
+    """The client requires that a file is read before it is edited."""
     return use("Read", file_path=place.path(name))
 
 

@@ -1,4 +1,4 @@
-"""Real git repositories for tests, deaf to the configuration of whoever runs them."""
+"""Real git repositories for tests, independent of the configuration of whoever runs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PATTERNS = "SUITE_PATTERNS"
-"""A variable that names the folder of what is made once and copied for each test."""
+"""The variable that names the folder of patterns: repositories that are made once and copied for each test.
+"""
 IDENTITY = {
     "GIT_AUTHOR_NAME": "Ada",
     "GIT_AUTHOR_EMAIL": "ada@example.org",
@@ -33,7 +34,7 @@ IDENTITY = {
 class GitRepo:
     root: Path
     home: Path
-    """An empty folder, so that no user's configuration plays a part."""
+    """An empty folder as HOME, so that no user's configuration has an effect."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -41,7 +42,7 @@ class GitRepo:
         return clean | IDENTITY | {"HOME": str(self.home), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
 
     def run(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        """The output of one git command as git gave it; a failure fails the test."""
+        """The output of one git command, unchanged; a failure fails the test."""
         argv = ["git", *arguments]
         done = subprocess.run(
             argv, cwd=self.root, env=self.environment, input=stdin, capture_output=True, check=False
@@ -79,7 +80,7 @@ class GitRepo:
         return GitRepo(root, self.home)
 
     def fingerprint(self) -> dict[str, str]:
-        """The hash of every file in the git folder that is not the kernel's."""
+        """The hash of every file in the git folder, except the kernel's files."""
         git_dir = self.root / self.git("rev-parse", "--git-common-dir")
         return {
             os.fspath(path.relative_to(git_dir)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -89,7 +90,7 @@ class GitRepo:
 
 
 def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") -> GitRepo:
-    """A new repository at `root` with an unborn `branch`; its HOME lies beside it."""
+    """Make a repository at `root` with an unborn `branch`; its HOME lies beside it."""
     root.mkdir(parents=True, exist_ok=True)
     home = root.with_name(f"{root.name}.home")
     home.mkdir(exist_ok=True)
@@ -99,7 +100,7 @@ def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") 
 
 
 def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
-    """What `make` makes of the same key is made once for all workers of this run; `root` is a copy."""
+    """Call `make` once for each key and all workers of this run; `root` is a copy of the result."""
     told = repr((os.geteuid(), key))
     assert " at 0x" not in told, f"another worker would take this key for another: {told}"
     pattern = _patterns() / hashlib.sha256(told.encode()).hexdigest()[:16] / "repo"
@@ -118,17 +119,17 @@ def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """While one worker makes a pattern, another that wants it waits."""
+    """While one worker makes a pattern, another one that needs it waits."""
     with folder.with_name(f"{folder.name}.lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
         finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open, too
+            fcntl.flock(file, fcntl.LOCK_UN)  # a process that was forked meanwhile has the file open too
 
 
 def share_patterns() -> None:
-    """To be called before workers start: they use the same folder, and we remove it."""
+    """Make the shared folder of patterns. Call this before workers start; this process removes the folder."""
     os.environ[PATTERNS] = str(_patterns())
 
 

@@ -1,4 +1,4 @@
-"""A tree of files to look at."""
+"""A tree of files for a test to read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def grow(root: Path, *names: str, **texts: str) -> Path:
-    """Empty files by name, and files with a text, `__` for the dot."""
+    """Empty files by name, and files with a text; `__` stands for the dot."""
     for name in names:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)

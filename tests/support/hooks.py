@@ -24,7 +24,7 @@ class Client:
     environment: dict[str, str] = field(default_factory=dict)
 
     def say(self, event: str, **fields: Any) -> dict[str, Any]:
-        """What the client reads from the hook's answer."""
+        """The parts of the hook's answer that the client reads."""
         given = self.raw(event, **fields)
         assert given.exit_code == 0, given
         document = json.loads(given.stdout)
@@ -56,7 +56,7 @@ class Client:
                 return str(other)
 
     def after(self, tool: str, event: str = "PostToolUse", **arguments: Any) -> str:
-        """What the model is told."""
+        """The text that the model gets."""
         said = self.say(event, tool_name=tool, tool_input=arguments)
         return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 @cache
 def with_pytest(version: str) -> str | None:
-    """The path of `python<version>` from PATH or $PYENV_ROOT that can import pytest 7 or newer."""
+    """The path of `python<version>` from PATH or $PYENV_ROOT, if it can import pytest 7 or newer."""
     on_path = (shutil.which(f"python{version}", path=folder) for folder in os.get_exec_path())
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     in_pyenv = (str(path) for path in sorted(versions.glob(f"{version}*/bin/python")))

@@ -1,4 +1,4 @@
-"""A run of the machine on the String Calculator as its roles are shown it: only the talk."""
+"""The conversations of a machine's run on the String Calculator, without the run itself."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def source_text(lines: int) -> str:
 
 @dataclass
 class Canned:
-    """Answers by a function of the question."""
+    """Answers each question with a function."""
 
     answer: Callable[[Ask], str]
     name: str = "canned"
@@ -92,7 +92,7 @@ FAILED = "Not accepted [still-red].\n\n- test_case_1: AssertionError: 0 != 1\n"
 
 
 def after(material: Material, subject: str, texts: dict[str, str]) -> Material:
-    """One commit later."""
+    """The state after one more commit."""
     number = len(material.history) + 1
     return replace(
         material,
@@ -103,7 +103,7 @@ def after(material: Material, subject: str, texts: dict[str, str]) -> Material:
 
 
 def run(steps: int = 20, *, budget: int = 24_000, retry_every: int = 4) -> list[Ask]:
-    """Every question of a run in which each role commits, and now and then needs a second attempt."""
+    """Every question of a run in which each role commits, and sometimes needs a second attempt."""
     material, asks = start(budget), list[Ask]()
     role, cases, lines = TESTER, 0, 0
     for step in range(1, steps + 1):

@@ -1,6 +1,6 @@
-"""Where what was installed or built at length is kept, for all runs of this suite by one user.
+"""The folder where tools stay that take long to install or build, for all runs of this suite by one user.
 
-Not among the temporary files: those of a whole run lie in memory, and go with it.
+It is not among the temporary files, because those of a whole run lie in memory and vanish with it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from pathlib import Path
 
 
 def kept_folder(name: str, variable: str) -> Path:
-    """To be asked before a test changes HOME; `variable` names another folder, for a CI job that keeps it."""
+    """The folder; call this before a test changes HOME. `variable` names another folder, for a CI job that
+    keeps it.
+    """
     if named := os.environ.get(variable):
         return Path(named)
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -1,4 +1,4 @@
-"""Fixtures for tests of the kernel: a repository under the law, and nothing of whoever runs the tests."""
+"""Fixtures for tests of the kernel: a repository under the law, independent of the user's configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def homeless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No user's git configuration plays a part."""
+    """Switch off every user's git configuration."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
@@ -28,13 +28,13 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def green(tmp_path: Path) -> World:
-    """The same, in the green phase with the usual red."""
+    """The same project, in the green phase with the usual red."""
     return make_green_world(tmp_path / "repo")
 
 
 @pytest.fixture
 def shallow_calls() -> Iterator[int]:
-    """How deep Python calls itself: fewer folders than usual are then too many, and each costs time."""
+    """Lower Python's recursion limit, so that fewer nested folders exceed it; each folder costs time."""
     usual = sys.getrecursionlimit()
     sys.setrecursionlimit(400)
     yield 400

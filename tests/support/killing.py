@@ -42,7 +42,7 @@ def listing(root: Path, without: frozenset[str] = NOBODYS) -> dict[str, tuple[in
 
 @dataclass(frozen=True)
 class Standing:
-    """The tree and what the log says of it, without what differs from run to run."""
+    """The tree and the log's state, without the parts that differ from run to run."""
 
     head: bytes
     files: dict[str, tuple[int, bytes]]
@@ -50,9 +50,9 @@ class Standing:
 
 
 def standing(world: World) -> Standing:
-    # A run that was seen before the kill is a fact of its own, whatever became of the operation.
+    # A run that was recorded before the kill stays a fact, whatever became of the operation.
     state = replace(world.state, reds={}, baseline=None)
-    # When the foundation was looked at is a moment: two runs of one command differ in it.
+    # Two runs of one command look at the foundation at different times.
     turn = state.turn and replace(state.turn, founded=0)
     refactor = state.refactor and replace(state.refactor, founded=0)
     state = replace(state, turn=turn, refactor=refactor)
@@ -63,9 +63,9 @@ def standing(world: World) -> Standing:
 class Rehearsed:
     kills: int
     resting: list[Standing]
-    """Where the log has no open intent, in order: the first is the old state, the last the new one."""
+    """The states without an open intent, in order: the first is the old state, the last the new one."""
     after: list[Standing]
-    """What each kill left behind, once the next command had run."""
+    """The state after each kill, once the next command had run."""
 
 
 def rehearse(
@@ -77,12 +77,12 @@ def rehearse(
     keeps: bool = True,
     check: Operate = standing,
 ) -> Rehearsed:
-    """Stop `operate` at each step; the next command leads to a place of rest.
+    """Stop `operate` at each step, and check that the next command leads to a state without an open intent.
 
     A kill leaves what is on the disk. So the operation is carried out once, and the disk is copied at each of
-    its steps; where it stands as at the step before, a kill there is the same kill.
-    `again`: the same command, given once more after the kill, ends where the undisturbed one did.
-    `keeps`: every file that was in the tree is there, or set aside. `check` looks at each recovered copy.
+    its steps; if the disk did not change since the step before, a kill there is the same kill. `again`: the
+    same command, given once more after the kill, ends as the undisturbed one did. `keeps`: every file that
+    was in the tree is there, or set aside. `check` looks at each recovered copy.
     """
     steps = _Steps(stage, _copy(world, stage / "undisturbed"))
     resting = _undisturbed(steps, operate)
@@ -120,7 +120,7 @@ class _Steps:
         self._keep()
 
     def copies(self) -> list[World | None]:
-        """None where it stood as at the step before; the last is after the operation that nobody killed."""
+        """None if the disk did not change since the last step; the last copy shows the finished operation."""
         self._keep()
         return self._seen
 
@@ -132,7 +132,7 @@ class _Steps:
 
 
 def compare_with_kills(world: World, stage: Path, operate: Operate) -> int:
-    """What `rehearse` relies on: a process that is killed at a step leaves what the copy shows."""
+    """Check the assumption of `rehearse`: a process that is killed at a step leaves what the copy shows."""
     steps = _Steps(stage, _copy(world, stage / "undisturbed"))
     _undisturbed(steps, operate)
     shown = None
@@ -183,15 +183,15 @@ def _undisturbed(steps: _Steps, operate: Operate) -> list[Standing]:
 
 
 def is_killed(operate: Callable[[], object], step: int, *, writes: bool = False) -> bool:
-    """Carry it out in a child that kills itself at the step; whether it got that far.
+    """Carry it out in a child that kills itself at the step; answers whether it got that far.
 
-    `writes`: one is also amidst each file that is written for a role or an agent.
+    `writes`: the middle of each write of a file for a role or an agent is a step too.
     """
     return _dies(partial(_arm, step, writes=writes), operate)
 
 
 def _dies(arm: Callable[[], None], operate: Callable[[], object]) -> bool:
-    """Carry it out in a child that was armed before; whether it killed itself."""
+    """Carry it out in a child that was armed before; answers whether it killed itself."""
     pid = os.fork()
     if not pid:
         status = 1
@@ -210,24 +210,26 @@ def _dies(arm: Callable[[], None], operate: Callable[[], object]) -> bool:
 
 @dataclass(frozen=True)
 class Killer:
-    """Lets a process die once at each telling place: before or after a record, in the midst of a write."""
+    """Kills a process once at each place that matters: before and after a record, and in the middle of a
+    write.
+    """
 
     seen: Path
-    """A file of the places where one died: it outlives them."""
+    """A file with the places where a process was killed already; it outlives the processes."""
     before: frozenset[str]
     """Kinds of events."""
     after: frozenset[str]
     written: frozenset[str] = frozenset()
     """Names of files."""
     by_phase: bool = False
-    """A kind of record counts in each phase."""
+    """A kind of record counts once in each phase."""
 
     @property
     def places(self) -> list[str]:
         return self.seen.read_text().splitlines() if self.seen.exists() else []
 
     def kills(self, operate: Callable[[], object]) -> bool:
-        """Carry it out in a child; whether it died."""
+        """Carry it out in a child; answers whether it was killed."""
         return _dies(self._arm, operate)
 
     def _arm(self) -> None:
@@ -277,7 +279,7 @@ def _arm(step: int, *, writes: bool) -> None:
 
 
 def _stop_at(patched: pytest.MonkeyPatch, here: Callable[[], None]) -> None:
-    """Before and after each record; before and in the midst of each touch of a file."""
+    """Before and after each record; before and in the middle of each change of a file."""
     patched.setattr(Project, "record", _around(Project.record, here))
     patched.setattr(disk, "delete", _around(disk.delete, here))
     patched.setattr(disk, "write", _amidst(disk.write, here))

@@ -1,8 +1,8 @@
-"""Git histories whose answers are known: what an audit must say of each of their commits.
+"""Git histories with known answers: the outcome that an audit must give for each commit.
 
-Each is a mailbox of patches in `histories/`, as `git format-patch` writes them. The trailers of a commit have
-the answer: `Outcome`, a `Red` for each test that was red for the right reason and is green, and `Deep` where
-`--deep` says something else.
+Each is a mailbox of patches in `histories/`, as `git format-patch` writes them. The trailers of a commit hold
+the answer: `Outcome`, a `Red` for each test that was red for the right reason and is green, and `Deep` if
+`--deep` gives another outcome.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class KnownAnswer:
 
 
 def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
-    """Makes the repository; the answers, in order. The first commit, from which it starts, has none."""
+    """Make the repository; returns the answers in order. The first commit, from which it starts, has none."""
     root.mkdir(parents=True)
     _git(root, "init", "-q", "-b", "main")
     _git(root, "am", "-q", "--committer-date-is-author-date", str(_FOLDER / f"{language}.mbox"))
@@ -48,12 +48,12 @@ def make_history(root: Path, language: str) -> tuple[KnownAnswer, ...]:
 
 
 def runs_file(language: str) -> Path:
-    """The runs of its tool that an audit of the history asks for; see `recorded_tool_runs`."""
+    """The recorded runs of the tool that an audit of the history asks for; see `recorded_tool_runs`."""
     return _FOLDER / f"{language}.runs.json"
 
 
 def missing_tools(language: str) -> tuple[str, ...]:
-    """Programs that the history needs and that are not here."""
+    """Programs that the history needs and that are missing here."""
     return tuple(tool for tool in _NEEDED[language] if shutil.which(tool) is None)
 
 

@@ -1,4 +1,4 @@
-"""What takes long to load is loaded for the first test that needs it: each worker collects every file."""
+"""Loads slow modules for the first test that needs them, because each worker collects every file."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def needs(package: str, reason: str) -> pytest.MarkDecorator:
 
 
 class LateModule:
-    """A module that is loaded when something of it is asked for.
+    """A module that is loaded when one of its names is used.
 
-    pytest asks whatever a test file has whether it is a fixture: by names that are no module's own.
+    pytest asks every object of a test file whether it is a fixture; those names do not load the module.
     """
 
     def __init__(self, name: str) -> None:

@@ -137,7 +137,7 @@ class PlayedLoop(PlayedRun):
         return read_state(self.root, NAME)
 
     def subjects(self) -> list[str]:
-        """Of the program's branch, the oldest first."""
+        """The commits of the program's branch, the oldest first."""
         return self.repo.git("log", "--reverse", "--format=%s", f"main..autoloop/{NAME}").splitlines()
 
     def file(self, path: str) -> str:
@@ -149,7 +149,7 @@ def cast(model: str = f"replay:{TALK}") -> str:
 
 
 def honest(request: Request) -> Step:
-    """As a server's script."""
+    """The answers as a server's script."""
     found = re.search(r"You are the (\w+), in step (\d+)\.", request.text)
     assert found
     return HONEST[f"step-{found[2]}-{found[1]}"][0]

@@ -105,7 +105,7 @@ class PlayedRun:
         return [happening for happening in self.happenings if isinstance(happening, kind)]
 
     def record(self, honest: Mapping[str, Sequence[str]], changed: Mapping[str, Sequence[str]]) -> None:
-        """The honest answers, except at the places `step_2_implementor`."""
+        """The honest answers, except at the named places, such as `step_2_implementor`."""
         places = dict(honest)
         for name, answers in changed.items():
             _, step, role = name.split("_", 2)
@@ -123,14 +123,14 @@ class Kata(PlayedRun):
             return MachineRun(machine, person or nobody).make(steps)
 
     def log(self, form: str, *words: str) -> list[str]:
-        """Of the commits after the first one, the oldest first."""
+        """The commits after the first one, the oldest first."""
         return self.repo.git("log", "--reverse", f"--format={form}", *words).split("\x00\n")[1:]
 
     def subjects(self, branch: str = "main") -> list[str]:
         return self.repo.git("log", "--reverse", "--format=%s", branch).splitlines()[1:]
 
     def commits(self, branch: str = "main") -> list[tuple[str, str]]:
-        """Tree and message of each, which is all that a resumed run must have in common."""
+        """Tree and message of each commit: a resumed run must have the same."""
         told = self.repo.git("log", "--reverse", "--format=%T%x1f%B%x1e", branch)
         parts = [part.strip("\n").split("\x1f") for part in told.split("\x1e") if part.strip()]
         return [(tree, message.strip()) for tree, message in parts]

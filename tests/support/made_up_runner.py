@@ -1,7 +1,7 @@
-"""A third party's runner in one module: a tool that compares lines, and what the kernel must know of it.
+"""A third party's runner in one module: a tool that compares lines, and the facts that the kernel needs.
 
 A test file (`.exs`) has lines such as `adds: 1 + 2 = 3`; the source (`lib/signs`) names the signs that are
-understood. The tool prints one line for each test, and `done` when it came to its end.
+understood. The tool prints one line for each test, and `done` at its end.
 """
 
 from __future__ import annotations

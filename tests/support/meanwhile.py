@@ -1,4 +1,4 @@
-"""What happens outside while a test run is going on: the run itself can change nothing there."""
+"""Changes outside a test run while it goes on; the run itself cannot change anything there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """`act` at the end of every test run, before anybody looks at the tree again."""
+    """Call `act` at the end of every test run, before anything looks at the tree again."""
 
     def run(*args: Any, **kwargs: Any) -> Finished:
         finished = original(*args, **kwargs)

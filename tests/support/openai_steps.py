@@ -1,4 +1,4 @@
-"""What a scripted model may do when it is asked: answer, refuse, or fail as servers do."""
+"""The steps of a scripted model: answer, refuse, or fail as servers do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answer:
     finish: str = ""
     reasoning: str = ""
     usage: bool = True
-    """Without it, tokens are not reported even where the request asks for them."""
+    """False: tokens are not reported, even if the request asks for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Stall:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The connection ends in the middle of the answer; `quiet`: as if the stream were complete."""
+    """The connection ends in the middle of the answer; `quiet`: the stream looks complete."""
 
     text: str = '{"half of an'
     quiet: bool = False
@@ -56,7 +56,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Junk:
-    """A body that is no answer, with status 200."""
+    """A body that is not an answer, with status 200."""
 
     body: str = "data: {broken\n\n"
     kind: str = "text/event-stream"
@@ -131,7 +131,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """All that the model is shown."""
+        """Everything that the model is shown."""
         return "\n".join(str(message.get("content") or "") for message in self.messages)
 
     @property
@@ -140,7 +140,7 @@ class Request:
 
     @property
     def schema(self) -> str:
-        """The name of the schema that is asked for, or nothing."""
+        """The name of the requested schema, or nothing."""
         wanted = self.body.get("response_format") or {}
         return str((wanted.get("json_schema") or {}).get("name", ""))
 

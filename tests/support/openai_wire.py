@@ -1,4 +1,4 @@
-"""The documents in which an OpenAI-compatible server says its answers."""
+"""The documents that an OpenAI-compatible server sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of a model without patience: for what comes of asking again, not for how long one waits."""
+"""Model clients that retry without waiting, for tests about the retry itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def no_pauses() -> Iterator[None]:
-    """Whoever asks a server again does so at once, in this process and in its forks."""
+    """Retry at once, in this process and in its forks."""
     defaults = RemoteModel.__init__.__kwdefaults__
     assert defaults is not None
     with pytest.MonkeyPatch.context() as patched:

@@ -1,10 +1,10 @@
 """Starts the runner's program in a fork of an interpreter that has the test tool loaded: a third of the time.
 
-The process is as if it had been started: a child of ours, in a session of its own, with the variables, the
-folder and the files that it is given, and the product's own program runs in it from the first line. It takes
-the run as a head start does, so it declines where a module of the project has the name of a loaded one.
-There is one for each set of variables that an interpreter reads when it starts. Elsewhere than on Linux a run
-starts cold.
+The process looks as if it had been started: it is a child of ours, in a session of its own, with the given
+variables, folder and files, and it runs the product's own program from the first line. It gets the run as a
+process with a head start does, so it declines if a module of the project has the name of a loaded one. There
+is one prepared interpreter for each set of variables that an interpreter reads when it starts. On other
+systems than Linux a run starts cold.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 EAGER = "VERDIGRIS_EAGER"
 DECLINED = b'"kind": "declined"'
 _CLONE = {"x86_64": 56, "aarch64": 220}
-"""The number of the system call: with it a child of the prepared process is a child of ours."""
+"""The number of the system call with which a child of the prepared process becomes a child of ours."""
 _PROGRAM = """
 import ctypes, gc, json, os, signal, socket, sys, types
 bootstrap, line, number = sys.argv[1], socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
@@ -84,11 +84,11 @@ while True:
     line.send(str(pid).encode())
 """
 _CHANNEL = 9
-"""The descriptor that a run finds its channel at."""
+"""The descriptor of the channel in a run."""
 
 
 def start_prepared(command: Command) -> Started | None:
-    """None where it has to start by itself."""
+    """None if the run has to start by itself."""
     python, *words = command.argv
     if sys.platform != "linux" or platform.machine() not in _CLONE:
         return None
@@ -112,15 +112,15 @@ def _ask(words: Sequence[str], cwd: str, env: Mapping[str, str]) -> Started:
 
 
 def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
-    """What an interpreter reads only when it starts."""
+    """Variables that an interpreter reads only when it starts."""
     return {name: text for name, text in sorted(env.items()) if name.startswith(("PYTHON", "LC_", "LANG"))}
 
 
 @cache
 def _prepared(variables: tuple[tuple[str, str], ...], tool: str) -> socket.socket:
-    """Our end of the line to the process that was started with these variables; it ends when we do.
+    """Our end of the connection to the process that was started with these variables; it ends when we do.
 
-    `tool` is what it has loaded: a project of unittest's would see that pytest is there.
+    `tool`: the loaded test tool. A project with unittest would notice a loaded pytest.
     """
     ours, theirs = socket.socketpair()
     number = str(_CLONE[platform.machine()])

@@ -1,4 +1,4 @@
-"""Tiny real Python projects, and the glue that runs them as the kernel does."""
+"""Tiny real Python projects, and functions that run them as the kernel does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PyProject:
         cold: bool = False,
         **variants: Any,
     ) -> tuple[Finished, TestReport]:
-        """`cold`: in an interpreter that starts for it."""
+        """`cold`: in an interpreter that starts for this run."""
         cache = tempfile.TemporaryDirectory()
         runner = PythonRunner(self.tool, self.python)
         request = TestRequest(
@@ -87,7 +87,7 @@ class PyProject:
 
 
 def _carry_out(command: Command, timeout: float, *, cold: bool) -> tuple[Finished, list[bytes]]:
-    """A prepared interpreter declines what it cannot do as a cold one would."""
+    """A prepared interpreter declines a run that would differ from a cold one."""
     started = None if cold else start_prepared(command)
     lines: list[bytes] = []
     finished = run(command, timeout=timeout, on_line=lines.append, started=started)
@@ -97,7 +97,7 @@ def _carry_out(command: Command, timeout: float, *, cold: bool) -> tuple[Finishe
 
 
 def channel_of(runner: Runner, request: TestRequest) -> ReportChannel:
-    """Of the one command that a runner in the interpreter has."""
+    """The one command of a runner that works in the interpreter."""
     [call] = runner.commands(request)
     assert call.channel is not None
     return call.channel

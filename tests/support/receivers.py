@@ -1,4 +1,4 @@
-"""Tests in JavaScript that ask a project object for what it lacks, through every kind of receiver."""
+"""JavaScript tests that use a missing member of a project's object, through every kind of receiver."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EXPECTED = {**dict.fromkeys((*_VALID, "EACH title", "title 2"), "valid"), "own":
 
 
 def judged(made: Project, heading: str, *, common: bool = False) -> dict[str, str]:
-    """What the core makes of each test; `heading` brings the tool's names, `common` requires modules."""
+    """The core's judgement of each test; `heading` imports the tool's names, `common` requires modules."""
     brings = "const { Money } = require" if common else "import { Money } from"
     imported = f'{brings}("./money.js");' if common else f'{brings} "./money.js";'
     exported = "exports.Money =" if common else "export const Money ="

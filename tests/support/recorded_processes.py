@@ -1,9 +1,9 @@
 """Processes of Go, cargo, vitest and node:test that ran in a room once, kept in a file for each test.
 
-A turn's decisions rest on how tests ended, not on the tool's start, which takes most of the time. What we ask
-of the tool, and what we read in its output, is done anew each time. A process is known by its command and by
-the files that it is shown. What is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything, and writes
-the files anew.
+The decisions of a turn depend on how tests ended, not on the tool's start, which takes most of the time. Our
+call of the tool, and our reading of its output, happen each time. A process is identified by its command and
+by the files that it sees. A process that is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything,
+and writes the files again.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "runs"
 _NOT_SEEN = ("tdd.yaml", ".tdd/")
-"""What lies in our projects, and no test of theirs reads: a server's address, pages of a cycle."""
+"""Files of our projects that none of their tests reads: a server's address, pages of a cycle."""
 _OURS = str(Path(verdigris.__file__).parent)
 
 
 @contextmanager
 def recorded_processes(name: str) -> Iterator[None]:
-    """Commands that a test forks have it too."""
+    """Commands that a test forks use the recording too."""
     file = FOLDER / f"{name}.json"
     if record := bool(os.environ.get(RECORD)):
         file.unlink(missing_ok=True)
@@ -54,7 +54,7 @@ def recorded_processes(name: str) -> Iterator[None]:
 
 @contextmanager
 def compared_processes(name: str) -> Iterator[None]:
-    """The tools are started, and must end as the file says."""
+    """Start the tools, and check that they end as the file says."""
     if os.environ.get(RECORD):
         with recorded_processes(name):
             yield
@@ -103,7 +103,7 @@ class _Processes:
         return names.replay(found)
 
     def record(self, asked: RunnerCall, place: RunPlace, timeout: float) -> Ran | str:
-        """Each is written down at once: a forked command does not come back to us."""
+        """Write each process down at once: a forked command does not return to us."""
         done, names = self.run(asked, place, timeout), _Names(asked, place)
         if isinstance(done, Ran):
             known = {**_read(self.file), names.key(): names.keep(done)}
@@ -114,7 +114,7 @@ class _Processes:
 
 
 class _Names:
-    """Of one process, what another run of the test calls otherwise: folders, programs, the report's file."""
+    """The names that differ from run to run of one process: folders, programs, the report's file."""
 
     def __init__(self, asked: RunnerCall, place: RunPlace) -> None:
         self.asked, self.place = asked, place
@@ -185,6 +185,6 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _program(word: str) -> str:
-    """A program by its name: where it lies is the machine's matter."""
+    """A program by its name, because its folder differs from machine to machine."""
     is_one = word.startswith("/") and os.access(word, os.X_OK) and Path(word).is_file()
     return Path(word).name if is_one and word != sys.executable else word

@@ -1,6 +1,6 @@
-"""Runs of Go, cargo and vitest that were made once and are kept in a file, by all that they depend on.
+"""Runs of Go, cargo and vitest that were made once and are kept in a file, by everything that they depend on.
 
-What is not recorded is run. `VERDIGRIS_RECORD_RUNS=1` runs everything, and writes the file anew.
+A run that is not recorded is made. `VERDIGRIS_RECORD_RUNS=1` runs everything, and writes the file again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROOT = "@ROOT@"
 
 @contextmanager
 def recorded_runs(file: Path) -> Iterator[None]:
-    """The tools are not started for what the file has."""
+    """The tools are not started for recorded runs."""
     known = {} if os.environ.get(RECORD) else _read(file)
     runs = _Runs(known, call.call_tool)
     with pytest.MonkeyPatch.context() as patch:
@@ -42,7 +42,7 @@ def recorded_runs(file: Path) -> Iterator[None]:
 
 @contextmanager
 def compared_runs(file: Path) -> Iterator[list[str]]:
-    """The tools are started; yields the commands of those runs that end as the file says."""
+    """The tools are started; yields the commands of the runs that end as the file says."""
     runs = _Runs(_read(file), call.call_tool)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(call, "call_tool", runs.compare)
@@ -74,7 +74,7 @@ class _Runs:
 
 @dataclass(frozen=True)
 class _Ends:
-    """What an answer rests on; other versions of a tool use other words."""
+    """Everything that a result depends on; other versions of a tool use other words."""
 
     ended: str
     results: Mapping[str, tuple[str, str, bool]]
@@ -90,7 +90,7 @@ def report_ends(report: TestReport) -> _Ends:
 
 
 def _key(asked: Any) -> str:
-    """Fields that hold their default are left out: a new one makes no other key."""
+    """Fields with their default value are left out, so that a new field does not change the key."""
     layer, workspace = asked.layer, asked.project.workspace
     tree = workspace.snapshot() if layer is None else layer.wanted
     facts = [
@@ -104,7 +104,7 @@ def _key(asked: Any) -> str:
 
 
 def _slim(report: TestReport) -> TestReport:
-    """Without what tests printed, and when: no answer of an audit rests on it."""
+    """Without the output and the times of tests: no answer of an audit depends on them."""
     results = tuple(replace(one, output="", duration_ms=0) for one in report.results)
     tail = "" if report.ended is RunEnd.FINISHED else report.tail
     return replace(report, results=results, tail=tail, duration_ms=0)

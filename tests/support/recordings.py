@@ -1,4 +1,4 @@
-"""What real tools said once, read back as answers to a runner; the worktree was `/w`."""
+"""Recorded output of real tools, read as answers to a runner; the worktree was `/w`."""
 
 from __future__ import annotations
 

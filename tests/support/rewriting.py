@@ -1,4 +1,4 @@
-"""Test files are rewritten once, before the workers start: in a fresh checkout each worker would do it."""
+"""Rewrites test files once, before the workers start: in a fresh checkout each worker would do it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def rewrite_tests(config: pytest.Config) -> None:
-    """Whatever fails here is done by the workers, as ever; pytest has no public way to ask for it."""
+    """If this fails, the workers do it, as usual; pytest has no public function for it."""
     places = [Path(word.partition("::")[0]).resolve() for word in config.args]
     files = sorted({file for place in places for file in _test_files(place)})
     cores = os.cpu_count() or 1

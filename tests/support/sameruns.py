@@ -1,4 +1,4 @@
-"""The same tests on the same files are run once a session: for all that is not about the running itself."""
+"""Runs the same tests on the same files once in a session, for tests that are not about the run itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
 
 _NOT_SEEN = frozenset({"tdd.yaml", "talk.jsonl"})
-"""What lies in our projects, and no test of theirs reads."""
+"""Files of our projects that none of their tests reads."""
 _OF_RUNS = (
     "stacks",
     "spec",
@@ -34,10 +34,10 @@ _OF_RUNS = (
     "room_git",
     "room_plugins",
 )
-"""The settings that a run, or the report of what it wrote, depends on."""
+"""The settings on which a run, or the report of its writes, depends."""
 _TOOL = ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 _LASTING = (RunEnd.FINISHED, RunEnd.NO_START, RunEnd.EARLY_EXIT)
-"""Not a matter of time or of who killed it."""
+"""Ends of a run that do not depend on time or on a kill."""
 _ROOT = "\0root\0"
 _ENOUGH = 10.0
 """Seconds for a set of runs."""
@@ -51,7 +51,7 @@ def shared_reports(factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def same_runs(folder: Path) -> Iterator[None]:
-    """Reports are kept in `folder`: forked commands and other workers find them too."""
+    """Reports are kept in `folder`; forked commands and other workers find them there."""
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(python_call, "_run_in_room", _Memory(folder, python_call._run_in_room))
@@ -80,7 +80,9 @@ class _Memory:
 
 
 def _key(job: Any, root: str) -> str:
-    """All that a run's report may depend on: the files, what is asked, how, and the environment."""
+    """Everything on which a run's report may depend: the files, the request, the way it runs, the
+    environment.
+    """
     request = replace(job.call.request, timeout=None, runs=_with_time(job.call.request.runs))
     asked = replace(job, call=replace(job.call, project=None, progress=None, layer=None, request=request))
     surroundings = sorted(
@@ -102,12 +104,12 @@ def _key(job: Any, root: str) -> str:
 
 
 def _with_time(runs: Any) -> Any:
-    """How much of it is left differs from run to run; where it is little, that decides what is run."""
+    """The time left differs from run to run. Only if it is short does it decide what is run."""
     return replace(runs, seconds=_ENOUGH) if runs is not None and runs.seconds > _ENOUGH else runs
 
 
 def _laid(project: Any, layer: Any) -> object:
-    """The files that the run sees instead of the worktree's, and what it does not see."""
+    """The files that the run sees instead of the worktree's, and those that are hidden from it."""
     if layer is None:
         return None
     files = [entry for entry in project.workspace.files(layer.wanted) if entry.path not in _NOT_SEEN]
@@ -121,7 +123,7 @@ def _files(root: Path) -> list[tuple[str, object]]:
 
 
 def _told(one: Any, root: str) -> Any:
-    """As pickle takes it; without the project's root, wherever a text names it."""
+    """The value for pickle, with the project's root replaced wherever a text names it."""
     match one:
         case str() if type(one) is str:
             return one.replace(root, _ROOT)

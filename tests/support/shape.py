@@ -1,4 +1,4 @@
-"""An honest project as data: what stood there, the failing tests, the edit that makes them pass."""
+"""An honest project as data: the files before, the failing tests, and the edit that makes them pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEPARATOR = "\n--- "
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`before`, `red` and `edit` hold several files, each opened by a line `--- PATH`."""
+    """`before`, `red` and `edit` hold several files; each begins with a line `--- PATH`."""
 
     name: str
     claim: str
@@ -30,13 +30,13 @@ class Shape:
     env: Mapping[str, str] = field(default_factory=dict)
     stacks: Sequence[str] = (".",)
     concerns: Sequence[str] = ()
-    """What a settlement may note: every concern holds one of these words, and every word is held."""
+    """Concerns that a settlement may note: each concern contains one of these words, and each word occurs."""
     beside_others: bool = False
-    """Its configuration changes nothing for tests that stand beside it."""
+    """Its configuration does not affect the tests of other shapes in the same project."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether it can stand beside others: nothing in it is about the whole project."""
+        """Whether other shapes can be in the same project: nothing in it is about the whole project."""
         names = {path.rpartition("/")[2] for path in self.files}
         whole = {"pyproject.toml", "pytest.ini", "conftest.py"} & names or "tests/__init__.py" in self.files
         return self.stacks == (".",) and (self.beside_others or not whole)
@@ -47,7 +47,7 @@ class Shape:
 
 
 def files_in(text: str) -> dict[str, str]:
-    """By path."""
+    """Path → text."""
     parts = (part.partition("\n") for part in f"\n{text.strip()}\n".split(SEPARATOR)[1:])
     return {path: content.rstrip("\n") + "\n" if content else "" for path, _, content in parts}
 
@@ -58,7 +58,7 @@ def write(cli: Cli, text: str) -> None:
 
 
 def group(shapes: Sequence[Shape], most: int) -> list[tuple[Shape, ...]]:
-    """Plain shapes share a project with others that have no file in common with them."""
+    """Plain shapes share a project with others if they have no file in common."""
     groups: list[list[Shape]] = []
     for shape in shapes:
         fitting = (one for one in groups if len(one) < most and all(_fit(shape, other) for other in one))
@@ -71,7 +71,7 @@ def group(shapes: Sequence[Shape], most: int) -> list[tuple[Shape, ...]]:
 
 
 def _fit(one: Shape, other: Shape) -> bool:
-    """At most one of them is noted: so no concern can pass for another's."""
+    """At most one of two shapes in a project has concerns, so no concern can be taken for another's."""
     plain = one.is_plain and other.is_plain and not (one.concerns and other.concerns)
     return plain and one.env == other.env and not one.files & other.files
 
@@ -85,7 +85,7 @@ def start(
     python: str = sys.executable,
     network: str = "loopback",
 ) -> Cli:
-    """A committed project that is set up; the names of `env` are handed on to its tests."""
+    """A committed project that is set up; its tests get the variables that `env` names."""
     cli = Cli(make_repo(root))
     named = [{"root": stack, "python": python} for stack in stacks]
     room = {"env": list(env or ()), "network": network}
@@ -97,7 +97,7 @@ def start(
 
 
 def reds(cli: Cli, env: Mapping[str, str] | None = None) -> list[str]:
-    """The valid reds of the whole suite; a test that is red for a wrong reason fails ours."""
+    """The valid reds of the whole suite; a test that is red for a wrong reason fails our test."""
     tests = cli.tdd("test", "--json", env=env).json["tests"]
     wrong = [test for test in tests if test["red"] not in {None, "valid"}]
     assert not wrong, wrong
@@ -105,7 +105,7 @@ def reds(cli: Cli, env: Mapping[str, str] | None = None) -> list[str]:
 
 
 def claim(cli: Cli, target: str, env: Mapping[str, str] | None = None) -> list[str]:
-    """All reds are claimed, for the same targets."""
+    """Claim all reds, for the same targets."""
     found = reds(cli, env)
     claim_these(cli, found, target, env)
     return found
@@ -118,7 +118,7 @@ def claim_these(cli: Cli, ids: Sequence[str], target: str, env: Mapping[str, str
 
 
 def accepted(ran: Ran) -> list[str]:
-    """The concerns of a settlement or a refactor's end that accepts at the first time of asking."""
+    """The concerns of a settlement or of a refactor's end, which must be accepted at the first attempt."""
     found = ran.json
     assert found.get("verdict") == "accepted", found
     assert ran.code == 0

@@ -102,7 +102,7 @@ class Shelled:
         return Done(done.returncode, os.fsdecode(done.stdout), os.fsdecode(done.stderr))
 
     def run_each(self, commands: Mapping[str, str]) -> dict[str, Done]:
-        """Several in one call, each in a subshell of its own; what they say comes as `err`."""
+        """Run several commands in one call, each in a subshell of its own; their output comes as `err`."""
         lines = [f"({command}) 2>&1; printf '\\001%s\\n' $?" for command in commands.values()]
         done = self.run("\n".join(lines))
         first, *others = done.out.split("\x01")
@@ -115,7 +115,7 @@ class Shelled:
         }
 
     def code(self, code: str, *arguments: object) -> Done:
-        """Python code in a file of its own, run inside."""
+        """Put Python code into a file of its own, and run it inside."""
         file = self.folder / "attack.py"
         file.write_text(code)
         words = " ".join(f"'{word}'" for word in arguments)
@@ -132,7 +132,7 @@ class Shelled:
 
 
 def case(name: str) -> tuple[bool, str]:
-    """Whether it is a plain user's, and why it cannot be tried here."""
+    """Whether this is a plain user's case, and why it cannot be tried here."""
     plain_user = name == "user"
     way = "own" if plain_user or os.geteuid() != 0 else "mapped"
     return plain_user, obstacle(way, plain_user=plain_user)
@@ -158,7 +158,7 @@ def shelled(*, plain_user: bool, config: str = "", **files: str) -> Iterator[She
 
 
 def shell_of(name: str) -> Iterator[Shelled]:
-    """For fixtures: `root` or `user`; skips where that cannot be had here."""
+    """For fixtures: `root` or `user`; skips if that is not possible here."""
     plain_user, why = case(name)
     if why:
         pytest.skip(f"not possible here: {why}")
@@ -168,5 +168,7 @@ def shell_of(name: str) -> Iterator[Shelled]:
 
 @pytest.fixture(scope="module")
 def one() -> Iterator[Shelled]:
-    """In red, for what is the same for every user: this suite's interpreter may be closed to another one."""
+    """A shell in red, for tests that do not depend on the user: another user may not be able to run our
+    interpreter.
+    """
     yield from shell_of("root" if os.geteuid() == 0 else "user")

@@ -27,7 +27,7 @@ def small_disk(place: Path, size: str = "8m") -> Iterator[Path]:
 
 
 def fill_disk(disk: Path, left: int = 0) -> Path:
-    """The file that takes all but `left` bytes."""
+    """A file that fills the disk except for `left` bytes."""
     free = os.statvfs(disk)
     filler = disk / "filler"
     filler.write_bytes(bytes(max(0, free.f_bavail * free.f_frsize - left)))

@@ -33,7 +33,7 @@ CHANGES: tuple[tuple[str, Mapping[str, str | None]], ...] = (
     ("test-driven: its green", {"calc.py": ADD + FLOOR + MUL}),
     ("untested: no test runs it", {"calc.py": ADD + FLOOR + MUL + NEG}),
 )
-"""Titles begin with the outcome; `known_histories` has the plain kinds."""
+"""Titles begin with the outcome; `known_histories` has the simple kinds."""
 
 
 def begin(root: Path) -> GitRepo:
@@ -56,7 +56,7 @@ def add_commit(repo: GitRepo, title: str, files: Mapping[str, str | None]) -> st
 
 
 def make_history(root: Path) -> GitRepo:
-    """The first commit, and one a change."""
+    """Commit the first state, and then each change."""
     repo = begin(root)
     for title, files in CHANGES:
         add_commit(repo, title, files)

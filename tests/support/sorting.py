@@ -1,4 +1,4 @@
-"""A program whose benchmark sorts one list fifty times, and candidates that are honest and not so."""
+"""A program whose benchmark sorts one list fifty times, with honest and dishonest candidates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A state file of a program as people and runs have left it."""
+"""A program's state file after edits of people and runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small projects in which tests end in every way that a tool tells apart."""
+"""Small projects in which tests end in every way that a tool distinguishes."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ NODE_TEST = NODE["test/add.test.js"].replace("add(1, 2)).toBe(3)", "sub(3, 2)).t
 
 
 def make_tool_world(root: Path, config: str, files: Mapping[str, str], packages: Path | None = None) -> World:
-    """`packages`: a folder that has the `node_modules` to use."""
+    """`packages`: the folder whose `node_modules` is used."""
 
     def make(place: Path) -> None:
         repo = make_repo(place)
@@ -99,12 +99,12 @@ def make_go_world(root: Path, config: str, files: Mapping[str, str]) -> World:
 
 
 def lend_go(project: Project) -> None:
-    """To the runs of a project."""
+    """Add variables to the runs of a project."""
     lend_go_cache(cache_folder(project.repo.control, "go") / "cache")
 
 
 def lend_go_cache(folder: Path) -> None:
-    """Go's own packages take longer to compile than all that a test is about: compiled once, and copied."""
+    """Go's standard packages take longer to compile than a test: they are compiled once, and copied."""
     with shared(f"go-{_go_version()}") as kept:
         known = kept / "cache"
         if not known.is_dir():
@@ -114,7 +114,7 @@ def lend_go_cache(folder: Path) -> None:
 
 
 def _compile_go(folder: Path) -> None:
-    """Goes on where one was interrupted. A compiler that collects no garbage takes a seventh less time."""
+    """Continue an interrupted compilation. Without garbage collection it takes a seventh less time."""
     with tempfile.TemporaryDirectory() as place:
         for path, text in GO.items():
             Path(place, path).parent.mkdir(exist_ok=True)
@@ -125,7 +125,7 @@ def _compile_go(folder: Path) -> None:
 
 @cache
 def _go_version() -> str:
-    """Go's own word for it: what another version compiled is of no use."""
+    """Go's own version text: packages that another version compiled are useless."""
     return subprocess.run(
         ["go", "env", "GOVERSION"], capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -133,7 +133,7 @@ def _go_version() -> str:
 
 @dataclass(frozen=True)
 class Round:
-    """One behaviour in one language: what is written, and what would be wrong."""
+    """One behaviour in one language: the right code and test, and wrong ones."""
 
     test: str
     """The id of the new test."""
@@ -151,10 +151,10 @@ class Round:
 
 
 def play(world: World, one: Round) -> None:
-    """Red by a stub, a regression, a test changed while green, and the acceptance."""
+    """A round: red by a stub, a regression, a test changed while green, and the acceptance."""
     world.write(one.file, one.text)
     world.write(one.source, one.before + one.stub)
-    # All tests: a verdict that knows how they stood need not look at the tree of before.
+    # All tests, because a verdict that knows their results need not run the tree before.
     [red] = [test for test in world.test().tests if test.test_id == one.test]
     assert (red.red, red.place.partition(":")[0]) == ("valid", one.file)
     assert isinstance(world.claim(one.test, one.source), Claimed)

@@ -1,4 +1,4 @@
-"""Executes what a runner says, with the real tool, and gives it back what came of it."""
+"""Executes a runner's calls with the real tool, and gives the results back to the runner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def execute(
     called: RunnerCall, report_folder: Path, *, timeout: float = 100, env: Mapping[str, str] | None = None
 ) -> RunnerAnswer:
-    """In a process group of its own, as the kernel does it."""
+    """Run it in a process group of its own, as the kernel does."""
     began = time.monotonic()
     process = subprocess.Popen(
         called.argv,
@@ -70,7 +70,7 @@ def run_tool(
     limit: float | None = None,
     env: Mapping[str, str] | None = None,
 ) -> TestReport:
-    """One request, all its calls, each with an empty report folder of its own below `reports`."""
+    """Run one request with all its calls, each with an empty report folder of its own below `reports`."""
     return runner.report(
         *answered(
             runner,
@@ -116,7 +116,7 @@ def answered(
 
 
 def skip_where_maven_cannot(cwd: Path) -> None:
-    """Where Maven cannot do its work, though nobody but this test asks it: skipped, with its own words."""
+    """Skip the test if Maven does not work here, with Maven's own words."""
     argv = ["mvn", "-o", "-B", "-q", "test", "-Dmaven.test.failure.ignore=true"]
     done = subprocess.run(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -128,7 +128,7 @@ def skip_where_maven_cannot(cwd: Path) -> None:
 
 @cache
 def why_not(tool: str, version: str) -> str:
-    """Why a tool cannot be had here; empty where it answers. A shim on PATH may lead to nothing."""
+    """Why a tool cannot be used here; empty if it answers. A shim on PATH may point to nothing."""
     found = shutil.which(tool)
     if found is None:
         return f"{tool} is not installed on this machine"

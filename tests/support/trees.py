@@ -1,4 +1,4 @@
-"""Folders of many small files, copied and read: `shutil` and `pathlib` take several times as long."""
+"""Copies and reads folders with many small files, several times as fast as `shutil` and `pathlib`."""
 
 # ruff: noqa: PTH101, PTH103, PTH115, PTH116, PTH123, PTH211
 
@@ -30,7 +30,7 @@ def read(path: str) -> bytes:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """With modes, times and links as they are; what is in the target already may stay."""
+    """Copy with modes, times and links; existing files of the target may stay."""
     _copy_folder(os.fspath(source), os.fspath(target))
 
 

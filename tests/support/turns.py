@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
 
 QUICK = "liveness: {enabled: false}\n"
-"""For all that is not about it: each settlement would run the claimed tests twice more."""
+"""For tests that are not about liveness: otherwise each settlement runs the claimed tests twice more."""
 CONFIG = f"""\
 stacks:
   - root: .
@@ -47,7 +47,7 @@ THEIRS = "def theirs():\n    return 1\n"
 
 
 def branch_off(repo: GitRepo, more: Mapping[str, str] | None = None) -> None:
-    """`side` has the module of THEIRS and `mul`, has deleted a test, and has the files of `more`."""
+    """Make a branch `side` with the module of THEIRS, `mul` and the files of `more`, and without one test."""
     repo.git("config", "user.name", "Ada")
     repo.git("config", "user.email", "ada@example.org")
     repo.git("switch", "--quiet", "--create", "side")
@@ -92,13 +92,13 @@ class World:
         return done
 
     def claimed(self, test_id: str = SUB_ID, *targets: str) -> None:
-        """A red seen and claimed."""
+        """See a red and claim it."""
         self.test(test_id)
         done = self.claim(test_id, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
     def red_by_record(self, *test_ids: str) -> None:
-        """The same as a run that found these valid reds, where the running is not the matter."""
+        """Record these valid reds without a run, for tests that are not about the run."""
         tree = self.project.workspace.snapshot()
         reds = (
             TestRun(
@@ -116,14 +116,14 @@ class World:
         self.project.record(*reds)
 
     def green_by_record(self, *targets: str) -> None:
-        """Into the green phase with the usual red, without running it."""
+        """Enter the green phase with the usual red, without running it."""
         self.write("tests/test_sub.py", TEST_SUB)
         self.red_by_record(SUB_ID)
         done = self.claim(SUB_ID, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
     def green(self) -> None:
-        """Into the green phase with the usual red."""
+        """Enter the green phase with the usual red."""
         self.write("tests/test_sub.py", TEST_SUB)
         self.claimed()
 
@@ -135,7 +135,7 @@ class World:
         return self.project.log.verify().whole
 
     def aside(self) -> str:
-        """The newest thing set aside."""
+        """The edits that were set aside last."""
         return list(self.state.aside)[-1]
 
 
@@ -145,12 +145,12 @@ def make_world(root: Path, config: str = "", **files: str) -> World:
 
 
 def make_live_world(root: Path, config: str = "", **files: str) -> World:
-    """The same, and settlements try whether assertions are live."""
+    """The same, with settlements that check whether assertions are live."""
     return _made(root, CONFIG + config, files)
 
 
 def make_green_world(root: Path, config: str = "", **files: str) -> World:
-    """As `make_world` and then `green`; the red was run once, where the pattern was made."""
+    """The same as `make_world` and then `green`; the red was run once, when the pattern was made."""
     return _green(root, QUICK + CONFIG + config, files)
 
 
@@ -184,6 +184,6 @@ def _make(root: Path, config: str, files: Mapping[str, str]) -> None:
 
 
 def remember_interpreter(root: Path) -> None:
-    """As after a first run: what was asked of this machine is not asked again in each copy."""
+    """Record the facts about the interpreter, as a first run does, so that no copy has to ask again."""
     known = open_project(root, Actor(client="test")).repo.private / "interpreters.json"
     find_interpreter(root, root, sys.executable, os.environ, known)

@@ -1,4 +1,4 @@
-"""A system that lets nobody confine a process."""
+"""A system on which no process can be confined."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Runs of tests by forks of one process that has pytest loaded: for all that is not about the running itself.
+"""Runs tests in forks of one process that has pytest loaded, for tests that are not about the run itself.
 
-A cold run spends most of its time on loading pytest. Here one process for each worker of the suite loads it:
-it is the resident of an empty project, and its children walk into the rooms of every other. Whatever is in
-doubt runs cold. The digests of installed files, and what interpreters say of themselves, are remembered once
-for all projects, instead of for each.
+A cold run spends most of its time on loading pytest. Here each worker of the suite has one process that loads
+it: the resident of an empty project, whose children enter the rooms of every other project. A run in doubt is
+cold. The digests of installed files, and the facts about interpreters, are remembered once for all projects.
 """
 
 from __future__ import annotations
@@ -45,19 +44,20 @@ _ARGV = (sys.executable, str(BOOTSTRAP))
 _KEY = "the suite's"
 _SECONDS = 20.0
 _GIVEN_UP = "given-up"
-"""A file beside the folder of a process that did not start: nobody waits for it again."""
+"""A file beside the folder of a process that did not start, so that nobody waits for it again."""
 _OFTEN_OTHERWISE = frozenset({"PYTHONHASHSEED"})
-"""A process would be needed for each of its values."""
+"""Variables that would need another process for each value."""
 _TAKEN_BY_FORKS = frozenset({"PYTHONPATH", "PYTHONUSERBASE"})
-"""Our environment takes no packages from a user's home."""
+"""Variables that a fork takes over: our environment has no packages from a user's home."""
 _INSTALLED = (f"{sys.prefix}/", f"{sys.base_prefix}/")
 
 
 @contextmanager
 def warm_runs(*, verdicts: bool = True) -> Iterator[None]:
-    """Forked commands have it too; who asks while another run goes on runs cold.
+    """Forked commands use it too; a caller runs cold while another run goes on.
 
-    `verdicts`: also those; without, only what the product itself makes by a resident's fork.
+    `verdicts`: True also for verdicts; False only for runs that the product itself makes in a resident's
+    fork.
     """
     read, save = DigestMemory._read, DigestMemory.save
     digests = _base() / "digests.json"
@@ -113,7 +113,7 @@ def _run(job: Any) -> TestReport:
 
 
 def _borrow(made: Room, cwd: str) -> Lent | None:
-    """A child of the process, which waits for its greeting in the room."""
+    """A child of the process that waits for its greeting in the room."""
     confining: Any = made.confine
     variables = _read_once(made.env)
     if not borrowed_child.is_possible(made.terms.way) or _OFTEN_OTHERWISE & variables.keys():
@@ -138,7 +138,7 @@ def _borrow(made: Room, cwd: str) -> Lent | None:
 
 
 def _read_once(env: Mapping[str, str]) -> dict[str, str]:
-    """What an interpreter reads only when it starts."""
+    """Variables that an interpreter reads only when it starts."""
     return {
         name: text
         for name, text in env.items()
@@ -162,7 +162,7 @@ def _connect(folder: str) -> tuple[MessageLine, int] | None:
 
 
 def _ready(terms: Terms, variables: Mapping[str, str]) -> str:
-    """The folder of the process that was started with these variables; whoever comes first starts it."""
+    """The folder of the process that was started with these variables; the first caller starts it."""
     name = hashlib.sha256(repr((os.geteuid(), sorted(variables.items()))).encode()).hexdigest()[:16]
     place = _base() / name
     folder = str(place / "resident")

@@ -1,4 +1,4 @@
-"""Residents in tests: waited for, told apart from cold runs, and ended with the test."""
+"""Residents in tests: wait for them, distinguish their runs from cold ones, and end them with the test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECONDS = 90.0
 
 
 def until(true: object, what: str) -> None:
-    """`true` is called until it is."""
+    """Call `true` until it answers yes."""
     assert callable(true)
     deadline = time.monotonic() + SECONDS
     while not true():
@@ -34,7 +34,7 @@ def folders(world: World) -> list[Path]:
 
 
 def ready(world: World) -> None:
-    """The resident that the last run asked for has loaded what it shall."""
+    """Wait until the resident that the last run asked for has loaded its modules."""
     (folder,) = folders(world)
     wanted = json.loads((folder / forkserver.LEARNED).read_text())["key"]
 
@@ -55,7 +55,7 @@ def ended(world: World) -> Iterator[None]:
 
 
 class Warmth:
-    """How many runs were made by a resident's process."""
+    """The number of runs that a resident's process made."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.taken: list[bool] = []

@@ -1,4 +1,4 @@
-"""Watchers of runs, for tests that look at something else."""
+"""Watchers of runs, for tests about something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workspaces on real repositories, with a simple rule of classes."""
+"""Workspaces on real repositories, with a simple rule for path classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""File writes with the facts that the policy decides by, as the gate would gather them."""
+"""File writes with the facts that the policy needs, as the gate would gather them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def with_facts(file: FileWrite) -> FileWrite:
-    """The write with what its language tells of it: more than stubs? a change of the oracle's part?"""
+    """The write with its language's facts: is it more than stubs, and does it change the oracle's part?"""
     path = file.path or file.spelling
     mixed = is_mixed(path, file.cls) and not same_oracle_part(path, file.before, file.after)
     file = replace(file, changes_oracle=mixed)

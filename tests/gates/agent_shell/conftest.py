@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.shelled import Shelled, one, shell_of
+from support.shelled import Shelled, shell_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["one"]
 
 
 @pytest.fixture(scope="module", params=["root", "user"])

@@ -5,22 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.gitrepo import GitRepo, make_repo
 from support.workspaces import NOBODY, workspace_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from support.gitrepo import GitRepo
     from verdigris.storage.snapshots.workspace import Workspace
-
-
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
-    made = make_repo(tmp_path / "repo")
-    monkeypatch.setenv("HOME", str(made.home))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    return made
 
 
 @pytest.fixture

@@ -32,14 +32,16 @@ class Scaffolded:
         return self.cli.repo
 
     def tdd(self, *words: str) -> Ran:
-        """Where only this interpreter and the tools of the machine are found."""
+        """Run `tdd` with this interpreter first on PATH, and with the machine's tool chains."""
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         tools = {"CARGO_HOME": _own("CARGO_HOME", ".cargo"), "RUSTUP_HOME": _own("RUSTUP_HOME", ".rustup")}
         cache = {"XDG_CACHE_HOME": str(self.repo.home / "cache")}
         return self.cli.tdd(*words, env={"PATH": path, **tools, **cache})
 
     def play(self, script: Script, steps: int) -> Ran:
-        """`tdd run` with all roles played by it; the configuration is committed first, as a user does."""
+        """Run `tdd run` with all roles played by the model; the configuration is committed first, as a user
+        does.
+        """
         with serving(served(script)) as server:
             players = "".join(
                 f"  {role}: {{model: scripted, base_url: {server.url}}}\n" for role in TEAM.names
@@ -54,7 +56,7 @@ class Scaffolded:
 
 
 def scaffold(folder: Path, language: str, kata: Path, packages: Path | None = None) -> Scaffolded:
-    """`packages`: whose node_modules stand in for `npm install`."""
+    """`packages`: projects whose node_modules replaces `npm install`."""
     root, home = folder / "project", folder / "home"
     root.mkdir()
     home.mkdir()
@@ -67,7 +69,7 @@ def scaffold(folder: Path, language: str, kata: Path, packages: Path | None = No
 
 
 def _own(name: str, usual: str) -> str:
-    """HOME is another for the tests, and the tool chain is where it was."""
+    """Keep the tool chain of the real HOME; tests have another HOME."""
     return os.environ.get(name) or str(Path(_home(), usual))
 
 

@@ -1,4 +1,4 @@
-"""Makes the recordings of the package: `python -m support.katas.record [NAME]…` in the folder tests."""
+"""Makes the recordings of the package: run `python -m support.katas.record [NAME]…` in the folder tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is played, where it is played, by which command, and the file that comes of it."""
+    """The script, the function that prepares the project, the command, and the file of the recording."""
 
     script: Callable[[], Script]
     prepare: Callable[..., None]
@@ -53,7 +53,7 @@ RECORDINGS = {
 
 
 def record(recording: Recording, folder: Path) -> None:
-    """The run itself is real; only who answers is not."""
+    """The run is real; only the answers are scripted."""
     with serving(recording.script()) as server:
         recording.prepare(folder / "kata", Actor(), f"llm: {{base_url: {server.url}}}\n", model="scripted")
         argv = [*TDD, *recording.command, "--record", str(folder / "talk.jsonl")]

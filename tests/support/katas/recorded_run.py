@@ -1,4 +1,4 @@
-"""A recorded run on a real kata, for showing the machine without a model; its verdicts are fresh."""
+"""A recorded run on a real kata, which shows the machine without a model; its verdicts are fresh."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 KATA = Path(__file__).with_name("string_calculator.md")
 TALK = Path(__file__).with_name("string_calculator.jsonl")
 STEPS = 30
-"""Of the recorded run; in the one after them the tester finds the kata done."""
+"""Steps of the recorded run; in the next one the tester finds the kata done."""
 
 
 def replay(root: Path, actor: Actor, watch: Watcher, steps: int = 6) -> RunEnded:
-    """In a new folder; what happens is told to `watch`, that it is a replay among it."""
+    """Play it in a new folder; `watch` gets the happenings, among them that it is a replay."""
     prepare(root, actor, IN_PLACE)
     with open_machine(root, watch) as machine:
         return MachineRun(machine, lambda _: None).make(steps)
 
 
 def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}{TALK}") -> None:
-    """A new project for the kata, scaffolded and committed. `more`: of its tdd.yaml."""
+    """A new project for the kata, scaffolded and committed. `more`: further text of its tdd.yaml."""
     root.mkdir(parents=True, exist_ok=True)
     _repository(root)
     python = f"{{root: ., language: python, runner: pytest, python: {json.dumps(sys.executable)}}}"
@@ -48,7 +48,7 @@ def prepare(root: Path, actor: Actor, more: str = "", *, model: str = f"{REPLAY}
 
 
 def _repository(root: Path) -> None:
-    """One in which nobody is asked for a passphrase, and nobody's hooks have a say in a show."""
+    """Make a repository that asks for no passphrase and runs none of the user's hooks."""
     ask_users_git(root, "init", "--quiet", "--initial-branch=main")
     ask_users_git(root, "config", "commit.gpgsign", "false")
     ask_users_git(root, "config", "core.hooksPath", ".git/hooks")

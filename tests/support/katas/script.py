@@ -28,7 +28,7 @@ class Turn:
     intents: Mapping[str, str] = field(default_factory=dict)
     points: tuple[int, ...] = ()
     stop: str = ""
-    """The verdict, where it is not `edit`."""
+    """The verdict, if it is not `edit`."""
 
     @property
     def answer(self) -> str:
@@ -53,11 +53,11 @@ class Turn:
 
 @dataclass
 class Script:
-    """The turns in order, from step 1; built by what each role does."""
+    """The turns in order, from step 1; each method adds one role's turn."""
 
     turns: list[Turn] = field(default_factory=list)
     tests: str = ""
-    """The text of the kata's test file so far."""
+    """The present text of the kata's test file."""
     test_file: str = ""
 
     def test(
@@ -89,12 +89,12 @@ class Script:
 
     @property
     def commits(self) -> list[str]:
-        """The subjects of the commits that it makes."""
+        """The subjects of the commits that the script makes."""
         return [f"{turn.role.commit_types[0]}: {turn.subject}" for turn in self.turns if not turn.stop]
 
 
 def served(script: Script) -> Callable[[Request], str]:
-    """What a server says that plays it; anything that does not go as planned fails."""
+    """The answers of a server that plays the script; an unexpected request fails."""
 
     def answered(request: Request) -> str:
         role, step = _TASK.findall(request.text)[-1]

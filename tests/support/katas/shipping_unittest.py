@@ -1,4 +1,4 @@
-"""The demo's spec with unittest: the coder reaches for a test first, and is refused."""
+"""The demo's spec with unittest: the coder edits a test first, and is refused."""
 
 from __future__ import annotations
 

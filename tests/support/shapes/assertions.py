@@ -1,4 +1,4 @@
-"""The forms in which tests say what they expect."""
+"""Shapes by the form of their assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code whose answers are its own: values, commands, constants, plug-ins."""
+"""Code whose answers depend on its own values, commands, constants and plug-ins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that stand on what pytest, unittest and mocks give them."""
+"""Tests that use features of pytest, unittest and mocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands on packages that are really installed: pytest-asyncio, hypothesis, numpy, syrupy."""
+"""Tests that use installed packages: pytest-asyncio, hypothesis, numpy, syrupy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where code and tests lie."""
+"""Shapes by the place of code and tests."""
 
 from __future__ import annotations
 

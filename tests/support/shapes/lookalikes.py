@@ -1,4 +1,4 @@
-"""Honest code that looks like a cheat: concerns are noted, and the verdict stands."""
+"""Honest code that looks like a cheat: concerns are noted, and the verdict is still accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies around the code: data, templates, dependencies, the environment."""
+"""Code that depends on data, templates, packages and the environment."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-REPORTER = Path(__file__).parents[2] / "src/verdigris/runners/reporter"
+REPORTER = Path(__file__).parents[4] / "src/verdigris/runners/reporter"
 PROGRAM = """
 import json, os, sys
 sys.path[:0] = [{reporter!r}, {installed!r}, {project!r}]

@@ -1,4 +1,4 @@
-"""Whatever is tried, in whatever order, laws 1 and 2 hold: the machine below tries."""
+"""Tries random actions in random order: every accepted edit has its red and claim, and tests stay frozen."""
 
 from __future__ import annotations
 

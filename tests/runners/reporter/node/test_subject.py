@@ -10,7 +10,7 @@ import pytest
 
 from support.node_tools import present
 
-SUBJECT = Path(__file__).parents[2] / "src/verdigris/runners/reporter/node/subject.cjs"
+SUBJECT = Path(__file__).parents[4] / "src/verdigris/runners/reporter/node/subject.cjs"
 ASK = """
 const [module, message, file, stack] = process.argv.slice(1);
 console.log(JSON.stringify(require(module).subject({ name: "TypeError", message, stack }, file) ?? null));
