@@ -77,6 +77,15 @@ def test_a_module_is_made_where_the_import_looks_for_it(
     assert set(reds(world, "tests/test_money.py").values()) == {"valid"}
 
 
+def test_an_empty_src_gets_its_first_module(tmp_path: Path) -> None:
+    (tmp_path / "w/src").mkdir(parents=True)
+    world = made(tmp_path / "w", {"conftest.py": "import sys\nsys.path.insert(0, 'src')\n"})
+    world.write("tests/test_money.py", TEST)
+    done = stubbed(world, "tests/test_money.py")
+    assert [stub.path for stub in done.stubs] == ["src/shop/__init__.py", "src/shop/money.py"]
+    assert set(reds(world, "tests/test_money.py").values()) == {"valid"}
+
+
 def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:
     world = made(tmp_path / "w", {"calc.py": CALC})
     world.write(

@@ -130,6 +130,7 @@ class _ModulePlaces:
         stack = files.stack_of(test)
         self._stack = stack
         self._home = "" if stack.root in {"", "."} else stack.root.rstrip("/")
+        self._src = posixpath.join(self._home, "src")
         self._roots = tuple(dict.fromkeys((self._home, *import_roots(files.source))))
         self._beside = posixpath.dirname(test)
 
@@ -151,8 +152,10 @@ class _ModulePlaces:
         if rest and (package := self._package(module)):
             return package
         name = module.replace(".", "/")
-        bases = [base for base in (f"{self._home}/src".lstrip("/"),) if self._has_folder(base)]
-        places = [posixpath.join(base, f"{name}.py") for base in (*bases, self._home, *self._roots)]
+        others = (self._home, *self._roots)
+        # An empty `src` shows no source yet, but may be the only place where source may stand.
+        bases = (self._src, *others) if self._has_folder(self._src) else (*others, self._src)
+        places = (posixpath.join(base, f"{name}.py") for base in bases)
         return next((place for place in places if self._files.is_source(place)), None)
 
     def _is_own(self, top: str) -> bool:
@@ -184,7 +187,9 @@ class _ModulePlaces:
     def packages(self, path: str) -> Iterator[str]:
         """The `__init__.py` files that a new module needs in folders that do not exist yet."""
         folder = posixpath.dirname(path)
-        while folder and not any(known.startswith(f"{folder}/") for known in self._files.paths):
+        while folder not in {"", self._src} and not any(
+            known.startswith(f"{folder}/") for known in self._files.paths
+        ):
             at = f"{folder}/__init__.py"
             if at != path and self._files.is_source(at):
                 yield at
