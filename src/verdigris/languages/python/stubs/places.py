@@ -195,6 +195,9 @@ class _ModulePlaces:
                 yield at
             folder = posixpath.dirname(folder)
 
+    def _exists(self, folder: str) -> bool:
+        return any(path.startswith(f"{folder}/") for path in self._files.paths)
+
     def _is_installed(self, top: str) -> bool:
         return any((folder / f"{top}{end}").exists() for folder in self._packages for end in _INSTALLED)
 
