@@ -95,7 +95,10 @@ def stub_lines(done: Stubbed) -> list[Line]:
                 f"no stub to write: all that {done.test} imports is declared, "
                 "or its text does not say what is missing"
             ),
-            Line(f"next: `tdd test {shell_words(done.test)}`"),
+            Line(
+                f"next: `tdd test {shell_words(done.test)}`; if the import of a module that exists fails, "
+                "the test tool does not look in its folder: `tdd help troubleshooting`"
+            ),
         ]
     return [
         Line(f"wrote {len(done.stubs)} {'stub file' if len(done.stubs) == 1 else 'stub files'}", "yellow"),
