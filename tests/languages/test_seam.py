@@ -38,9 +38,10 @@ EXCEPTED = {
         "files that configure tools",
         {"conftest.py", "noxfile.py", "setup.py"},
     ),
+    "drivers/audit/tree_runs/node_packages.py": ("a program", {"node"}),
     "drivers/audit/tree_runs/packages.py": (
         "programs and files of package managers",
-        {"node", "python", "setup.py"},
+        {"python", "setup.py"},
     ),
     "drivers/audit/tree_runs/reuse.py": (
         "what is built for an interpreter, in any language",

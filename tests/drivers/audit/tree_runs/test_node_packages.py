@@ -14,7 +14,7 @@ from support.gitrepo import make_repo
 from support.small_histories import add_commit
 from verdigris.drivers.audit.report import AuditOutcome
 from verdigris.drivers.audit.run import AuditRequest, audit
-from verdigris.drivers.audit.tree_runs.packages import choose_installer, list_members, tell_failure
+from verdigris.drivers.audit.tree_runs.node_packages import choose_installer, list_members, tell_failure
 from verdigris.drivers.audit.units import Selection
 
 if TYPE_CHECKING:
