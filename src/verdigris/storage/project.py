@@ -113,8 +113,12 @@ def drafts(repo: Repository, actor: Actor, *events: Event) -> tuple[Draft, ...]:
     return tuple(Draft(kind, data, repo.worktree, branch, who) for kind, data in encoded)
 
 
+_FOLDING = StateFolding()
+"""One for all logs of this process: what it has folded before is known."""
+
+
 def open_log(repo: Repository) -> Log[State]:
-    return Log(repo.control, StateFolding())
+    return Log(repo.control, _FOLDING)
 
 
 def open_project(start: Path, actor: Actor) -> Project:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from storage.log.children import bytes_read, outcome, start
 from storage.log.tally import Tally, TallyFolding, draft, filled, lines, numbers, open_log, put_lines
 from verdigris.core.errors import LogDamaged, StorageError
+from verdigris.core.records import Schema
 from verdigris.storage.log import lines as blocks
 from verdigris.storage.log import reader
+from verdigris.storage.log.log import Log
 
 if TYPE_CHECKING:
-    from verdigris.storage.log.log import Log
+    from verdigris.core.records import Record
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,48 @@ def test_a_late_start_is_found_without_reading_what_is_before_it(long_log: Log[T
         list(long_log.records())
 
     assert late < (sum(read) - late) / 2
+
+
+class CountingFolding(TallyFolding):
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def step(self, state: Tally, record: Record) -> Tally:
+        self.steps += 1
+        return super().step(state, record)
+
+
+@pytest.mark.parametrize("every", [1000, 4], ids=["no-checkpoint", "checkpoints"])
+def test_the_same_bytes_are_folded_once_however_often_a_log_is_opened(tmp_path: Path, every: int) -> None:
+    written = filled(tmp_path, 6, every).state()
+    folding = CountingFolding()
+    assert Log(tmp_path, folding).state() == written
+    steps = folding.steps
+    assert steps > 0
+    assert Log(tmp_path, folding).state() == written
+    assert folding.steps == steps
+
+    open_log(tmp_path, every).append([draft(7)])
+    assert Log(tmp_path, folding).state() == open_log(tmp_path).state() != written
+    assert folding.steps > steps
+
+
+def test_other_bytes_of_the_same_length_are_damage_also_in_a_log_that_was_folded(tmp_path: Path) -> None:
+    filled(tmp_path, 6)
+    folding = TallyFolding()
+    Log(tmp_path, folding).state()
+    first, *rest = lines(tmp_path)
+    put_lines(tmp_path, [first.replace(b'"n":1', b'"n":2'), *rest])
+    with pytest.raises(LogDamaged):
+        Log(tmp_path, folding).state()
+
+
+def test_another_schema_folds_the_same_bytes_for_itself(tmp_path: Path) -> None:
+    filled(tmp_path, 3)
+    folding = CountingFolding()
+    Log(tmp_path, folding).state()
+    Log(tmp_path, folding, schema=Schema(1, {})).state()
+    assert folding.steps == 6
 
 
 def test_checkpoints_are_the_logs_own_business(tmp_path: Path) -> None:

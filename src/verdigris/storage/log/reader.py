@@ -28,6 +28,7 @@ from verdigris.storage.log.lines import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from verdigris.core.records import Folding, Record, Schema
     from verdigris.storage.log.files import LogFiles
@@ -126,6 +127,12 @@ def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, t
     return head_after(head, tail.batch), recorded, tail.batch
 
 
+_MOST_FOLDED, _LONGEST_FOLDED = 16, 1 << 20
+"""Views that a process remembers, and bytes that each of them may rest on."""
+_FOLDED: dict[tuple[object, ...], tuple[Schema, LogView[Any]]] = {}
+"""By all that a view is made from: a process that opens a log many times folds the same bytes once."""
+
+
 def view(
     files: LogFiles, log: int | None, folding: Folding[S], schema: Schema, known: LogView[S] | None = None
 ) -> LogView[S]:
@@ -133,9 +140,33 @@ def view(
     head, recorded, batch = bounds(files, log)
     if known is not None and known.head == head == recorded:
         return known
-    state, events, since = folding.initial(), 0, 0
     if log is None:
-        return LogView(head, recorded, state, events, since)
+        return LogView(head, recorded, folding.initial(), 0, 0)
+    start = (recorded or EMPTY).checkpoint
+    length = head.size - start
+    text = os.pread(log, length, start) if length <= _LONGEST_FOLDED else b""
+    key = (folding, head, recorded, text)
+    remembered = _FOLDED.get(key)
+    if remembered is not None and remembered[0] is schema:
+        return remembered[1]
+    found = _fold(log, head, recorded, batch, folding, schema)
+    # What stands before a checkpoint that cannot be read is not in the key.
+    if len(text) == length and (not start or found.since > start):
+        _FOLDED[key] = schema, found
+        if len(_FOLDED) > _MOST_FOLDED:
+            _FOLDED.pop(next(iter(_FOLDED)), None)
+    return found
+
+
+def _fold(
+    log: int,
+    head: LogHead,
+    recorded: LogHead | None,
+    batch: tuple[Link, ...],
+    folding: Folding[S],
+    schema: Schema,
+) -> LogView[S]:
+    state, events, since = folding.initial(), 0, 0
     for link in chain(_since_checkpoint(log, recorded or EMPTY, schema), batch):
         record = schema.lift(link.record)
         if schema.reads_checkpoint(record):
