@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import sys
@@ -31,6 +32,8 @@ GRACE = 0.5
 """Seconds between SIGTERM and SIGKILL, and for reading what is left in a pipe after its writer has ended."""
 _CHUNK = 256 * 1024
 _TICK = 0.02
+_PAUSE_MS, _FEW = 4, 4096
+"""After so few bytes the next ones may gather: a test tool writes hundreds of short messages one by one."""
 PATIENCE = 10.0
 """Seconds in which all descendants must be killed."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -184,10 +187,10 @@ class _RunningProcess:
             self._register_streams()
             if end is not None:
                 self.selector.register(end, selectors.EVENT_READ)
-            timed_out = not self._read_while_running(deadline)
+            timed_out = not self._read_while_running(deadline, end)
             if timed_out:
                 self.started.signal(signal.SIGTERM)
-                self._read_while_running(time.monotonic() + GRACE)
+                self._read_while_running(time.monotonic() + GRACE, end)
                 self.started.signal(signal.SIGKILL)
             if end is not None:
                 self.selector.unregister(end)
@@ -202,14 +205,18 @@ class _RunningProcess:
                 self.started.ours, selectors.EVENT_READ | selectors.EVENT_WRITE, self.channel
             )
 
-    def _read_while_running(self, deadline: float) -> bool:
+    def _read_while_running(self, deadline: float, end: int | None) -> bool:
+        only_end = select.poll()
+        if end is not None:
+            only_end.register(end, select.POLLIN)
         while not self.started.child.has_ended():
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
             if not self.selector.get_map():
                 time.sleep(min(left, _TICK))
-            self._handle_events(min(left, _TICK))
+            if 0 < self._handle_events(min(left, _TICK)) < _FEW and end is not None:
+                only_end.poll(_PAUSE_MS)
         return True
 
     def _drain(self, deadline: float) -> None:
@@ -221,27 +228,28 @@ class _RunningProcess:
             if not self._handle_events(0):
                 return
 
-    def _handle_events(self, wait: float) -> bool:
-        progress = False
+    def _handle_events(self, wait: float) -> int:
+        """Returns how many bytes were read."""
+        count = 0
         for key, events in self.selector.select(wait):
             if events & selectors.EVENT_WRITE:
                 self._send_greeting()
             if events & selectors.EVENT_READ and key.data is not None:
-                progress |= self._read(key)
-        return progress
+                count += self._read(key)
+        return count
 
-    def _read(self, key: selectors.SelectorKey) -> bool:
+    def _read(self, key: selectors.SelectorKey) -> int:
         try:
             data = os.read(key.fd, _CHUNK)
         except BlockingIOError:
-            return False
+            return 0
         except OSError:
             data = b""
         if data:
             key.data.feed(data)
         else:
             self.selector.unregister(key.fileobj)
-        return bool(data)
+        return len(data)
 
     def _send_greeting(self) -> None:
         assert self.started.ours is not None  # noqa: S101 - only a registered channel gets here
