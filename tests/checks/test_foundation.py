@@ -9,13 +9,20 @@ import sysconfig
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.checks import foundation
-from verdigris.checks.foundation import CHANGED, find_changes, fold_paths, judge_foundation, prepare
+from verdigris.checks.foundation import (
+    CHANGED,
+    DigestMemory,
+    find_changes,
+    fold_paths,
+    judge_foundation,
+    prepare,
+)
 from verdigris.core.events import Settled, Violation
 from verdigris.core.verdict import Kind
 from verdigris.execution.tools import foundation_files
@@ -182,6 +189,32 @@ def test_a_lost_memory_only_costs_time(world: World, junk: bytes) -> None:
     blob = prepare(world.project)
     (world.project.repo.private / "foundation.json").write_bytes(junk)
     assert prepare(world.project) == blob
+
+
+def test_a_process_reads_the_memory_again_only_if_another_one_saved_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment(world)
+    blob = prepare(world.project)
+    reads: list[DigestMemory] = []
+    read = DigestMemory._read
+
+    def counted(memory: DigestMemory) -> dict[str, Any]:
+        reads.append(memory)
+        return read(memory)
+
+    monkeypatch.setattr(DigestMemory, "_read", counted)
+    assert (prepare(world.project), find_changes(world.project, blob)) == (blob, ())
+    assert reads == []
+
+    file = world.project.repo.private / "foundation.json"
+    theirs = json.loads(file.read_bytes())
+    theirs["loaded"]["/elsewhere/module.py"] = 1
+    draft = file.with_name("theirs")
+    draft.write_text(json.dumps(theirs))
+    draft.replace(file)
+    assert "/elsewhere/module.py" in DigestMemory(world.project.repo.private).loaded
+    assert len(reads) == 1
 
 
 def test_a_turn_without_a_recorded_foundation_is_not_compared(world: World) -> None:

@@ -35,11 +35,19 @@ LARGE = 1 << 24
 MOST = 50_000
 
 
+_SAVED: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+"""By file: its stamp, and what this process read from it or saved there. Who takes that out may change it."""
+_BLOBS: dict[str, dict[str, str]] = {}
+"""The last foundation that was read, by the name of its blob; nobody changes it."""
+
+
 class DigestMemory:
     def __init__(self, private: Path) -> None:
         self._file = private / FILE
         self.changed = False
-        self.known: dict[str, Any] = self._read()
+        self._stamp = _stamp(self._file)
+        stamp, known = _SAVED.pop(str(self._file), ((), {}))
+        self.known: dict[str, Any] = known if stamp and stamp == self._stamp else self._read()
         self._files: dict[str, list[Any]] = self.part("files")
         self._loaded: dict[str, int] = self.part("loaded")
 
@@ -98,14 +106,20 @@ class DigestMemory:
         return found
 
     def save(self) -> None:
-        if not self.changed:
-            return
+        if self.changed:
+            self._write()
+        if self._stamp:
+            _SAVED.clear()  # a command has one project
+            _SAVED[str(self._file)] = self._stamp, self.known
+
+    def _write(self) -> None:
         fresh = self._file.with_name(f"{self._file.name}.{os.getpid()}")
         try:
             fresh.write_text(json.dumps(self.known), encoding="ascii")
+            self._stamp = _stamp(fresh)
             fresh.replace(self._file)
         except OSError:
-            return
+            self._stamp = ()
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -113,6 +127,15 @@ class DigestMemory:
         except (OSError, ValueError):
             return {}
         return known if isinstance(known, dict) else {}
+
+
+def _stamp(file: Path) -> tuple[int, ...]:
+    """Empty where there is no file. Without the change time, since a file gets a new one with its name."""
+    try:
+        status = file.stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ino, status.st_size
 
 
 def _source_of(cached: str) -> str:
@@ -189,12 +212,11 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
     `since`: when that was. What runs load that was not known then has changed if it is newer. `loaded`: by
     the run that is looked at.
     """
-    data = project.workspace.blob_bytes(blob) if blob else None
-    if data is None:
+    before = _read_blob(project, blob) if blob else None
+    if before is None:
         return ()
     memory = DigestMemory(project.repo.private)
     memory.learn(loaded)
-    before: dict[str, str] = json.loads(data)
     interpreters = _interpreters(project)
     firm = _firm(project, interpreters, memory)
     later = {path for path in memory.loaded - firm - before.keys() if since and came_after(path, since)}
@@ -203,13 +225,26 @@ def find_changes(project: Project, blob: str, since: int = 0, loaded: Iterable[s
 
         later |= new_package_code(project, since) - before.keys()
     now = memory.digests(before.keys() | firm | later)
-    differing = sorted({path for path, _ in before.items() ^ now.items()})
+    differing = sorted({path for path, _ in before.items() ^ now.items()}) if now != before else []
     caches = [path for path in differing if path.endswith(".pyc")]
     genuine = _genuine(project.root, interpreters, [path for path in caches if path in now], now, memory)
     memory.save()
     # Missing bytecode does no harm, nor does bytecode that Python itself wrote again.
     harmless = genuine.union(path for path in caches if path not in now)
     return tuple(path.removeprefix(f"{project.root}/") for path in differing if path not in harmless)
+
+
+def _read_blob(project: Project, blob: str) -> dict[str, str] | None:
+    """None if it is lost. One command asks several times, and what has this name is always the same."""
+    found = _BLOBS.get(blob)
+    if found is None:
+        data = project.workspace.blob_bytes(blob)
+        if data is None:
+            return None
+        found = json.loads(data)
+        _BLOBS.clear()
+        _BLOBS[blob] = found
+    return found
 
 
 def is_known_since(project: Project, path: str, since: int) -> bool:
