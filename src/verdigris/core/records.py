@@ -168,15 +168,21 @@ def _type_of(kind: type, name: str) -> Any:
     return get_type_hints(only, vars(sys.modules[base.__module__]))[name]
 
 
+@cache
+def _parts_of(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return get_origin(kind), get_args(kind)
+
+
 def _decode(kind: Any, data: Any) -> Any:
     if kind is Any:
         return data
     if isinstance(kind, type) and is_value(kind):
         known = defaults(kind)
-        return kind(**{k: _decode(_type_of(kind, k), v) for k, v in data.items() if k in known})
+        types_of = {k: _type_of(kind, k) for k in data if k in known}
+        return kind(**{k: data[k] if of is Any else _decode(of, data[k]) for k, of in types_of.items()})
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(data)
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin, arguments = _parts_of(kind)
     if origin in {Union, types.UnionType}:
         inner = next(a for a in arguments if a is not types.NoneType)
         return None if data is None else _decode(inner, data)

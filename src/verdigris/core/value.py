@@ -121,8 +121,12 @@ def _collect_fields(cls: type) -> dict[str, Any]:
 
 def _init(self: Any, *args: Any, **kwargs: Any) -> None:
     fields, values = self.__value_fields__, self.__dict__
+    if not kwargs and len(args) == len(fields):
+        values.update(zip(fields, args, strict=True))
+        return
     values.update(fields)  # whole dictionaries at once: a fold makes thousands of values
-    values.update(zip(fields, args, strict=False))
+    if args:
+        values.update(zip(fields, args, strict=False))
     values.update(kwargs)
     twice = args and kwargs and not kwargs.keys().isdisjoint(islice(fields, len(args)))
     if twice or len(values) > len(fields) or len(args) > len(fields):
