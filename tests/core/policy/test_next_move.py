@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -81,30 +81,34 @@ class World:
     merging: bool = False
     seq: int = 0
 
-    @property
+    @cached_property
     def tree(self) -> str:
-        return " ".join(text for _, text in self.files)
+        return " ".join([text for _, text in self.files])
 
     def text(self, path: str) -> str:
         return dict(self.files)[path]
 
+    def with_files(self, files: Files) -> World:
+        return World(files, self.state, self.merging, self.seq)
+
     def wrote(self, path: str, text: str) -> World:
-        return replace(self, files=tuple((p, text if p == path else t) for p, t in self.files))
+        return self.with_files(tuple((p, text if p == path else t) for p, t in self.files))
 
     def laid(self, tree: str, paths: tuple[str, ...]) -> World:
-        there = dict(zip(dict(self.files), tree.split(), strict=True))
-        return replace(self, files=tuple((p, there[p] if p in paths else t) for p, t in self.files))
+        pairs = zip(self.files, tree.split(), strict=True)
+        return self.with_files(tuple((p, there if p in paths else t) for (p, t), there in pairs))
 
     def differing(self, old: str, *paths: str) -> tuple[str, ...]:
-        there = dict(zip(dict(self.files), old.split(), strict=True))
-        return tuple(p for p, t in self.files if p in paths and there[p] != t)
+        if old == self.tree:
+            return ()
+        pairs = zip(self.files, old.split(), strict=True)
+        return tuple(p for (p, t), there in pairs if there != t and p in paths)
 
     def told(self, *events: Event) -> World:
-        world = self
-        for event in events:
-            seq = world.seq + 1
-            world = replace(world, state=advance(world.state, event, seq), seq=seq)
-        return world
+        state = self.state
+        for seq, event in enumerate(events, self.seq + 1):
+            state = advance(state, event, seq)
+        return World(self.files, state, self.merging, self.seq + len(events))
 
     @property
     def git(self) -> str | None:
