@@ -173,9 +173,10 @@ def clean(repo: Repository, git: Git, came: Iterable[Change]) -> frozenset[str]:
         return frozenset(gone)
     repo.private.mkdir(parents=True, exist_ok=True)
     with hold_lock(repo.lock("workspace"), wait=LOCK_WAIT) as held:
-        indexed = git.with_index(repo.private / "moves-index", held)
-        clear(repo.private / "moves-index")
-        indexed.run("read-tree", "--empty")
+        own_index = repo.private / "moves-index"
+        indexed = git.with_index(own_index, held)
+        clear(own_index)
+        own_index.unlink(missing_ok=True)  # git takes one that is not there for an empty one
         indexed.run("update-index", "-z", "--index-info", stdin=os.fsencode("".join(present.values())))
         with with_conversion(indexed, repo) as asked:
             modified = null_split(asked.run("ls-files", "-z", "--modified", "--deleted"))
