@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,16 +91,34 @@ class GitRepo:
 
 def make_repo(root: Path, *, object_format: str = "sha1", branch: str = "main") -> GitRepo:
     """Make a repository at `root` with an unborn `branch`; its HOME lies beside it."""
+    if os.geteuid() == os.getuid():
+        make = partial(_initialise, object_format=object_format, branch=branch)
+        copy_tree(_pattern(make, "unborn", object_format, branch) / ".git", root / ".git")
+    else:  # another user may not write where patterns are
+        _initialise(root, object_format, branch)
+    return GitRepo(root, _make_home(root))
+
+
+def _initialise(root: Path, object_format: str, branch: str) -> None:
     root.mkdir(parents=True, exist_ok=True)
-    home = root.with_name(f"{root.name}.home")
-    home.mkdir(exist_ok=True)
-    repo = GitRepo(root, home)
+    repo = GitRepo(root, _make_home(root))
     repo.git("init", "--quiet", "--template=", f"--object-format={object_format}", "--initial-branch", branch)
-    return repo
+
+
+def _make_home(root: Path) -> Path:
+    home = root.with_name(f"{root.name}.home")
+    home.mkdir(parents=True, exist_ok=True)
+    return home
 
 
 def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
     """Call `make` once for each key and all workers of this run; `root` is a copy of the result."""
+    copy_tree(_pattern(make, *key), root)
+    return GitRepo(root, _make_home(root))
+
+
+def _pattern(make: Callable[[Path], object], *key: object) -> Path:
+    """What `make` made for this key."""
     told = repr((os.geteuid(), key))
     assert " at 0x" not in told, f"another worker would take this key for another: {told}"
     pattern = _patterns() / hashlib.sha256(told.encode()).hexdigest()[:16] / "repo"
@@ -111,10 +129,7 @@ def copied(root: Path, make: Callable[[Path], object], *key: object) -> GitRepo:
                 shutil.rmtree(unfinished.parent, ignore_errors=True)
                 make(unfinished)
                 unfinished.rename(pattern)
-    home = root.with_name(f"{root.name}.home")
-    home.mkdir(parents=True, exist_ok=True)
-    copy_tree(pattern, root)
-    return GitRepo(root, home)
+    return pattern
 
 
 @contextmanager
