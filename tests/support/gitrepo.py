@@ -70,7 +70,15 @@ class GitRepo:
             self.write(path, data)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", message)
-        return self.head()
+        return self._branch_tip() or self.head()
+
+    def _branch_tip(self) -> str | None:
+        """What git has just written into the file of the branch; None where HEAD leads to no such file."""
+        try:
+            kind, _, ref = (self.root / ".git" / "HEAD").read_text().strip().partition(" ")
+            return (self.root / ".git" / ref).read_text().strip() if kind == "ref:" else None
+        except OSError:
+            return None
 
     def head(self) -> str:
         return self.git("rev-parse", "HEAD")
