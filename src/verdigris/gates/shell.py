@@ -14,9 +14,18 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> NoReturn:
-    from verdigris.gates.agent_shell.run import main as run
+    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
+    import os
 
-    run(arguments)
+    from verdigris.gates.agent_shell.users_shell import become_shell, needs_no_confinement
+
+    root, private, paths, *words = arguments
+    command = words[-1] if words else ":"
+    if needs_no_confinement(private, command):
+        become_shell(command, os.environ)
+    from verdigris.gates.agent_shell.run import CallPlace, run
+
+    run(CallPlace(root, private, paths), command)
 
 
 if __name__ == "__main__":

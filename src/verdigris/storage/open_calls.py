@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shlex
 from contextlib import suppress
 from itertools import pairwise
-from pathlib import Path
 
 from verdigris.storage.log.light import digest
 
@@ -220,12 +218,12 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
 
     `agent` is empty for the session itself, which is noted only while subagents work.
     """
-    record = _record(private, session, command)
     if agent:
-        record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
-    record.write_bytes(os.fsencode(agent))
+    with open(_record(private, session, command), "wb") as record:
+        record.write(os.fsencode(agent))
 
 
 def forget_caller(private: str, agent: str) -> None:
@@ -233,7 +231,7 @@ def forget_caller(private: str, agent: str) -> None:
     left = {}
     for name in _names_of_calls(private):
         with suppress(FileNotFoundError):
-            left[name] = Path(private, FOLDER, name).read_bytes()
+            left[name] = _content(f"{private}/{FOLDER}/{name}")
     others = set(left.values()) - {os.fsencode(agent), b""}
     for name, noted in left.items():
         if noted == os.fsencode(agent) or not others:
@@ -259,7 +257,9 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The contexts of a session that are still active: its own, and those of its subagents."""
     subagents: set[str] = set()
     with suppress(FileNotFoundError):
-        subagents |= {os.fsdecode(record.read_bytes()) for record in Path(private, FOLDER).iterdir()}
+        subagents |= {
+            os.fsdecode(_content(f"{private}/{FOLDER}/{name}")) for name in os.listdir(f"{private}/{FOLDER}")
+        }
     return frozenset({session, *subagents} - {""})
 
 
@@ -269,12 +269,14 @@ def caller(private: str, session: str, line: str) -> str:
         return ""
     for word in _words(line):
         with suppress(FileNotFoundError):
-            return os.fsdecode(_record(private, session, word).read_bytes())
+            return os.fsdecode(_content(_record(private, session, word)))
     return UNKNOWN
 
 
 def _words(line: str) -> list[str]:
     """The possible commands in a line: the line itself, and the text that some clients let it evaluate."""
+    import shlex
+
     try:
         words = shlex.split(line)
     except ValueError:
@@ -282,6 +284,10 @@ def _words(line: str) -> list[str]:
     return [line, *(word for before, word in pairwise(words) if before == "eval")]
 
 
-def _record(private: str, session: str, command: str) -> Path:
-    name = digest(f"{session}\0{command}".encode(errors="surrogatepass"))
-    return Path(private, FOLDER, name)
+def _record(private: str, session: str, command: str) -> str:
+    return f"{private}/{FOLDER}/" + digest(f"{session}\0{command}".encode(errors="surrogatepass"))
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()

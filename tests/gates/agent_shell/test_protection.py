@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cage import NOBODY
-from verdigris.gates.agent_shell import git_folders, protection
+from verdigris.gates.agent_shell import git_regions, protection
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_a_linked_worktree_leaves_the_main_one_alone(one: Shelled) -> None:
     one.world.repo.git("worktree", "add", "-q", str(linked), "-b", "linked")
     one.own()
     repo = find_repository(linked)
-    regions = git_folders.git_regions(repo)
+    regions = git_regions.git_regions(repo)
     assert regions[str(one.root)] is regions[str(one.root / ".git/HEAD")] is False
     assert regions[str(repo.git_dir)] is regions[str(one.root / ".git")] is True
     assert regions[f"{repo.git_dir}/commondir"] is False
@@ -153,7 +153,7 @@ def test_configuration_and_hooks_of_submodules_are_no_agents(world: World) -> No
     inner = repo.root / ".git/modules/a/modules/b"
     subprocess.run(["git", "init", "-q", "--bare", inner], check=True)
     subprocess.run(["git", "init", "-q", "--bare", inner.parents[1]], check=True)
-    regions = git_folders.git_regions(find_repository(repo.root))
+    regions = git_regions.git_regions(find_repository(repo.root))
     for folder in (inner, inner.parents[1]):
         assert regions[f"{folder}/config"] is False
         assert regions[f"{folder}/hooks"] is False
@@ -161,11 +161,11 @@ def test_configuration_and_hooks_of_submodules_are_no_agents(world: World) -> No
 
 def test_hooks_that_git_takes_from_the_worktree_are_no_agents(world: World) -> None:
     repo = world.repo
-    assert git_folders.hooks_in(repo.root, os.environ) == []
+    assert git_regions.hooks_in(repo.root, os.environ) == []
     repo.git("config", "core.hooksPath", ".husky")
-    assert git_folders.hooks_in(repo.root, os.environ) == []
+    assert git_regions.hooks_in(repo.root, os.environ) == []
     (repo.root / ".husky").mkdir()
-    assert git_folders.hooks_in(repo.root, os.environ) == [str(repo.root / ".husky")]
+    assert git_regions.hooks_in(repo.root, os.environ) == [str(repo.root / ".husky")]
 
 
 def test_a_cache_is_made_where_its_tool_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

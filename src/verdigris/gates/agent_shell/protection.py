@@ -23,7 +23,7 @@ from verdigris.core.confinement.protection import (
 from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, folders_of
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.records import Actor
-from verdigris.gates.agent_shell import git_folders
+from verdigris.gates.agent_shell import git_regions
 from verdigris.gates.agent_shell.confinement import (
     ANCHOR,
     DISK,
@@ -178,7 +178,7 @@ def refresh(root: str, private: str) -> ShellCard:
     else:
         log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
         project.repo.lock("").parent.mkdir(exist_ok=True)
-        git_folders.make_switches(project.repo)
+        git_regions.make_switches(project.repo)
         if launcher(project.repo).exists():
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write)
@@ -205,8 +205,8 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     kept = readonly_classes(phase or project.state().phase)
     inside = mounts(_with_links(project, files, kept), kept, _roomy(project))
     found = outside_regions(os.environ)
-    found |= git_folders.git_regions(project.repo) | {top: True}
-    found |= dict.fromkeys(git_folders.hooks_in(project.root, os.environ), False)
+    found |= git_regions.git_regions(project.repo) | {top: True}
+    found |= dict.fromkeys(git_regions.hooks_in(project.root, os.environ), False)
     found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
     if project.repo.git_dir != project.root / ".git":
         found[f"{top}/.git"] = False

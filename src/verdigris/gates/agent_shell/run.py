@@ -1,7 +1,7 @@
 """Runs an agent's shell command: confined, with a broker outside."""
 
 # The entry of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH110, PTH119, PTH120, PTH123
+# ruff: noqa: PTH120
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ import gc
 import os
 import sys
 
-from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, hook_in, session_in
+from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, session_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
+from verdigris.gates.agent_shell.users_shell import become_shell
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
 from verdigris.storage.log import light
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from typing import NoReturn
 
-HOOKS = "hook-commands"
 ALIVE = b'"alive": true'
 """Stands in the tripwire's memory if a process of the agent was running at the last look."""
 BEGINNING, END = "beginning", "end"
 REFUSED = 126
-SHELLS = ("bash", "zsh")
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
 _MAIN = """\
 import gc, os, sys
@@ -69,8 +67,6 @@ class CallPlace:
 
 
 def run(place: CallPlace, command: str) -> NoReturn:
-    if not os.access(place.private, os.W_OK) or _hook(place.control, command):
-        _shell(command, os.environ)  # confined already, or one of our own
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
@@ -89,22 +85,6 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
         return _call(place, card, command)
     finally:
         _look(place, END)
-
-
-def _hook(control: str, command: str) -> bool:
-    """Whether the command is a hook that `tdd init` wrote: a client runs its hooks by its shell, too.
-
-    The command alone proves nothing, since an agent can run it: only hooks have the client's variable.
-    """
-    agent = hook_in(os.environ)
-    # Earlier versions wrote the second file, one for all agents.
-    for name in (f"{HOOKS}.{agent}", HOOKS) if agent else ():
-        try:
-            with open(f"{control}/{name}", "rb") as file:
-                return os.fsencode(command) in file.read().split(b"\0")
-        except FileNotFoundError:
-            continue
-    return False
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
@@ -222,7 +202,7 @@ def _linked_worktrees(place: CallPlace) -> set[str]:
 def _remember_worktrees(place: CallPlace, before: set[str]) -> None:
     """Remembers worktrees that the call added: an agent may write there, and in no other of the person's."""
     if added := _linked_worktrees(place) - before:
-        from verdigris.gates.agent_shell.git_folders import remember_made
+        from verdigris.gates.agent_shell.git_regions import remember_made
 
         remember_made(place.private, added)
 
@@ -255,7 +235,7 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
 
         prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
         _wait(go)
-        _shell(command, environment)
+        become_shell(command, environment)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not run
         said = f"verdigris: the command was not run, since it could not be confined: {error}\n"
         os.write(2, said.encode(errors="surrogateescape"))
@@ -265,18 +245,3 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
 def _wait(go: int) -> None:
     if not os.read(go, 1):
         raise OSError("the process outside went away")
-
-
-def _shell(command: str, environment: Mapping[str, str]) -> NoReturn:
-    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
-        _signal.signal(number, _signal.SIG_DFL)  # which our interpreter ignores
-    shell = environment.get("SHELL", "")
-    if os.path.basename(shell) not in SHELLS or not os.access(shell, os.X_OK):
-        shell = next((path for path in ("/bin/bash", "/usr/bin/bash") if os.path.exists(path)), "/bin/sh")
-    os.execve(shell, [shell, "-c", command], environment)  # noqa: S606 - it is the shell
-
-
-def main(argv: Sequence[str]) -> NoReturn:
-    """ROOT PRIVATE PATHS [-c] COMMAND, as the launcher and the client give them."""
-    root, private, paths, *words = argv
-    run(CallPlace(root, private, paths), words[-1] if words else ":")

@@ -10,7 +10,6 @@ between and reads along; a file is read afterwards; a terminal is left alone.
 from __future__ import annotations
 
 import os
-import re
 import select
 import stat
 
@@ -182,8 +181,7 @@ SIGNS = (b"read-only file system", b"erofs", b"device or resource busy")
 CAUSE = 3
 """Lines by which a cause may stand below what it stopped, as some tools print it."""
 _AROUND = " '\"`‘’“”"
-_SIGN = re.compile("|".join(sign.decode() for sign in SIGNS), re.IGNORECASE)
-_QUOTED = re.compile("['\"`‘“]([^'\"`‘’“”]+)['\"`’”]")
+_QUOTED = "['\"`‘“]([^'\"`‘’“”]+)['\"`’”]"
 
 
 def is_told(said: bytes) -> bool:
@@ -193,14 +191,18 @@ def is_told(said: bytes) -> bool:
 
 def spelled_paths(said: bytes) -> Iterator[str]:
     """Spellings that may name it, likely ones first: quoted, or before the sign; most are no paths at all."""
+    import re  # only a write that failed needs it
+
+    of_sign = re.compile("|".join(sign.decode() for sign in SIGNS), re.IGNORECASE)
+    quoted = re.compile(_QUOTED)
     lines = [line.decode("utf-8", "surrogateescape") for line in said.splitlines()]
     for number, text in enumerate(lines):
-        if not (sign := _SIGN.search(text)):
+        if not (sign := of_sign.search(text)):
             continue
-        yield from _QUOTED.findall(text)
+        yield from quoted.findall(text)
         before = text[: sign.start()]
         for part in reversed(before.split(": ")):
             yield part.strip(_AROUND)
             yield part.rpartition(" ")[2].strip(_AROUND)
         for above in reversed(lines[max(0, number - CAUSE) : number]):
-            yield from _QUOTED.findall(above)
+            yield from quoted.findall(above)

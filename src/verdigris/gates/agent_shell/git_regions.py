@@ -1,0 +1,121 @@
+"""Lists git's folders and files that an agent's shell may write, and those that it may not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.gates.agent_shell.git_folders import GitFolder
+from verdigris.storage.git import program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from verdigris.storage.repository import Repository
+
+
+HOOKS, IN_INFO = "hooks", ("info/attributes", "info/exclude")
+"""Beside them git writes `info/refs` when it packs."""
+REPLACES = "refs/replace"
+"""By what stands there git shows other contents than a commit has."""
+SWITCHES = (HOOKS, REPLACES, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
+MAINS = ("HEAD", "index")
+"""The main worktree's, in the folder that all share."""
+MADE = "worktrees.made"
+"""In the private folder: linked worktrees that a call of the agent's added."""
+_NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
+
+
+def git_regions(repo: Repository) -> dict[str, bool]:
+    """Absolute path → writable?"""
+    regions = {str(repo.common_dir): True}
+    inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules)
+    for folder in (repo.common_dir, *_modules(repo.common_dir / "modules"), *inside):
+        regions |= dict.fromkeys(_switches(folder), False)
+    made = _made_paths(repo)
+    for folder in _linked_worktrees(repo.common_dir):
+        tree = _tree_of(folder)
+        writable = folder == repo.git_dir or _identity(folder) in made or _is_inside(tree, repo.root)
+        regions[str(folder)] = writable
+        if writable:
+            regions |= dict.fromkeys(_switches(folder), False)
+        elif tree is not None and tree != repo.root:
+            regions[str(tree)] = False
+    if repo.git_dir != repo.common_dir:
+        regions |= {str(repo.common_dir / name): False for name in MAINS}
+        if repo.common_dir.name == ".git":
+            regions[str(repo.common_dir.parent)] = False
+    return {os.path.realpath(path): writable for path, writable in regions.items()}
+
+
+def make_switches(repo: Repository) -> None:
+    """Creates the missing ones: an agent could, and a path that does not exist cannot be mounted."""
+    with suppress(OSError):
+        for name in (HOOKS, REPLACES):
+            (repo.common_dir / name).mkdir(exist_ok=True)
+        for name in IN_INFO:
+            (repo.common_dir / name).parent.mkdir(exist_ok=True)
+            (repo.common_dir / name).touch()
+
+
+def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
+    """Hooks that a person has git take from the worktree (`core.hooksPath`): their next commit runs them."""
+    asked = [program(environment), "config", "--type=path", "--get", "core.hooksPath"]
+    done = subprocess.run(asked, cwd=root, env=environment, capture_output=True, check=False)
+    path = os.fsdecode(done.stdout).rstrip("\n")
+    found = os.path.realpath(root / path) if path else ""
+    return [found] if _is_inside(Path(found), root) and Path(found).is_dir() else []
+
+
+def remember_made(private: str, names: Iterable[str]) -> None:
+    """Each by inode and name, as `_identity` gives them."""
+    with Path(private, MADE).open("a", encoding="utf-8", errors="surrogateescape") as file:
+        file.write("".join(f"{name}\n" for name in sorted(names)))
+
+
+def _made_paths(repo: Repository) -> frozenset[str]:
+    try:
+        text = (repo.private / MADE).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return frozenset()
+    return frozenset(text.splitlines())
+
+
+def _linked_worktrees(common: Path) -> list[Path]:
+    try:
+        return [path for path in (common / "worktrees").iterdir() if path.is_dir()]
+    except OSError:
+        return []
+
+
+def _identity(folder: Path) -> str:
+    return f"{folder.stat().st_ino} {folder.name}"
+
+
+def _tree_of(folder: Path) -> Path | None:
+    """The worktree that a folder of `worktrees/` belongs to."""
+    try:
+        pointer = os.fsdecode((folder / "gitdir").read_bytes()).strip()
+    except OSError:
+        return None
+    return Path(os.path.realpath(folder / pointer)).parent
+
+
+def _switches(folder: Path) -> list[str]:
+    """What there is of them: a link is followed, so that it leads nowhere else."""
+    return [str(path) for name in SWITCHES if (path := folder / name).exists()]
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """Git folders of submodules, one in another where submodules have their own."""
+    for found, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _NO_REPOSITORY_IN]
+        if "HEAD" in files:
+            yield Path(found)
+
+
+def _is_inside(path: Path | None, root: Path) -> bool:
+    return path is not None and root in path.parents
