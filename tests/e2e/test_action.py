@@ -93,6 +93,7 @@ class Runner:
         out.write_text("")
         env = {name: self._value(text, event, inputs) for name, text in step.get("env", {}).items()}
         github = {
+            "VIRTUAL_ENV": sys.prefix,  # which has pytest, wherever `python3` leads on this machine
             "RUNNER_TEMP": str(self.temp),
             "GITHUB_OUTPUT": str(out),
             "GITHUB_STEP_SUMMARY": str(self.temp / "summary.md"),

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 _COLD = python_call._run_in_room
 _ARGV = (sys.executable, str(BOOTSTRAP))
+_OURS = frozenset({_ARGV, (str(Path(sys.executable).with_name("python3")), str(BOOTSTRAP))})
+"""The same interpreter by the name that a user's environment is asked by."""
 _KEY = "the suite's"
 _SECONDS = 20.0
 _GIVEN_UP = "given-up"
@@ -104,7 +106,7 @@ def end_warm_runs() -> None:
 
 
 def _run(job: Any) -> TestReport:
-    if tuple(job.argv) != _ARGV:
+    if tuple(job.argv) not in _OURS:
         return _COLD(job)
     with room(job.project, job.argv, layer=job.call.layer) as made:
         started = _borrow(made, job.cwd)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import Cli
+from support.cli import Cli, Ran
+from support.forked import start_forked
 from support.small_histories import ADD, SUB, TEST_SUB, add_commit, begin
 
 if TYPE_CHECKING:
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
 ZERO = "0" * 40
 
 
+class AuditCli(Cli):
+    """The commits' tests run in the interpreter that runs us, wherever `python3` leads on this machine."""
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "VIRTUAL_ENV": sys.prefix}
+
+
 @pytest.fixture(scope="module")
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
     """Two commits: one test-driven, then one that drops its check."""
     repo = begin(tmp_path_factory.mktemp("audit") / "repo")
     add_commit(repo, "Add sub", {"calc.py": ADD + SUB, "tests/test_sub.py": TEST_SUB})
     add_commit(repo, "Trust sub", {"tests/test_sub.py": TEST_SUB.replace("assert", "assert True or")})
-    return Cli(repo)
+    return AuditCli(repo)
 
 
 @pytest.mark.slow
@@ -65,30 +73,23 @@ def test_a_push_is_audited_as_one_change_by_what_git_says(cli: Cli) -> None:
     base, head = (cli.repo.git("rev-parse", name) for name in ("HEAD~2", "HEAD~1"))
     line = f"refs/heads/work {head} refs/heads/work {base}\n"
     good = _pre_push(cli, line)
-    assert (good.returncode, "1 test-driven" in good.stderr) == (0, True)
+    assert (good.code, "1 test-driven" in good.err) == (0, True)
     bad = _pre_push(cli, f"refs/heads/work {cli.repo.head()} refs/heads/work {head}\n")
-    assert bad.returncode == 1
-    assert "this push is stopped: it is weakened" in bad.stderr
-    assert "git push --no-verify" in bad.stderr
+    assert bad.code == 1
+    assert "this push is stopped: it is weakened" in bad.err
+    assert "git push --no-verify" in bad.err
 
 
 def test_a_push_that_only_deletes_is_not_audited(cli: Cli) -> None:
     done = _pre_push(cli, f"(delete) {ZERO} refs/heads/work {cli.repo.head()}\n")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.code, done.err) == (0, "")
 
 
-def _pre_push(cli: Cli, stdin: str) -> subprocess.CompletedProcess[str]:
-    from support.cli import TDD
-
-    return subprocess.run(
-        [*TDD, "audit", "pre-push", "origin", "somewhere"],
-        cwd=cli.root,
-        env=cli.environment(),
-        input=stdin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _pre_push(cli: Cli, stdin: str) -> Ran:
+    process = start_forked(["audit", "pre-push", "origin", "somewhere"], cli.root, cli.environment())
+    process.stdin.write(stdin.encode())
+    out, err = process.communicate()
+    return Ran(process.wait(), out, err)
 
 
 def test_help_shows_the_options_and_the_other_commands(cli: Cli) -> None:
