@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import TDD, Cli
+from support.cli import Cli
+from support.forked import start_forked_on
 from support.loops import NAME, PROGRAM, cast, honest, make_loop
 from support.openai_server import Stall, serving
 from support.patience import no_pauses
@@ -82,8 +83,11 @@ def test_killed_while_the_code_writer_thinks_and_a_server_that_is_gone(tmp_path:
 
     with serving(script) as server:
         repo = made(tmp_path / "project", server)
-        cli, words = Cli(repo), [*TDD, "loop", "run", NAME, "--iterations", "1"]
-        running = subprocess.Popen(words, cwd=repo.root, env=cli.environment(), stdout=subprocess.DEVNULL)
+        cli = Cli(repo)
+        words = ["loop", "run", NAME, "--iterations", "1"]
+        nothing = os.open(os.devnull, os.O_RDWR)
+        running = start_forked_on((nothing, nothing, nothing), words, repo.root, cli.environment())
+        os.close(nothing)
         while not any("You are the code_writer" in request.text for request in server.requests):
             assert running.poll() is None
             time.sleep(0.1)

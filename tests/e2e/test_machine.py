@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import TDD, Cli
+from support.cli import Cli
+from support.forked import start_forked_on
 from support.gitrepo import make_repo
 from support.machines import HONEST, KATA, Kata
 from support.openai_server import Cut, Request, Server, Stall, overflow, rate_limited, serving
@@ -86,15 +87,11 @@ class Played:
         """The command, ended when the model has fallen silent; `meanwhile`, before that."""
         self.server.requests.clear()
         out = os.open(os.devnull if said is None else said, os.O_WRONLY | os.O_CREAT, 0o600)
-        process = subprocess.Popen(
-            [*TDD, *words],
-            cwd=self.kata.root,
-            env={**Cli(self.kata.repo).environment(), **self.env},
-            stdout=out,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=_hears_interrupts,  # noqa: PLW1509 - it only asks the system
-        )
+        nothing = os.open(os.devnull, os.O_RDWR)
+        env = {**Cli(self.kata.repo).environment(), **self.env}
+        process = start_forked_on((nothing, out, nothing), words, self.kata.root, env)
         os.close(out)
+        os.close(nothing)
         while process.poll() is None and not self._silent():
             time.sleep(0.02)
         meanwhile()
@@ -104,11 +101,6 @@ class Played:
     def _silent(self) -> bool:
         asked = "You are the {1}, in step {0}.".format(*self.script.silent_at.split("-")[1:])
         return any(asked in request.text for request in self.server.requests)
-
-
-def _hears_interrupts() -> None:
-    """What runs in a shell's background is started deaf to them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from support.forked import forked
+from support.forked import forked, start_forked_on
 from support.gitrepo import GitRepo, copied, make_repo
 from support.turns import CONFIG, QUICK
 
@@ -91,14 +91,8 @@ class Cli:
     ) -> Ran:
         """The same with a terminal as stdin, stdout and stderr; their output comes together."""
         ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [*TDD, *arguments],
-            cwd=self.root,
-            env=self.environment() | {"TERM": "xterm"} | dict(env or {}),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
+        surroundings = self.environment() | {"TERM": "xterm"} | dict(env or {})
+        process = start_forked_on((theirs, theirs, theirs), arguments, self.root, surroundings)
         os.close(theirs)
         os.write(ours, answer)
         shown = b""

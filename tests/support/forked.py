@@ -12,7 +12,7 @@ import signal
 import sys
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NoReturn
 
 from verdigris.cli import main
@@ -71,14 +71,11 @@ def _read(told: dict[int, bytearray], deadline: float) -> dict[int, bytearray]:
 
 
 @dataclass
-class ForkedProcess:
-    """A process that a test can write to, with the names of `subprocess`."""
+class ForkedCommand:
+    """A process that a test can wait for and end, with the names of `subprocess`."""
 
     pid: int
-    stdin: IO[bytes]
-    stdout: IO[bytes]
-    stderr: IO[bytes]
-    returncode: int | None = None
+    returncode: int | None = field(default=None, kw_only=True)
 
     def poll(self) -> int | None:
         if self.returncode is None:
@@ -101,6 +98,15 @@ class ForkedProcess:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
+
+@dataclass
+class ForkedProcess(ForkedCommand):
+    """A process that a test can write to."""
+
+    stdin: IO[bytes]
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+
     def communicate(self, timeout: float = 100) -> tuple[str, str]:
         """Everything that it writes from now on, on both streams, until its end."""
         self.stdin.close()
@@ -112,12 +118,20 @@ class ForkedProcess:
         return os.fsdecode(bytes(told[out])), os.fsdecode(bytes(told[err]))
 
 
+def start_forked_on(
+    streams: tuple[int, int, int], arguments: Sequence[str], cwd: Path, env: Mapping[str, str]
+) -> ForkedCommand:
+    """`tdd`, with these descriptors for its standard streams."""
+    pid = os.fork()
+    if pid == 0:
+        _become(arguments, cwd, env, streams)
+    return ForkedCommand(pid)
+
+
 def start_forked(arguments: Sequence[str], cwd: Path, env: Mapping[str, str]) -> ForkedProcess:
     """`tdd`, with a pipe for each of its standard streams."""
     (told, said_to), (out, said), (err, complained) = os.pipe(), os.pipe(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        _become(arguments, cwd, env, (told, said, complained))
+    pid = start_forked_on((told, said, complained), arguments, cwd, env).pid
     for end in (told, said, complained):
         os.close(end)
     return ForkedProcess(pid, open(said_to, "wb"), open(out, "rb"), open(err, "rb"))  # noqa: PTH123 - descriptors

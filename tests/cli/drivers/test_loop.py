@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import signal
-from subprocess import PIPE, Popen
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
-from support.cli import TDD
+from support.forked import start_forked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from support.cli import Cli
+    from support.forked import ForkedProcess
 
 
 def test_a_program_is_made_checked_and_chosen(bare_cli: Cli) -> None:
@@ -94,12 +97,19 @@ def test_nothing_due_is_an_end_of_its_own(cli: Cli) -> None:
     assert "next: `tdd loop due` says why" in cli.tdd("loop", "run").out
 
 
-def started(cli: Cli, *words: str) -> Popen[bytes]:
-    return Popen([*TDD, "loop", *words], cwd=cli.root, env=cli.environment(), stdout=PIPE, stderr=PIPE)
+@contextmanager
+def started(cli: Cli, *words: str) -> Iterator[ForkedProcess]:
+    process = start_forked(["loop", *words], cli.root, cli.environment())
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
 
 
-def first_line(process: Popen[bytes]) -> str:
-    assert process.stdout is not None
+def first_line(process: ForkedProcess) -> str:
     return process.stdout.readline().decode()
 
 
@@ -122,14 +132,13 @@ def test_a_daemon_ends_by_a_signal_or_by_stop_and_is_alone_until_then(
             daemon.send_signal(number)
         rest, err = daemon.communicate(timeout=60)
     assert daemon.returncode == code, err
-    assert rest.splitlines()[-1].startswith(b'{"schema": 1, "event": "')
+    assert rest.splitlines()[-1].startswith('{"schema": 1, "event": "')
 
 
 def test_a_daemon_may_wait_for_another_to_end(cli: Cli) -> None:
     with started(cli, "daemon") as first:
         assert first_line(first).startswith("rests until ")
         with started(cli, "daemon", "--wait") as second:
-            assert second.stderr is not None
             assert b"waiting for process" in second.stderr.readline()
             cli.ok("loop", "stop")
             assert first.wait(60) == 0
