@@ -19,6 +19,7 @@ import verdigris
 from support.draws import same_draws
 from support.fork_memory import settle_memory
 from support.gitrepo import forget_patterns, share_patterns
+from support.kept_tools import leave_out_certificates
 from support.memory_disk import move_temporary_files_into_memory, take_own_mounts
 from support.recorded_processes import compared_processes, recorded_processes
 from support.rewriting import rewrite_tests
@@ -73,6 +74,7 @@ def _hear_interrupts() -> None:
 os.environ["VERDIGRIS_WARM"] = "0"
 _hear_interrupts()
 _tell_where_rust_lives()
+leave_out_certificates()
 # The suite's own modules are rewritten once, not once a worker and a run.
 sys.dont_write_bytecode = False
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.kept_tools import kept_folder
+from support.kept_tools import fetching_environment, kept_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ def _install(name: str, command: Sequence[str]) -> None:
     try:
         done = subprocess.run(
             [*command, str(fresh)],
-            env={**os.environ, "PATH": path},
+            env={**fetching_environment(), "PATH": path},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.kept_tools import kept_folder
+from support.kept_tools import fetching_environment, kept_folder
 from support.tools import answered
 from verdigris.languages.node.test_ids import node_id
 
@@ -235,7 +235,7 @@ def _install(package: str, folder: Path) -> None:
     (folder / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
     words = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--force", *package.split()]
     # npm uses its own cache of downloads, though HOME is empty.
-    env = {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
+    env = {**fetching_environment(), "HOME": pwd.getpwuid(os.getuid()).pw_dir}
     try:
         made = subprocess.run(
             words, cwd=folder, env=env, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,16 +98,32 @@ def world(shared: World, warmth: Warmth) -> World:
     return shared
 
 
+class Asked(Exception):
+    """A run has asked for a resident, and goes no further."""
+
+
 def ask(world: World) -> None:
-    """For a resident, by a run that is given no time; again, where the one that it found was about to end."""
-    called(world, timeout=0.01)
-    (folder,) = folders(world)
+    """For a resident, by a run that ends there: one that took a resident and had no time would end it."""
+    wanted: list[resident.Resident] = []
+
+    def note(asked: resident.Resident) -> None:
+        wanted.append(asked)
+        ensure(asked)
+        raise Asked
 
     def is_ready() -> bool:
-        if not resident.is_running(str(folder)):
-            called(world, timeout=0.01)
-        return resident.is_running(str(folder)) and bool(resident.read_note(str(folder)).get("ready"))
+        told = resident.read_note(wanted[-1].folder)
+        if not resident.is_running(wanted[-1].folder):
+            ensure(wanted[-1])
+        elif told.get("key") == wanted[-1].key:
+            return bool(told.get("ready"))
+        return False
 
+    ensure = resident.ensure
+    with pytest.MonkeyPatch.context() as patched, suppress(Asked):
+        patched.setattr(warm_vitest, "_connect", lambda *_: None)
+        patched.setattr(resident, "ensure", note)
+        called(world)
     until(is_ready, "not ready")
 
 

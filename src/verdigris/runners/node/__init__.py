@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VITEST, JEST = "node_modules/vitest/vitest.mjs", "node_modules/jest/bin/jest.js"
 _REPORTERS = Path(__file__).parents[1] / "reporter" / "node"
-_DRIVER = _REPORTERS / "node_driver.mjs"
+_DRIVER = _REPORTERS / "node_driver.cjs"
 # A verdict needs every result, whatever the project's configuration says.
 _VITEST_OPTIONS = (
     f"--reporter={_REPORTERS / 'vitest_reporter.mjs'}",

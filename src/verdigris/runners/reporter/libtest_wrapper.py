@@ -3,7 +3,7 @@
 Cargo starts it as a target's `runner`. It uses the standard library only, and the modules in its own folder.
 """
 
-# ruff: noqa: PTH108, PTH109, PTH110, PTH113, PTH116, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
+# ruff: noqa: PTH108, PTH109, PTH110, PTH113, PTH118, PTH120, PTH123 - one start per binary; pathlib would be half of it
 from __future__ import annotations
 
 import json
@@ -73,6 +73,8 @@ def main(arguments: Sequence[str]) -> int:
         clock.restart()
         if len(stops) == len(chosen):
             break
+    if paths.exists(f"{place}.so"):
+        os.unlink(f"{place}.so")
     code = os.waitstatus_to_exitcode(status)
     end = {"code": code, "texts": _texts(f"{place}.out", base), "stops": stops}
     _write_json(f"{place}.end", end)
@@ -86,41 +88,57 @@ def _rerun_for_stack(command: list[str], place: str, seconds: float) -> str:
     toolchain of the tests compiles that library (`rust_backtrace.rs`).
     """
     library, told = f"{place}.so", f"{place}.stack"
-    source = paths.join(paths.dirname(__file__), "rust_backtrace.rs")
-    compiler = paths.join(paths.dirname(os.environ.get("CARGO", "")), "rustc")
-    options = ["--edition=2021", "--crate-type=cdylib", "-Cpanic=abort", "-o", library, source]
-    if not paths.isfile(compiler) or _run([compiler, *options], len):
+    if not paths.exists(library) and not _compile_backtrace(library):
         return ""
     ends = time.monotonic() + min(seconds, _WAIT)
     loaded = {"LD_PRELOAD": library, "VERDIGRIS_BACKTRACE": told}
     _run(command, len, lambda: ends, lambda process: _ask_threads(process, told), loaded)
-    os.unlink(library)
-    try:
-        with open(told, encoding="utf-8", errors="replace") as file:
-            return file.read(_MOST)
-    except OSError:
-        return ""
+    text = _read(told)
+    if text:
+        os.unlink(told)  # the next test that does not end writes its own
+    return text
+
+
+def _compile_backtrace(library: str) -> bool:
+    source = paths.join(paths.dirname(__file__), "rust_backtrace.rs")
+    compiler = paths.join(paths.dirname(os.environ.get("CARGO", "")), "rustc")
+    options = ["--edition=2021", "--crate-type=cdylib", "-Cpanic=abort", "-o", library, source]
+    return paths.isfile(compiler) and not _run([compiler, *options], len)
 
 
 def _ask_threads(process: int, told: str) -> None:
     """Has every thread write its stack, and kills the process. The stacks show which thread is the test's."""
     from watched_process import signal_threads
 
-    signal_threads(process, signal.SIGUSR2)
-    ends, size = time.monotonic() + _TELLING, -1
-    while time.monotonic() < ends:
-        time.sleep(_TELLING / 6)
-        now = os.stat(told).st_size if paths.exists(told) else 0
-        if now and now == size:
+    threads = signal_threads(process, signal.SIGUSR2)
+    heard = time.monotonic()
+    ends, size = heard + _TELLING, 0
+    while (now := time.monotonic()) < ends:
+        time.sleep(_TICK)
+        text = _read(told)
+        if text.endswith("\n\n") and text.split("\n").count(_THREAD) >= threads:
             break
-        size = now
+        if len(text) != size:
+            size, heard = len(text), now
+        elif size and now - heard > _SILENT:  # a thread may hear no signal
+            break
     os.kill(process, signal.SIGKILL)
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST)
+    except OSError:
+        return ""
 
 
 _WAIT = 10.0
 """Seconds after which a test that is known to hang has reached the place where it hangs."""
-_TELLING = 3.0
-"""Seconds in which threads may write their stacks."""
+_TELLING, _SILENT, _TICK = 3.0, 0.5, 0.02
+"""Seconds: in which threads may write their stacks; of silence that ends the wait; between two looks."""
+_THREAD = "thread"
+"""The first line of each stack, as `rust_backtrace.rs` writes it."""
 _MOST = 1 << 20
 """The most characters of the stacks that are kept."""
 

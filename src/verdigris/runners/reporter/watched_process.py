@@ -149,15 +149,18 @@ def quit_in_busiest_thread(process: int) -> None:
         os.kill(process, signal.SIGQUIT)
 
 
-def signal_threads(process: int, number: int) -> None:
-    """Signals each thread of the process; if that is not possible, the process."""
+def signal_threads(process: int, number: int) -> int:
+    """Signals each thread of the process; if that is not possible, the process. Returns how many hear it."""
+    threads = [*_times(process)]
     try:
         import ctypes
 
-        for thread in _times(process):
+        for thread in threads:
             ctypes.CDLL(None).tgkill(process, thread, int(number))
     except (ImportError, AttributeError, OSError):
         os.kill(process, number)
+        return 1
+    return len(threads)
 
 
 def _times(process: int) -> dict[int, int]:

@@ -1,9 +1,18 @@
 // Loaded into the process of each test file before anything else, and then used as node:test's reporter.
 // Writes to the driver over a descriptor. Each line starts with a nonce that only this module knows.
 
+import "node:assert";
 import { readFileSync } from "node:fs";
+import "node:test";
+import { setFlagsFromString } from "node:v8";
 import channel from "./channel.cjs";
 import missing from "./subject.cjs";
+
+// Not on the command line: from where it is set, node compiles what it loads of its own library anew. The modules above
+// that nobody here uses are loaded before.
+const FRAMES = 100;
+setFlagsFromString(`--stack-trace-limit=${FRAMES}`); // in workers and other contexts
+Error.stackTraceLimit = FRAMES;
 
 const CHANNEL = 3;
 const VARIABLE = "VERDIGRIS_FILE";

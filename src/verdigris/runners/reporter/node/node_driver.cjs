@@ -1,17 +1,17 @@
+"use strict";
 // Runs test files of node:test, each in a process of its own with our reporter, and writes the report.
 // Arguments: `run`, or `collect` to list the files only; a JSON list of options for node; then a JSON object
-// for each file or folder: {path, names?}.
+// for each file or folder: {path, names?}. CommonJS: an ES module takes node a fifth longer to start.
 
-import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
-import os from "node:os";
-import { basename, join, resolve } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import channel from "./channel.cjs";
+const { spawn } = require("node:child_process");
+const { randomBytes } = require("node:crypto");
+const { readdirSync, statSync } = require("node:fs");
+const os = require("node:os");
+const { basename, join, resolve } = require("node:path");
+const { createInterface } = require("node:readline");
+const channel = require("./channel.cjs");
 
-const REPORTER = fileURLToPath(new URL("./node_reporter.mjs", import.meta.url));
+const REPORTER = join(__dirname, "node_reporter.mjs");
 const MAJOR = Number.parseInt(process.versions.node, 10);
 const FULL_NAMES = 22; // since this version of node a pattern is matched with the names of all ancestors together
 const TAIL = 8000;
@@ -26,8 +26,7 @@ say("start", { tool: "node", version: process.versions.node, cwd: process.cwd() 
 const jobs = asked.flatMap(jobsOf);
 if (mode === "collect") for (const { file } of jobs.splice(0)) say("listed", { file });
 const width = Math.max(1, (os.availableParallelism?.() ?? os.cpus().length) - 1);
-await Promise.all(Array.from({ length: width }, work));
-say("end", {});
+Promise.all(Array.from({ length: width }, work)).then(() => say("end", {}));
 
 async function work() {
   for (let job = jobs.shift(); job; job = jobs.shift()) await runFile(job);
@@ -61,7 +60,7 @@ async function runFile({ file, names }) {
 
 function runOnce(file, patterns) {
   const filters = [...new Set(patterns)].map((name) => `--test-name-pattern=^${escaped(name)}$`);
-  const reporting = ["--stack-trace-limit=100", `--import=${REPORTER}`, `--test-reporter=${REPORTER}`];
+  const reporting = [`--import=${REPORTER}`, `--test-reporter=${REPORTER}`];
   const child = spawn(process.execPath, [...options, ...reporting, ...filters, file], {
     env: { ...process.env, VERDIGRIS_FILE: file },
     stdio: ["pipe", "pipe", "pipe", "pipe"],
