@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from support.gitrepo import make_repo
+from support.gitrepo import copied, make_repo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +37,10 @@ CHANGES: tuple[tuple[str, Mapping[str, str | None]], ...] = (
 
 
 def begin(root: Path) -> GitRepo:
+    return copied(root, _begin, "the beginning of a small history")
+
+
+def _begin(root: Path) -> GitRepo:
     repo = make_repo(root)
     add_commit(
         repo,
@@ -57,7 +61,10 @@ def add_commit(repo: GitRepo, title: str, files: Mapping[str, str | None]) -> st
 
 def make_history(root: Path) -> GitRepo:
     """Commit the first state, and then each change."""
-    repo = begin(root)
+    return copied(root, _make_history, "a small history")
+
+
+def _make_history(root: Path) -> None:
+    repo = _begin(root)
     for title, files in CHANGES:
         add_commit(repo, title, files)
-    return repo

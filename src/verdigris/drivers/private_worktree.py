@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ENVIRONMENTS = (".venv", "venv", "env")
 _PACKAGES = "node_modules"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def worktree_path(home: Repository, driver: str, name: str) -> Path:
@@ -94,7 +95,21 @@ def ref(branch: str) -> str:
 
 
 def ancestor(root: Path, old: str, new: str) -> bool:
-    return git(root, "merge-base", "--is-ancestor", old, new).ok
+    """Whether `new` has the commit `old`; each is a commit's id, a full name of a ref, or HEAD."""
+    return is_same_commit(root, old, new) or git(root, "merge-base", "--is-ancestor", old, new).ok
+
+
+def is_same_commit(root: Path, one: str, other: str) -> bool:
+    """Whether both are known without git to be the same commit."""
+    repo = find_repository(root)
+    found = {_commit_of(repo, name) for name in (one, other)}
+    return len(found) == 1 and None not in found
+
+
+def _commit_of(repo: Repository, name: str) -> str | None:
+    if _COMMIT.fullmatch(name):
+        return name
+    return resolve(repo, name) if name == "HEAD" or name.startswith("refs/") else None
 
 
 # -- what it borrows from the user's ----------------------------------------------------------

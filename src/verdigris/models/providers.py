@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -15,7 +16,7 @@ from verdigris.core.value import value
 from verdigris.storage.config.drivers import LIKE_A_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from verdigris.core.settings import ModelSettings
 
@@ -53,12 +54,21 @@ class Scrubber:
             case _:
                 return document
 
-    def _patterns(self) -> Iterator[tuple[re.Pattern[str], str]]:
-        """The longest first: one value may be a part of another."""
-        spelled = {form: name for name in self.variables for form in _spellings(self._environ.get(name, ""))}
-        for form in sorted(spelled, key=len, reverse=True):
-            exact = re.escape(form)
-            yield re.compile(exact if len(form) >= _TELLING else rf"(?<!\w){exact}(?!\w)"), spelled[form]
+    def _patterns(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        return _patterns_of(tuple((name, self._environ.get(name, "")) for name in self.variables))
+
+
+@lru_cache(16)
+def _patterns_of(secrets: tuple[tuple[str, str], ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """The longest first: one value may be a part of another."""
+    spelled = {form: name for name, secret in secrets for form in _spellings(secret)}
+    forms = sorted(spelled, key=len, reverse=True)
+    return tuple((_pattern_of(form), spelled[form]) for form in forms)
+
+
+def _pattern_of(form: str) -> re.Pattern[str]:
+    exact = re.escape(form)
+    return re.compile(exact if len(form) >= _TELLING else rf"(?<!\w){exact}(?!\w)")
 
 
 def _spellings(secret: str) -> set[str]:

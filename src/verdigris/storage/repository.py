@@ -119,6 +119,12 @@ def linked_worktrees(repo: Repository) -> tuple[Path, ...]:
     return tuple(Path(os.path.normpath(folder / text)).parent for folder, text in said if text)
 
 
+def is_checked_out(repo: Repository, branch: str) -> bool:
+    """Whether any worktree may have the branch as its HEAD; one that is gone counts too."""
+    heads = (repo.common_dir / "HEAD", *(repo.common_dir / "worktrees").glob("*/HEAD"))
+    return any(_text(file) == f"ref: refs/heads/{branch}" for file in heads)
+
+
 def in_progress(repo: Repository) -> str | None:
     """The git command that is unfinished in this worktree, such as a merge; None if there is none."""
     marks = {

@@ -173,9 +173,17 @@ def _gist(said: GitAnswer) -> str:
 
 def _lost_trailers(project: Project, message: str) -> list[str]:
     """Trailers that a hook took out: a run needs them to know its position. A hook may add others."""
+    made = head(project.repo).commit
+    if made is not None and _tidy(trees.read_message(users_git(project.repo), made)) == _tidy(message):
+        return []
     asked = git(project.root, "interpret-trailers", "--parse", "--unfold", stdin=message).out.splitlines()
     there = git(project.root, "show", "--no-patch", "--format=%(trailers:only,unfold)", "HEAD").out
     return [line for line in asked if line not in there.splitlines()]
+
+
+def _tidy(message: str) -> str:
+    """About what git makes of a message; where it makes something else, git is asked."""
+    return "\n".join(line.rstrip() for line in message.strip().split("\n"))
 
 
 def _is_it(project: Project, intent: Committing, commit: str) -> bool:

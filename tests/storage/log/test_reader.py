@@ -137,6 +137,39 @@ def test_a_changed_last_event_is_met(tmp_path: Path) -> None:
         list(log.records())
 
 
+def test_a_fold_goes_on_where_it_ended_and_begins_again_in_another_log(tmp_path: Path) -> None:
+    log, folding, seen = filled(tmp_path, 40, every=7), TallyFolding(), list[object]()
+
+    def step(state: Tally, record: Record) -> Tally:
+        seen.append(record.data["n"])
+        return folding.step(state, record)
+
+    assert open_log(tmp_path / "none").fold("a", Tally(), step) == Tally()
+    assert log.fold("a", Tally(), step) == log.state()
+    log.append([draft(41), draft(42)])
+    with bytes_read() as read:
+        assert log.fold("a", Tally(), step) == log.state()
+        assert sum(read) < 2000, "only what is new"
+    assert log.fold("a", Tally(), step) == log.state()
+    assert seen == [*range(1, 43)]
+    assert log.fold("b", 0, lambda count, _: count + 1) == 42
+
+    other = filled(tmp_path / "other", 60, every=7)
+    for name in ("events.jsonl", "head"):
+        (tmp_path / name).write_bytes((tmp_path / "other" / name).read_bytes())
+    assert log.fold("b", 0, lambda count, _: count + 1) == 60
+    assert log.fold("a", Tally(), step) == other.state()
+
+
+def test_a_fold_meets_a_changed_event(tmp_path: Path) -> None:
+    log = filled(tmp_path, 6)
+    text = lines(tmp_path)
+    put_lines(tmp_path, [*text[:4], text[4].replace(b'"n":5', b'"n":9'), text[5]])
+
+    with pytest.raises(LogDamaged, match="damaged at event 5"):
+        log.fold("a", 0, lambda count, _: count + 1)
+
+
 batches = st.lists(st.lists(st.text(max_size=5) | st.integers(), min_size=1, max_size=6), max_size=12)
 
 

@@ -6,6 +6,7 @@ A range is named by the user, or found by what `git push` is about to send.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from verdigris.core.value import replace, value
 from verdigris.drivers.audit.report import Commit
 from verdigris.storage.git import null_split, users_git
 from verdigris.storage.repository import find_repository
+from verdigris.storage.snapshots.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -188,6 +190,8 @@ def _boundary(git: Git) -> frozenset[str]:
 def _tree(git: Git, commit: str) -> str:
     if not commit:
         return _empty(git)
+    with suppress(Elsewhere):
+        return Objects(git.git_dir).tree_of(commit)
     found = _verify(git, f"{commit}^{{tree}}")
     if found is None:
         raise StorageError(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from verdigris.drivers.corpus.triple import CommitPatches
 from verdigris.storage.git import users_git
 from verdigris.storage.project import Project, open_log
 from verdigris.storage.snapshots import trees
+from verdigris.storage.snapshots.objects import Elsewhere, Objects
 from verdigris.storage.snapshots.workspace import open_store
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ _PATHS = 400
 """Paths in one call of git, since an argv has a limit."""
 
 
+_SMALL = 200
+"""Up to so many files of a tree are read one by one without git."""
+
+
 class TreeObjects:
     def __init__(self, repo: Repository, folder: AuditFolder) -> None:
         self.folder = folder
@@ -50,6 +56,8 @@ class TreeObjects:
         self.project = Project(apart, open_log(apart), Actor(client="corpus"), Settings(), Classes(()))
         """Reads trees; it has no settings and no path classes."""
         self._whole: set[str] = set()
+        self._read: set[str] = set()
+        """Objects that could be read."""
         self._attributes = folder.path / "binary.attributes"
         self._attributes.write_text("* -diff\n", "ascii")
 
@@ -83,12 +91,17 @@ class TreeObjects:
 
     def tree_of(self, commit: str) -> str | None:
         """Returns None if there is no such commit."""
+        with suppress(Elsewhere):
+            return Objects(self._git.git_dir).tree_of(commit)
         found = self._git.call("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
         return os.fsdecode(found.stdout).strip() if commit and found.code == 0 else None
 
     def has_all(self, tree: str) -> bool:
         """Whether the tree can be read, with all folders and files in it."""
         if tree in self._whole:  # the green of one change is the ground of the next
+            return True
+        if self._can_read_all(tree):
+            self._whole.add(tree)
             return True
         listed = self._git.call("ls-tree", "-r", "-t", "-z", tree)
         if listed.code != 0:
@@ -99,6 +112,20 @@ class TreeObjects:
         if b" missing\n" in found:
             return False
         self._whole.add(tree)
+        return True
+
+    def _can_read_all(self, tree: str) -> bool:
+        """Whether it is small, and each object lies loose and whole; else git has to be asked."""
+        store = Objects(self._git.git_dir)
+        try:
+            blobs = {entry.blob for entry in islice(store.files(tree), _SMALL + 1)}
+            if len(blobs) > _SMALL:
+                return False
+            for blob in blobs - self._read:
+                store.blob(blob)
+                self._read.add(blob)
+        except Elsewhere:
+            return False
         return True
 
     def blob(self, name: str) -> bytes | None:

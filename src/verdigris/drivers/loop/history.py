@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, decode
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from verdigris.core.records import Record
+    from verdigris.core.state import State
+    from verdigris.storage.log.log import Log
 
 
 ACCEPTED, REJECTED, ERROR, BLOCKED, CI_EXHAUSTED = (
@@ -120,12 +123,19 @@ class ProgramState:
 
 
 def read_history(records: Iterable[Record], program: str) -> ProgramState:
-    state = ProgramState(program)
-    for record in records:
-        if record.type in _OF_PROGRAMS and record.data.get("program") == program:
-            event = decode(record.type, record.data)
-            state = advance(state, event) if event is not None else state
-    return state
+    return reduce(_step, records, ProgramState(program))
+
+
+def follow_history(log: Log[State], program: str) -> ProgramState:
+    """The same of a log, which reads only what is new to it."""
+    return log.fold(f"loop {program}", ProgramState(program), _step)
+
+
+def _step(state: ProgramState, record: Record) -> ProgramState:
+    if record.type not in _OF_PROGRAMS or record.data.get("program") != state.name:
+        return state
+    event = decode(record.type, record.data)
+    return state if event is None else advance(state, event)
 
 
 def accepted_metrics(state: ProgramState) -> tuple[float, ...]:

@@ -23,7 +23,7 @@ from verdigris.drivers.loop.discovery import (
     lint_program,
     withheld_paths,
 )
-from verdigris.drivers.loop.history import read_history
+from verdigris.drivers.loop.history import follow_history
 from verdigris.drivers.loop.roles import DRIVER, RATCHET, TEAM, TEST_DRIVEN
 from verdigris.drivers.loop.settings import load_loop
 from verdigris.drivers.private_worktree import adapt_stacks, hooks_folder, open_private
@@ -145,7 +145,7 @@ class OpenProgram(RoleRun):
         return self.found.name
 
     def state(self) -> ProgramState:
-        return read_history(self.project.log.records(), self.name)
+        return follow_history(self.project.log, self.name)
 
     def record(self, *events: Event) -> None:
         self.project.record(*events, sync=True)

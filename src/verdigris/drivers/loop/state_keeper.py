@@ -8,7 +8,7 @@ from verdigris.drivers.happenings import Noted
 from verdigris.drivers.loop import events as e
 from verdigris.drivers.loop.branches.memory import MemoryPlace, StateDeferred, see_state, write_state
 from verdigris.drivers.loop.branches.work import BRANCHES
-from verdigris.drivers.loop.history import ProgramState, read_history
+from verdigris.drivers.loop.history import ProgramState, follow_history
 from verdigris.drivers.loop.open_program import remote_of
 from verdigris.drivers.loop.state_file.person_edits import read_edits
 from verdigris.drivers.loop.state_file.view import ProgramFacts, render_state
@@ -41,7 +41,7 @@ class StateKeeper:
         return self._found.name
 
     def state(self) -> ProgramState:
-        return read_history(self._home.log.records(), self.name)
+        return follow_history(self._home.log, self.name)
 
     def read(self) -> None:
         """Records what people edited meanwhile."""

@@ -18,7 +18,7 @@ from verdigris.drivers.edits import accepted_suite, oracle_of
 from verdigris.drivers.machine import history
 from verdigris.drivers.machine.open_machine import is_taken_back
 from verdigris.drivers.machine.roles import REFACTORER, TEAM, TESTER
-from verdigris.drivers.private_worktree import ancestor, ref
+from verdigris.drivers.private_worktree import ancestor, is_same_commit, ref
 from verdigris.drivers.step_records import Proposal, Verified, message
 from verdigris.storage import durable_files
 from verdigris.storage.git import ask_users_git, git
@@ -224,8 +224,7 @@ _TOLD = 160
 def forward(home: Project, branch: str, to: str) -> str | None:
     """Fast-forwards the user's checkout to the machine's commit; returns why it could not."""
     now = head(home.repo)
-    target = git(home.root, "rev-parse", "--verify", "--quiet", to).out.strip()
-    if now.branch == branch and now.commit == target:
+    if now.branch == branch and is_same_commit(home.root, "HEAD", to):
         return None
     return hindrance(home, branch, to) or _move_branch(home, to)
 

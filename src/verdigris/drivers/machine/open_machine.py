@@ -22,6 +22,7 @@ from verdigris.drivers.private_worktree import (
     describe_changes,
     hooks_folder,
     is_made,
+    is_same_commit,
     make_worktree,
     open_private,
     ref,
@@ -96,6 +97,8 @@ def _way_to_give_up(root: Path, ours: str, branch: str) -> str:
 
 def is_taken_back(root: Path, theirs: str, ours: str) -> bool:
     """Whether a person removed commits of ours from the user's branch."""
+    if is_same_commit(root, theirs, ours):
+        return False
     ahead = ask_users_git(root, "rev-list", f"{theirs}..{ours}").split()
     had = git(root, "reflog", "show", "--format=%H", theirs).out.split() if ahead else []
     return not frozenset(had).isdisjoint(ahead)

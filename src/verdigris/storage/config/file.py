@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.errors import ConfigError
@@ -18,6 +19,15 @@ Places = dict[str, int]
 
 def parse(data: bytes) -> tuple[dict[Any, Any], Places]:
     """The mapping at the top, empty for an empty file."""
+    from copy import deepcopy
+
+    value, places = _parse(data)
+    return deepcopy(value), dict(places)
+
+
+@lru_cache(32)
+def _parse(data: bytes) -> tuple[dict[Any, Any], Places]:
+    """Cached: each driver reads its own section of the same file, at each of its steps."""
     import yaml
 
     try:

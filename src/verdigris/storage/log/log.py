@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verdigris.core.errors import HarnessError
 from verdigris.core.records import CHECKPOINT, SCHEMA, Draft, Record, S, flatten
@@ -25,7 +25,7 @@ from verdigris.storage.log.lines import (
     read,
     render,
 )
-from verdigris.storage.log.reader import LogView, records, view
+from verdigris.storage.log.reader import LogView, ReadPart, fold, records, view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from verdigris.storage.log.verification import FoldReplay, Verification
 
 
+T = TypeVar("T")
 CHECKPOINT_BYTES = 64 * 1024
 KERNEL = {"role": "kernel", "context": "", "client": "tdd"}
 """The actor of the log's own records."""
@@ -256,6 +257,7 @@ class Log(Generic[S]):
         self._rules = Rules(schema.current, checkpoint_every)
         self._known: tuple[Look | None, LogView[S]] | None = None
         """The stat of the file, and what was folded from it."""
+        self._parts: dict[str, ReadPart[Any]] = {}
 
     def state(self) -> S:
         """The fold of all events, at a cost that does not grow with their number."""
@@ -289,6 +291,15 @@ class Log(Generic[S]):
     def records(self, *, start: int = 1, reverse: bool = False, limit: int | None = None) -> Iterator[Record]:
         """The events from `start` to the last, without checkpoints; `reverse` begins with the last."""
         return islice(records(self._files, self._schema, start=start, reverse=reverse), limit)
+
+    def fold(self, name: str, start: T, step: Callable[[T, Record], T]) -> T:
+        """Folds all events; the next fold of this name goes on from where this one ended."""
+        known: ReadPart[T] | None = self._parts.get(name)
+        found = fold(self._files, self._schema, start, step, known)
+        if found is None:
+            return start
+        self._parts[name] = found
+        return found.folded
 
     def verify(self) -> Verification:
         from verdigris.storage.log.verification import verify

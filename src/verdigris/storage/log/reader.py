@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Generic
 
+from verdigris.core.errors import LogDamaged
 from verdigris.core.records import CHECKPOINT, GENESIS, S, unflatten
 from verdigris.core.value import value
 from verdigris.storage.log.files import storage_errors
@@ -27,7 +28,7 @@ from verdigris.storage.log.lines import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from verdigris.core.records import Folding, Record, Schema
@@ -64,6 +65,48 @@ def _read_forward(log: int, head: LogHead, start: int) -> Iterator[Record]:
             yield link.record
     if prev != head.hash:
         raise damage(head.seq, "it is not the one that the head record names")
+
+
+@value
+class ReadPart(Generic[S]):
+    """What a reader made of the log so far."""
+
+    file: tuple[int, int]
+    """Device and inode: a repaired log is another file."""
+    head: LogHead
+    folded: S
+
+
+def fold(
+    files: LogFiles, schema: Schema, start: S, step: Callable[[S, Record], S], known: ReadPart[S] | None
+) -> ReadPart[S] | None:
+    """Folds all events but checkpoints; `known` spares those that it has. None where there is no log."""
+    with ExitStack() as stack:
+        with files.reading() as there:
+            log = stack.enter_context(files.open_log())
+            if not there or log is None:
+                return None
+            head, _, _ = bounds(files, log)
+        stack.enter_context(storage_errors(files.control))
+        file = (os.fstat(log).st_dev, os.fstat(log).st_ino)
+        if known is not None and known.file == file and known.head.size <= head.size:
+            with suppress(LogDamaged):  # somebody wrote another log into the file
+                return _fold_on(log, schema, step, known, head)
+        return _fold_on(log, schema, step, ReadPart(file, EMPTY, start), head)
+
+
+def _fold_on(
+    log: int, schema: Schema, step: Callable[[S, Record], S], part: ReadPart[S], head: LogHead
+) -> ReadPart[S]:
+    """Folds what stands between `part` and `head`."""
+    folded, seen = part.folded, part.head.hash
+    for link in follow(lines_forward(log, part.head.size, head.size), part.head.seq, seen):
+        seen = link.hash
+        event = schema.lift(link.record)
+        folded = folded if event.type == CHECKPOINT else step(folded, event)
+    if seen != head.hash:
+        raise damage(head.seq, "it is not the one that the head record names")
+    return ReadPart(part.file, head, folded)
 
 
 def _near(log: int, head: LogHead, start: int) -> int:

@@ -196,16 +196,20 @@ class Listing:
 
 
 def list_commit(repo: Repository, commit: str) -> Listing:
-    files: list[Entry] = []
-    submodules: list[str] = []
-    for line in null_split(users_git(repo).run("ls-tree", "-r", "-z", "--full-tree", commit)):
-        about, path = line.split("\t", 1)
-        mode, _, blob = about.split(" ")
-        if mode == GITLINK:
-            submodules.append(path)
-        else:
-            files.append(Entry(path, mode, blob))
-    return Listing(tuple(files), tuple(submodules))
+    found = _list_entries(repo, commit)
+    files = (entry for entry in found if entry.mode != GITLINK)
+    return Listing(tuple(files), tuple(entry.path for entry in found if entry.mode == GITLINK))
+
+
+def _list_entries(repo: Repository, commit: str) -> list[Entry]:
+    git = users_git(repo)
+    store = Objects(git.git_dir)
+    try:
+        return list(store.entries(store.tree_of(commit)))
+    except Elsewhere:
+        listed = null_split(git.run("ls-tree", "-r", "-z", "--full-tree", commit))
+    parts = (line.split("\t", 1) for line in listed)
+    return [Entry(path, about.split(" ")[0], about.split(" ")[2]) for about, path in parts]
 
 
 def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:

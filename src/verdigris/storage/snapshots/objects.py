@@ -39,7 +39,7 @@ except ImportError:
 
 LARGE = 1 << 24
 """An object with more bytes than this is left to git."""
-_FOLDER, _MODULE = "040000", "160000"
+_FOLDER, MODULE = "040000", "160000"
 _FILES = frozenset(("100644", "100755", "120000"))
 _NOT_A_NAME = frozenset(("", ".", "..", ".git", ".gitmodules"))
 """Parts of a path, in lower case, that git itself refuses or interprets."""
@@ -90,10 +90,14 @@ class Objects:
             if mode != _FOLDER:
                 return None
             mode, name = self._parts(name).get(part, ("", ""))
-        return None if mode in {"", _FOLDER, _MODULE} else Entry(path, mode, name)
+        return None if mode in {"", _FOLDER, MODULE} else Entry(path, mode, name)
 
     def files(self, tree: str) -> Iterator[Entry]:
-        """The files of a tree in git's order.
+        """The files of a tree in git's order."""
+        return (entry for entry in self.entries(tree) if entry.mode != MODULE)
+
+    def entries(self, tree: str) -> Iterator[Entry]:
+        """The files, links and submodules of a tree in git's order.
 
         Not recursive: folders may be nested deeper than Python allows calls.
         """
@@ -104,8 +108,7 @@ class Objects:
                 if mode == _FOLDER:
                     inside.append((f"{folder}{part}/", iter(self._parts(name).items())))
                     break
-                if mode != _MODULE:
-                    yield Entry(folder + part, mode, name)
+                yield Entry(folder + part, mode, name)
             else:
                 inside.pop()
 

@@ -61,8 +61,10 @@ def diff(git: Git, old: str, new: str, paths: Sequence[str]) -> str:
 
 
 def files(git: Git, tree: str) -> tuple[Entry, ...]:
+    """`tree` may be a commit."""
+    store = Objects(git.git_dir)
     try:
-        return tuple(Objects(git.git_dir).files(tree))
+        return tuple(store.files(store.tree_of(tree)))
     except Elsewhere:
         return _parse_entries(git.run("ls-tree", "-r", "-z", "--full-tree", tree))
 

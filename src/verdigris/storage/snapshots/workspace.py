@@ -224,7 +224,7 @@ def open_store(repo: Repository) -> Git:
         except OSError as error:
             raise StorageError(
                 f"cannot make the store {store}: {error.strerror}",
-                hint="make that folder writable and try again",
+                hint="look for a full or read-only disk, make that folder writable, then try again",
             ) from error
     return git
 

@@ -27,7 +27,7 @@ from verdigris.drivers.loop.branches.remote import (
 from verdigris.drivers.loop.state_file.person_edits import merge_state
 from verdigris.drivers.private_worktree import ancestor
 from verdigris.storage.git import git, users_git
-from verdigris.storage.repository import find_repository, resolve
+from verdigris.storage.repository import find_repository, is_checked_out, resolve
 from verdigris.storage.snapshots.trees import read_blob, read_committed, read_message
 from verdigris.turns.git import CommitIdentity, author_environment
 
@@ -233,6 +233,9 @@ def _blob_text(root: Path, entry: str) -> str:
 
 
 def _write_tree(root: Path, files: Mapping[str, str]) -> str:
+    if not any("/" in path for path in files):
+        flat = "".join(f"{entry.replace(' ', ' blob ')}\t{path}\0" for path, entry in files.items())
+        return _ask(root, "mktree", "-z", stdin=flat)
     with tempfile.TemporaryDirectory() as folder:
         env = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
         lines = "".join(f"{entry}\t{path}\0" for path, entry in files.items())
@@ -265,6 +268,8 @@ def _move(root: Path, branch: str, new: str, old: str) -> bool | StateDeferred:
 
 
 def _find_checkout(root: Path, branch: str) -> str:
+    if not is_checked_out(find_repository(root), branch):
+        return ""
     said = git(root, "for-each-ref", "--format=%(refname)%00%(worktreepath)", f"refs/heads/{branch}").out
     found = dict(line.split("\0") for line in said.splitlines())
     place = found.get(f"refs/heads/{branch}", "")
