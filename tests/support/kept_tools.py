@@ -13,20 +13,24 @@ _CERTIFICATES, _LEFT_OUT = "NODE_EXTRA_CA_CERTS", "SUITE_NODE_CERTIFICATES"
 
 
 def leave_out_certificates() -> None:
-    """Node reads them at each start, which takes twice as long as all the rest. Only installs need them."""
+    """Removes the user's certificates from the environment: each start of node reads them, for 50 ms.
+
+    Only installs of packages need them (`fetching_environment`).
+    """
     if named := os.environ.pop(_CERTIFICATES, ""):
         os.environ[_LEFT_OUT] = named
 
 
 def fetching_environment() -> dict[str, str]:
-    """For what fetches packages."""
+    """The environment of a command that fetches packages: with the certificates."""
     named = os.environ.get(_LEFT_OUT)
     return {**os.environ, **({_CERTIFICATES: named} if named else {})}
 
 
 def kept_folder(name: str, variable: str) -> Path:
-    """The folder; call this before a test changes HOME. `variable` names another folder, for a CI job that
-    keeps it.
+    """The folder for a tool. Call this before a test changes HOME.
+
+    `variable`: an environment variable that may name another folder, which a CI job keeps.
     """
     if named := os.environ.get(variable):
         return Path(named)

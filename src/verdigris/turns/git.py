@@ -182,7 +182,7 @@ def _lost_trailers(project: Project, message: str) -> list[str]:
 
 
 def _tidy(message: str) -> str:
-    """About what git makes of a message; where it makes something else, git is asked."""
+    """Cleans a message up nearly as git does. If git's own result differs, git is asked for the trailers."""
     return "\n".join(line.rstrip() for line in message.strip().split("\n"))
 
 

@@ -251,6 +251,12 @@ def test_a_store_is_made_without_git_and_git_finds_nothing_amiss(
     assert git.run("rev-parse", "--is-bare-repository") == b"false\n"
 
 
+def test_a_repository_without_a_configuration_has_a_store_too(repo: GitRepo) -> None:
+    (repo.root / ".git/config").unlink()
+    found = find_repository(repo.root)
+    assert open_store(found).run("rev-parse", "--show-object-format") == b"sha1\n"
+
+
 def test_a_store_is_made_once_and_whole(repo: GitRepo) -> None:
     found = find_repository(repo.root)
     blob = open_store(found).run("hash-object", "-w", "--stdin", stdin=b"x").decode().strip()

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 HOOKS, IN_INFO = "hooks", ("info/attributes", "info/exclude")
-"""Beside them git writes `info/refs` when it packs."""
+"""Only these files of `info/` are protected: git writes `info/refs` beside them when it packs."""
 REPLACES = "refs/replace"
-"""By what stands there git shows other contents than a commit has."""
+"""Refs in this folder make git show other contents than a commit has."""
 SWITCHES = (HOOKS, REPLACES, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
 MAINS = ("HEAD", "index")
-"""The main worktree's, in the folder that all share."""
+"""Files of the main worktree, in the git folder that all worktrees share."""
 MADE = "worktrees.made"
-"""In the private folder: linked worktrees that a call of the agent's added."""
+"""A file in the private folder. It lists the linked worktrees that an agent's calls added."""
 _NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
 
 
 def git_regions(repo: Repository) -> dict[str, bool]:
-    """Absolute path → writable?"""
+    """Maps absolute paths of git's files and folders to whether an agent's shell may write them."""
     regions = {str(repo.common_dir): True}
     inside = (repo.root / path / ".git" for path in GitFolder(str(repo.root), str(repo.private)).submodules)
     for folder in (repo.common_dir, *_modules(repo.common_dir / "modules"), *inside):
@@ -52,7 +52,7 @@ def git_regions(repo: Repository) -> dict[str, bool]:
 
 
 def make_switches(repo: Repository) -> None:
-    """Creates the missing ones: an agent could, and a path that does not exist cannot be mounted."""
+    """Creates missing switches: a path that does not exist cannot be mounted, and an agent could make it."""
     with suppress(OSError):
         for name in (HOOKS, REPLACES):
             (repo.common_dir / name).mkdir(exist_ok=True)
@@ -71,7 +71,7 @@ def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def remember_made(private: str, names: Iterable[str]) -> None:
-    """Each by inode and name, as `_identity` gives them."""
+    """Adds linked worktrees to the list; a name is what `_identity` returns, inode and folder."""
     with Path(private, MADE).open("a", encoding="utf-8", errors="surrogateescape") as file:
         file.write("".join(f"{name}\n" for name in sorted(names)))
 
@@ -105,12 +105,12 @@ def _tree_of(folder: Path) -> Path | None:
 
 
 def _switches(folder: Path) -> list[str]:
-    """What there is of them: a link is followed, so that it leads nowhere else."""
+    """The switches that exist in a git folder; a link counts if its target exists."""
     return [str(path) for name in SWITCHES if (path := folder / name).exists()]
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    """Git folders of submodules, one in another where submodules have their own."""
+    """Finds the git folders of submodules, also of submodules inside submodules."""
     for found, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if name not in _NO_REPOSITORY_IN]
         if "HEAD" in files:

@@ -98,7 +98,7 @@ def fold(
 def _fold_on(
     log: int, schema: Schema, step: Callable[[S, Record], S], part: ReadPart[S], head: LogHead
 ) -> ReadPart[S]:
-    """Folds what stands between `part` and `head`."""
+    """Folds the records after `part`, up to `head`."""
     folded, seen = part.folded, part.head.hash
     for link in follow(lines_forward(log, part.head.size, head.size), part.head.seq, seen):
         seen = link.hash
@@ -171,7 +171,7 @@ def bounds(files: LogFiles, log: int | None) -> tuple[LogHead, LogHead | None, t
 
 
 _MOST_FOLDED, _LONGEST_FOLDED = 16, 1 << 20
-"""Views that a process remembers, and bytes that each of them may rest on."""
+"""The number of views that a process remembers, and of bytes that a remembered view may be folded from."""
 _FOLDED: dict[tuple[object, ...], tuple[Schema, LogView[Any]]] = {}
 """By all that a view is made from: a process that opens a log many times folds the same bytes once."""
 
@@ -193,7 +193,7 @@ def view(
     if remembered is not None and remembered[0] is schema:
         return remembered[1]
     found = _fold(log, head, recorded, batch, folding, schema)
-    # What stands before a checkpoint that cannot be read is not in the key.
+    # If the checkpoint could not be read, the view was folded from older bytes, which the key does not have.
     if len(text) == length and (not start or found.since > start):
         _FOLDED[key] = schema, found
         if len(_FOLDED) > _MOST_FOLDED:

@@ -256,9 +256,9 @@ def _make(repo: Repository, store: Path) -> None:
 
 
 def _object_format(repo: Repository) -> str:
-    """The hash that the repository's objects are named by; git is asked only if its configuration says it."""
+    """The hash that names the repository's objects. Git is asked only if the configuration mentions it."""
     config = repo.common_dir / "config"
-    if b"objectformat" not in config.read_bytes().lower():
+    if not config.is_file() or b"objectformat" not in config.read_bytes().lower():
         return _USUAL
     asked = users_git(repo).call("config", "--file", str(config), "extensions.objectformat")
     return os.fsdecode(asked.stdout).strip() or _USUAL
