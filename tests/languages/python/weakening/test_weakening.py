@@ -536,3 +536,54 @@ def test_a_helper_that_no_import_leads_to_is_compared_by_itself(helpers: str, te
     assert [(one.kind, one.path) for one in weakenings(before, weaker)] == [("dropped", "tests/helpers.py")]
     renamed = {path: text.replace("check", "examine") for path, text in before.items()}
     assert weakenings(before, renamed) == ()
+
+
+POLLING = """\
+import time
+
+
+def until(true, what):
+    assert callable(true)
+    end = time.monotonic() + 9
+    while not true():
+        assert time.monotonic() < end, what
+"""
+POLLS = "from polling import until\n\n\ndef test_a():\n    until({predicate}, 'late')\n"
+
+
+def polls(body: str, predicate: str) -> dict[str, str]:
+    inner = textwrap.indent(body, "    ")
+    text = POLLS.format(predicate=predicate).replace("    until", f"{inner}    until")
+    return {"tests/polling.py": POLLING, PATH: text}
+
+
+@pytest.mark.parametrize(
+    ("body", "predicate"),
+    [
+        ("def is_done():\n    return f() == 3\n", "is_done"),
+        ('def is_done() -> bool:\n    """Told."""\n    return f() == 3\n', "is_done"),
+        ("done = lambda: f() == 3\n", "done"),
+    ],
+)
+def test_a_lambda_may_become_a_function_that_returns_the_same(body: str, predicate: str) -> None:
+    before, after = polls("", "lambda: f() == 3"), polls(body, predicate)
+    assert weakenings(before, after) == ()
+    assert weakenings(after, before) == ()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def is_done():\n    return True\n",
+        "def is_done():\n    return f() == 4\n",
+        "def is_done():\n    if f():\n        return True\n    return f() == 3\n",
+        "@always\ndef is_done():\n    return f() == 3\n",
+        "def is_done():\n    return f() == 3\nis_done = bool\n",
+        "def is_done():\n    return f() == 3\ndef is_done():\n    return True\n",
+        "def is_done():\n    yield f() == 3\n",
+        "async def is_done():\n    return f() == 3\n",
+    ],
+)
+def test_a_function_that_returns_something_else_is_not_that_lambda(body: str) -> None:
+    found = weakenings(polls("", "lambda: f() == 3"), polls(body, "is_done"))
+    assert "guarded" in {one.kind for one in found}

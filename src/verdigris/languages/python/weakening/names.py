@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from verdigris.languages.python.modules import files_of_module, imported_names
-from verdigris.languages.python.stubs.forms import Function
+from verdigris.languages.python.stubs.forms import Function, is_docstring
 from verdigris.languages.python.syntax import nodes_in, shared_tree
 from verdigris.languages.python.tests import is_fixture, visible_statements
 
@@ -118,6 +118,30 @@ def _find_single_assignments(owner: ast.Module | Function) -> Env:
     return found
 
 
+def _find_local_functions(owner: Function) -> Env:
+    """Inner functions that take nothing and only return a value, as lambdas: both say the same."""
+    nodes = list(own_nodes(owner))
+    bound = Counter(n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    bound.update(n.name for n in nodes if isinstance(n, Function | ast.ClassDef))
+    return {
+        node.name: ast.Lambda(node.args, returned)
+        for node in nodes
+        if isinstance(node, ast.FunctionDef) and bound[node.name] == 1 and not node.decorator_list
+        if not any(ast.iter_child_nodes(node.args))
+        if (returned := _find_only_value(node)) is not None
+    }
+
+
+def _find_only_value(function: ast.FunctionDef) -> ast.expr | None:
+    """The value that a function returns, if it does nothing else."""
+    match [node for node in function.body if not is_docstring(node)]:
+        case [ast.Return(value=ast.expr() as returned)]:
+            pauses = any(isinstance(part, ast.Yield | ast.YieldFrom) for part in nodes_in(returned))
+            return None if pauses else returned
+        case _:
+            return None
+
+
 @dataclass(slots=True)
 class SuiteFiles:
     files: Mapping[str, File]
@@ -183,7 +207,8 @@ class TestNames:
             inner.env |= {
                 n: v for n in parameters - given.keys() if (v := inner.fixture_value(n)) is not None
             }
-        for name, value in _find_single_assignments(function).items():
+        named = _find_single_assignments(function) | _find_local_functions(function)
+        for name, value in named.items():
             if name not in parameters:
                 inner.env[name] = inner.inline_names(value)
         return inner
