@@ -378,6 +378,43 @@ def test_what_acceptance_runs_can_be_narrowed_to_a_suite(tmp_path: Path) -> None
     assert suite.passed == 2
 
 
+MARKED = """\
+import pytest
+
+
+@pytest.mark.quick
+def test_known():
+    assert False
+
+
+def test_long():
+    assert False
+"""
+
+
+@pytest.mark.parametrize(
+    ("suite", "ran"),
+    [("tests/test_add.py", []), ("-m quick", ["tests/test_marked.py::test_known"])],
+)
+def test_nor_is_what_the_suite_leaves_out_run_on_the_start_tree(
+    suite: str, ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first settlement has no earlier run of the suite to compare with."""
+    world = make_green_world(
+        tmp_path / "repo", f"    suite: [{suite!r}]\n", **{"tests/test_marked.py": MARKED}
+    )
+    reports: list[TestReport] = []
+
+    def run(*words: Any, **more: Any) -> TestReport:
+        reports.append(execute(*words, **more))
+        return reports[-1]
+
+    monkeypatch.setattr(candidate_run, "execute", run)
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().verdict.accepted
+    assert [result.native_id for report in reports for result in report.results] == ran
+
+
 def test_the_footer_is_the_same_to_the_byte_for_the_same_facts(tmp_path: Path, canned_runs: None) -> None:
     footers = set()
     for name in ("one", "two"):

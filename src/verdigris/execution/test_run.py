@@ -114,12 +114,19 @@ def execute(
     *,
     layer: Layer | None = None,
     progress: Progress | None = None,
+    within_suite: bool = False,
 ) -> TestReport:
-    """Runs the ids and paths that the request names; whole stacks if it names none."""
-    found = (
-        _run_stack(project, stack, replace(request, names=names), layer=layer, progress=progress)
-        for stack, names in _choose_stacks(project, request.names).items()
-    )
+    """Runs the ids and paths that the request names; whole stacks if it names none.
+
+    `within_suite`: of a file that is named, only the tests that the marks of the configured suite choose.
+    """
+
+    def run_part(stack: Stack, names: tuple[str, ...]) -> TestReport:
+        extra = suite_of(stack).marks if within_suite else request.extra
+        asked = replace(request, names=names, extra=extra)
+        return _run_stack(project, stack, asked, layer=layer, progress=progress)
+
+    found = (run_part(stack, names) for stack, names in _choose_stacks(project, request.names).items())
     return _rename_by_slugs(project, merge_reports(found))
 
 
@@ -159,9 +166,12 @@ def time_limit(project: Project, state: WorktreeState) -> float:
 
 
 def collect(project: Project, *, layer: Layer | None = None) -> frozenset[str]:
-    """Lists the ids of all tests without running them."""
-    asked = TestRequest(collect_only=True)
-    found = (_run_stack(project, stack, asked, layer=layer) for stack in project.settings.stacks)
+    """Lists the ids of the suite as configured, without running it."""
+    found = []
+    for stack in project.settings.stacks:
+        suite = suite_of(stack)
+        asked = TestRequest(suite.names, extra=suite.marks, collect_only=True)
+        found.append(_run_stack(project, stack, asked, layer=layer))
     return frozenset(merge_reports(found).collected)
 
 

@@ -129,6 +129,7 @@ def _before(
             project,
             TestRequest(tuple(names), timeout=time_limit(project, state)),
             layer=layer_beside(layer, room),
+            within_suite=True,
         )
     was = {r.native_id: r.status for r in there.results if r.native_id in suspects}
     # What failed at the start is no loss: only what passed there is worth a second run here.
