@@ -36,6 +36,8 @@ _TOOL = {
 _SOURCE = {"python": "pkg", "node": "src", "rust": ".", "go": "."}
 _PACKAGES = "vitest@3+typescript@5+prettier@3"
 _MODULES = "node_modules"
+_NOT_TRIED = "not tried"
+"""Said of a round whose packages cannot be had here."""
 _HELD = "held:"
 """Tests of a base that nobody sees, with `--hold-out`."""
 
@@ -67,7 +69,7 @@ def main() -> int:
             for one in (r for r in rounds_in(LANGUAGES / lang) if options.only in f"honest/{r.name}"):
                 outcome = place.played(one)
                 good = outcome.verdict == "accepted"
-                refused += [] if good else [f"{lang}/{one.name}"]
+                refused += [] if good or outcome.verdict == _NOT_TRIED else [f"{lang}/{one.name}"]
                 told = "; ".join(outcome.concerns) if good else outcome.why
                 print(f"{lang} honest {one.name:<32} {outcome.verdict:<10} {told[:200]}", flush=True)
     if rows:
@@ -136,6 +138,8 @@ class Place:
     def played(self, one: Round) -> Outcome:
         stages = one.stages
         self._project(stages["base"])
+        if "go.sum" in stages["base"] and (why := self._download_modules()):
+            return Outcome(_NOT_TRIED, why)
         self._write(stages["red"])
         for path in stages["red"].get("gone", "").split():
             (self.root / path).unlink()
@@ -190,6 +194,11 @@ class Place:
         for package in (_tools() / _PACKAGES / _MODULES).iterdir():
             if not package.name.startswith(".vite"):
                 (self.root / _MODULES / package.name).symlink_to(package)
+
+    def _download_modules(self) -> str:
+        """As a developer does after a clone; returns why it failed. A room has no network for that."""
+        done = self._run("go", "mod", "download")
+        return done.stderr.strip() if done.returncode else ""
 
     def _lend_go_cache(self) -> None:
         """Go's own packages take longer to compile than all that is tried here."""
