@@ -66,6 +66,12 @@ class Terminal:
         self._read(0)
         return self._shown
 
+    def vanish(self) -> None:
+        """As when a connection breaks. It controls no session, so no signal is sent."""
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, self._ours)
+        os.close(nothing)
+
     def _read(self, seconds: float) -> None:
         if select.select([self._ours], [], [], seconds)[0]:
             with suppress(OSError):
@@ -175,3 +181,14 @@ def test_a_screen_that_dies_ends_the_session_which_can_be_taken_up_again(tmp_pat
         os.kill(int(screen), signal.SIGKILL)
         assert "`tdd code --continue --plain` goes on" in terminal.end()
         assert terminal.process.returncode == 70
+
+
+def test_a_terminal_that_is_gone_ends_screen_and_session(tmp_path: Path) -> None:
+    with playing(tmp_path, lambda _: Stall()) as played, on_screen(played) as terminal:
+        terminal.send("Wait for the model.")
+        terminal.until("the model is asked")
+        pid = terminal.process.pid
+        [screen] = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        terminal.vanish()
+        terminal.process.wait(timeout=30)
+        assert not Path(f"/proc/{screen}").exists()

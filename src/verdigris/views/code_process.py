@@ -7,6 +7,7 @@ model, a test, a command. The screen has its own process, so that it answers key
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import threading
@@ -182,6 +183,7 @@ def _run_screen(channel: Connection) -> None:
             signal.signal(number, signal.SIG_IGN)
         from verdigris.views.code_screen import CodeScreen
 
+        threading.Thread(target=_end_with_terminal, daemon=True).start()
         screen = CodeScreen(channel, channel.recv())
         screen.run(mouse=False)
         code = screen.return_code or 0
@@ -191,3 +193,15 @@ def _run_screen(channel: Connection) -> None:
         traceback.print_exc()
     finally:
         os._exit(code)
+
+
+def _end_with_terminal() -> None:
+    """Ends the screen's process when its terminal is gone.
+
+    If the terminal controls no session, no signal says so: as in a container whose client hung up. The screen
+    would read the end of its input again and again, and take a whole core.
+    """
+    waiting = select.poll()
+    waiting.register(0, 0)  # hang-ups and errors are always reported
+    if any(event & select.POLLHUP for _, event in waiting.poll()):
+        os._exit(0)
