@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,7 +28,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
-from verdigris.storage.project import open_project
+from verdigris.storage.project import Project, open_project
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed
@@ -53,6 +54,19 @@ def loose(world: World) -> list[str]:
     ground = looked(world).ground
     assert ground is not None
     return [u.path for u in find_unclaimed(world.project, ground, world.project.workspace.snapshot())]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsWorld(World):
+    """The same project, at which an agent looks: what is committed there is its own work."""
+
+    @property
+    def project(self) -> Project:
+        return open_project(self.root, Actor("agent", client="test"))
+
+
+def by_agent(world: World) -> World:
+    return AgentsWorld(world.repo)
 
 
 @pytest.fixture
@@ -99,17 +113,49 @@ def test_a_deletion_is_unclaimed_and_a_stub_is_not(world: World) -> None:
 # -- plain commits -----------------------------------------------------------------------------
 
 
-def test_a_commit_of_the_tree_changes_nothing(world: World) -> None:
+def test_an_agents_commit_changes_nothing_and_a_persons_is_ground(world: World) -> None:
     before = looked(world)
     world.write("README.md", "words\n")
     commit = world.repo.commit("docs")
-    after = looked(world)
+    after = looked(by_agent(world))
     assert (after.ground, after.phase) == (before.ground, before.phase)
     assert world.events(HeadSeen) == [HeadSeen(commit=commit, on="main")]
-    assert looked(world) == after
+    assert looked(by_agent(world)) == after
+    assert looked(world).ground == world.project.workspace.snapshot()
 
 
-def test_an_unclaimed_edit_stays_unclaimed_when_it_is_committed(world: World) -> None:
+def test_tests_that_an_agent_committed_are_compared_until_a_verdict_accepts_them(world: World) -> None:
+    """Else a commit would hide what the suite lost, as soon as anybody looks."""
+    before = looked(world).ground
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "is not None"))
+    world.repo.commit("weaker")
+    assert looked(by_agent(world)).ground == before
+    assert looked(world).ground == before
+    world.repo.commit("by a person", mine="x")
+    ground = looked(world).ground
+    assert ground is not None
+    assert world.project.workspace.read(ground, "tests/test_add.py") == TEST_ADD.encode()
+    assert world.project.workspace.read(ground, "mine") == b"x"
+
+
+def test_source_that_an_agent_committed_in_a_turn_is_set_aside_with_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canned.can(monkeypatch)
+    agents = by_agent(world)
+    agents.green_by_record()
+    world.write("calc.py", CALC + MUL)
+    world.repo.commit("unearned")
+    assert agents.settle().verdict.kind == "still-red"
+    world.write("calc.py", CALC + MUL + "\n\nA = 1\n")
+    assert agents.settle().aside == "a1"
+    assert world.read("calc.py") == CALC
+    assert loose(agents) == []
+    assert loose(world) == []
+
+
+def test_an_unclaimed_edit_stays_unclaimed_when_an_agent_commits_it(world: World) -> None:
+    world = by_agent(world)
     world.write("calc.py", CALC + SUB)
     world.repo.commit("no red")
     assert loose(world) == ["calc.py"]
@@ -193,6 +239,7 @@ def test_an_edit_carried_over_a_switch_stays_unclaimed(forked: World) -> None:
 
 
 def test_what_is_committed_here_and_switched_to_in_one_stretch_stays_unclaimed(forked: World) -> None:
+    forked = by_agent(forked)
     forked.write("calc.py", CALC + SUB)
     forked.repo.commit("no red")
     forked.repo.git("switch", "--quiet", "side")
@@ -201,6 +248,7 @@ def test_what_is_committed_here_and_switched_to_in_one_stretch_stays_unclaimed(f
 
 
 def test_what_was_committed_here_without_a_red_is_no_ground_on_the_way_back(forked: World) -> None:
+    forked = by_agent(forked)
     forked.write("calc.py", CALC + SUB)
     forked.repo.commit("no red")
     assert loose(forked) == ["calc.py"]
@@ -222,6 +270,7 @@ def test_what_was_committed_here_without_a_red_is_no_ground_on_the_way_back(fork
 def test_nor_when_it_is_brought_over_from_its_branch(
     forked: World, argv: tuple[str, ...], *, seen: bool
 ) -> None:
+    forked = by_agent(forked)
     forked.repo.git("switch", "--quiet", "--create", "work")
     forked.write("extra.py", "def extra():\n    return 1\n")
     forked.repo.commit("no red")
@@ -234,7 +283,8 @@ def test_nor_when_it_is_brought_over_from_its_branch(
 
 
 def test_nor_when_it_was_committed_in_another_worktree(forked: World, tmp_path: Path) -> None:
-    other = added(forked, tmp_path / "other")
+    forked = by_agent(forked)
+    other = by_agent(added(forked, tmp_path / "other"))
     other.write("extra.py", "def extra():\n    return 1\n")
     other.repo.commit("no red")
     assert loose(other) == ["extra.py"]
@@ -415,7 +465,8 @@ def test_a_turn_whose_test_went_with_the_branch_ends_and_nothing_is_lost(
     assert state.turn is not None
     assert state.turn.suspended
     tested = forked.test(SUB_ID)
-    assert (tested.given_up, forked.state.phase, forked.read("calc.py")) == ("a1", Phase.RED, CALC)
+    assert tested.given_up is not None
+    assert (tested.given_up.aside, forked.state.phase, forked.read("calc.py")) == ("a1", Phase.RED, CALC)
     forked.repo.git("switch", "--quiet", "feature")
     forked.test(SUB_ID)
     assert isinstance(forked.claim(SUB_ID), Claimed)
@@ -509,7 +560,8 @@ def test_a_clean_unseen_worktree_is_ground_as_it_stands(world: World, tmp_path: 
 
 
 def test_source_committed_in_an_unseen_worktree_is_not_ground(world: World, tmp_path: Path) -> None:
-    other = added(world, tmp_path / "other")
+    world = by_agent(world)
+    other = by_agent(added(world, tmp_path / "other"))
     other.repo.commit("docs", docs="x")
     other.write("calc.py", CALC + SUB)
     other.repo.commit("no red")
@@ -580,6 +632,7 @@ def test_a_stub_that_was_committed_is_there_again_after_a_reset(world: World) ->
 
 
 def test_what_was_never_earned_is_not_earned_by_going_back_to_it(world: World) -> None:
+    world = by_agent(world)
     world.write("calc.py", CALC + MUL)
     world.repo.commit("unearned")
     assert loose(world) == ["calc.py"]

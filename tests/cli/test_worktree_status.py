@@ -64,7 +64,7 @@ def test_what_waits_is_listed_with_the_way_to_have_it_back() -> None:
     )
     texts = _texts(_survey(state))
     assert "set aside a1: calc.py (2 strikes); claim a red, then `tdd restore a1`" in texts
-    assert "set aside a2: b.py (test-bug); comes back with the next claim" in texts
+    assert "set aside a2: b.py (test-bug); a claim of its tests or files brings it back" in texts
     assert "test-bug b1 at t.py:3: wrong sign" in texts
     assert texts[-1].startswith("next: revise the test at t.py:3, then `tdd test t.py` (or, if it is right,")
 

@@ -11,10 +11,12 @@ from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, mak
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside
+from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
 from verdigris.core.turn_events import next_aside
+from verdigris.core.value import replace
 from verdigris.turns import aside
-from verdigris.turns.aside import lay_unclaimed_aside, restore
+from verdigris.turns.aside import drop, lay_unclaimed_aside, list_displaced_files, restore
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
@@ -212,10 +214,14 @@ def test_an_unknown_id_where_nothing_is_laid_aside(world: World) -> None:
     assert caught.value.hint == "`tdd status` lists what is set aside"
 
 
-def test_restore_has_no_place_in_red(world: World) -> None:
-    denied = restore(world.project, "a1")
+def test_in_red_an_agent_restores_nothing_and_a_person_their_own_edits(world: World) -> None:
+    world.write("calc.py", CALC + SUB)
+    lay_unclaimed_aside(world.project)
+    denied = restore(replace(world.project, actor=Actor("agent")), "a1")
     assert isinstance(denied, Deny)
     assert denied.rule == "not-in-phase"
+    assert restore(world.project, "a1") == ("calc.py",)
+    assert (world.read("calc.py"), world.state.aside) == (CALC + SUB, {})
 
 
 def test_tests_of_an_aborted_refactor_do_not_come_back_into_a_frozen_oracle(
@@ -291,3 +297,59 @@ def test_edits_of_a_test_bug_that_no_longer_fit_are_held_back_and_kept(world: Wo
     assert isinstance(claimed, Claimed)
     assert (claimed.restored, claimed.held_back) == ((), ("a1",))
     assert list(world.state.aside) == ["a1"]
+
+
+IMPORTER = "def load(text):\n    return text.split(',')\n"
+TEST_LOAD = "import importer\n\n\ndef test_load():\n    assert importer.load('a,b') == ('a', 'b')\n"
+LOAD_ID = "tests/test_load.py::test_load"
+
+
+@pytest.fixture
+def abandoned(world: World) -> World:
+    """An edit of calc.py that was set aside and forgotten, and a red about another module."""
+    world.write("importer.py", IMPORTER)
+    world.repo.commit("importer")
+    world.write("calc.py", CALC + SUB)
+    assert isinstance(lay_unclaimed_aside(world.project), LaidAside)
+    world.write("tests/test_load.py", TEST_LOAD)
+    world.red_by_record(LOAD_ID)
+    return world
+
+
+@pytest.mark.parametrize("targets", [(), ("importer.py",)])
+def test_what_is_set_aside_does_not_come_back_with_a_claim_about_something_else(
+    abandoned: World, targets: tuple[str, ...]
+) -> None:
+    """FH F5."""
+    claimed = abandoned.claim(LOAD_ID, *targets)
+    assert isinstance(claimed, Claimed)
+    assert (claimed.restored, abandoned.read("calc.py")) == ((), CALC)
+    assert list(abandoned.state.aside) == ["a1"]
+
+
+@pytest.mark.parametrize("targets", [(), ("calc.py",), ("*.py",)])
+def test_it_comes_back_with_a_claim_of_its_file_or_of_a_test_that_imports_it(
+    abandoned: World, targets: tuple[str, ...]
+) -> None:
+    abandoned.write("tests/test_sub.py", TEST_SUB)
+    abandoned.red_by_record(SUB_ID)
+    claimed = abandoned.claim(SUB_ID, *targets)
+    assert isinstance(claimed, Claimed)
+    assert (claimed.restored, abandoned.read("calc.py")) == (("calc.py",), CALC + SUB)
+
+
+def test_what_is_dropped_is_kept_as_displaced(abandoned: World) -> None:
+    dropped = drop(abandoned.project, "a1")
+    assert dropped == ("calc.py",)
+    assert abandoned.state.aside == {}
+    (kept,) = list_displaced_files(abandoned.project, "calc.py")
+    assert abandoned.project.workspace.blob_bytes(kept.blob) == (CALC + SUB).encode()
+    with pytest.raises(UserError):
+        drop(abandoned.project, "a1")
+
+
+def test_a_turn_that_ends_without_edits_leaves_no_empty_entry(world: World) -> None:
+    """FH F5: test-bug left entries without files for ever."""
+    world.green_by_record()
+    report_bug(world.project, ["tests/test_sub.py:5"], "wrong", cwd=world.root)
+    assert (world.state.phase, world.state.turn, world.state.aside) == ("red", None, {})

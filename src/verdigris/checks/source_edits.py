@@ -185,6 +185,17 @@ def _files(project: Project, tree: str, language: Language) -> _ImportTargets:
     return _ImportTargets(classes, tuple(dict.fromkeys(("", *language.import_roots(source)))), stems)
 
 
+def imported_source(project: Project, tree: str, path: str) -> frozenset[str]:
+    """The source files that a file imports by itself."""
+    language = reader_of(path)
+    files = _files(project, tree, language)
+    data = project.workspace.read(tree, path) or b""
+    targets = (
+        at for found in language.imports(path, data) for at in language.import_targets(path, found, files)
+    )
+    return frozenset(at for at in targets if files.classes[at] is PathClass.SOURCE)
+
+
 def at(project: Project, tree: str) -> Read:
     return lambda path: project.workspace.read(tree, path)
 

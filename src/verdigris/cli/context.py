@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
+BACK_AT_CLAIM = "a claim of its tests or files brings it back"
 PERSON = Actor()
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.confinement.needs import Need
-    from verdigris.core.events import TestRun
+    from verdigris.core.events import LayingAside, TestRun
     from verdigris.core.report import CollectError, Failure, Place, TestResult
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
@@ -167,15 +167,13 @@ def _characterization_lines(tests: tuple[str, ...]) -> list[Line]:
     return [Line(f"  {said}")]
 
 
-def _ended_turn_lines(aside: str) -> list[Line]:
-    if not aside:
+def _ended_turn_lines(ended: LayingAside | None) -> list[Line]:
+    if ended is None:
         return []
-    return [
-        Line("the turn ended: no claimed test is red on the new baseline"),
-        Line(
-            f"  its edits are set aside as {aside}; claim a red, then `tdd restore {aside}` brings them back"
-        ),
-    ]
+    aside = ended.aside
+    kept = f"its edits are set aside as {aside}; `tdd restore {aside}` brings them back after a claim"
+    lines = [Line("the turn ended: no claimed test is red on the new baseline")]
+    return [*lines, Line(f"  {kept}")] if ended.paths else lines
 
 
 def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]:

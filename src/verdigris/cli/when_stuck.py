@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import (
+    BACK_AT_CLAIM,
     edits_set_aside,
     here,
     json_option,
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
     from verdigris.turns.test_bug import Reported
 
 
-@click.command("aside")
+@click.group("aside", invoke_without_command=True)
 @json_option
-def aside_command(*, as_json: bool) -> int:
-    """Set aside source edits that were made before a red; the next claim brings them back."""
+@click.pass_context
+def aside_command(context: click.Context, *, as_json: bool) -> int:
+    """Set aside source edits that were made before a red; a claim of their files brings them back."""
+    if context.invoked_subcommand is not None:
+        return 0
     from verdigris.turns.aside import lay_unclaimed_aside
     from verdigris.turns.claim_check import following_move
 
@@ -52,8 +56,28 @@ def aside_command(*, as_json: bool) -> int:
 def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
     done = "nothing to set aside: no source was edited before a red"
     if laid is not None:
-        done = f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"
+        done = f"set aside as {laid.id}, {BACK_AT_CLAIM}: {', '.join(laid.paths)}"
     return [Line(done), Line(f"next: {following}")]
+
+
+@aside_command.command("drop")
+@click.argument("aside", metavar="ID", shell_complete=edits_set_aside)
+@json_option
+def drop_command(aside: str, *, as_json: bool) -> int:
+    """Give up the edits that were set aside as ID; `tdd displaced` keeps their files."""
+    from verdigris.turns.aside import drop
+    from verdigris.turns.claim_check import following_move
+
+    opened = project()
+    paths = drop(opened, aside)
+    following = following_move(opened, opened.state())
+    kept = f"{aside} is given up; `tdd displaced` keeps {', '.join(paths)}"
+    return show_result(
+        paths,
+        lambda _: [Line(kept), Line(f"next: {following}")],
+        lambda _: {"dropped": aside, "paths": list(paths), "next": following},
+        as_json=as_json,
+    )
 
 
 def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
@@ -152,7 +176,7 @@ def reported_lines(reported: Reported, state: WorktreeState) -> list[Line]:
     found = [Line(f"test-bug {reported.bug} recorded at {', '.join(reported.places)}; phase {state.phase}")]
     if reported.aside and reported.paths:
         paths = ", ".join(reported.paths)
-        found.append(Line(f"set aside as {reported.aside}, comes back with the next claim: {paths}"))
+        found.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
     return [*found, Line(f"next: {next_move(state)}")]
 
 

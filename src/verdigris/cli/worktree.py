@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import json_option, project, say, show, show_json, show_result
+from verdigris.cli.context import BACK_AT_CLAIM, json_option, project, say, show, show_json, show_result
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
@@ -67,7 +67,7 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     if pins := state.characterized:
         yield Line(f"{count_of(len(pins), 'characterization test')}: they passed at once on source as it was")
     for laid in state.aside.values():
-        back = "comes back with the next claim" if laid.back_at_claim else _way_back(state, laid.id)
+        back = BACK_AT_CLAIM if laid.back_at_claim else _way_back(state, laid.id)
         yield Line(f"set aside {laid.id}: {', '.join(laid.paths)} ({laid.why}); {back}")
     for bug in state.test_bugs.values():
         yield Line(f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}")
@@ -125,7 +125,7 @@ def next_move_of(survey: Survey) -> str:
     if survey.drift:
         return f'put {survey.drift[0]} back, or `tdd test-bug {survey.drift[0]}:LINE "WHY"`'
     if survey.unclaimed:
-        return "`tdd aside` sets edits aside that were made before a red; the next claim brings them back"
+        return "`tdd aside` sets aside what was edited before a red; a claim of these files brings it back"
     return survey.next or next_move(survey.state)
 
 

@@ -108,6 +108,7 @@ class Do:
     verb: Verb
     subject: str = ""
     unclaimed: tuple[Unclaimed, ...] = ()
+    by_person: bool = False
 
 
 Action: TypeAlias = Write | ClaimTest | BlockTests | Do

@@ -27,7 +27,7 @@ from verdigris.core.state import (
     State,
     WorktreeState,
 )
-from verdigris.core.turn_events import close_turn, fold_reds, fold_turn, without_keys
+from verdigris.core.turn_events import close_turn, earn, fold_reds, fold_turn, head_of, without_keys
 from verdigris.core.value import replace
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 REMEMBERED_ASIDES = 100
 REMEMBERED_GROUNDS = 100
+REMEMBERED_UNEARNED = 1000
 GROUNDS_OF_ONE = 4
 _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
 """Stages of a cycle with a phase of their own; all others are held."""
@@ -76,10 +77,12 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     w = _cycle(_machine(_intents(w, event), event), event, seq)
     match event:
         case e.Ground():
-            after = replace(_at_head(w), ground=event.tree, head=SeenHead(event.commit, event.on))
-            return _at_head(after)
+            after = replace(_at_head(w), head=SeenHead(event.commit, event.on))
+            return _at_head(replace(after, ground=event.tree) if event.follows else earn(after, event.tree))
         case e.HeadSeen():
-            return _at_head(replace(_at_head(w), head=SeenHead(event.commit, event.on)))
+            unearned = dict(list({**w.unearned, **event.unearned}.items())[-REMEMBERED_UNEARNED:])
+            after = replace(_at_head(w), head=SeenHead(event.commit, event.on), unearned=unearned)
+            return _at_head(after)
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
@@ -95,7 +98,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.SwitchedOff():
             return replace(close_turn(w), phase=Phase.OFF, off_why=event.why, refactor=None)
         case e.SwitchedOn():
-            return replace(close_turn(w), phase=Phase.RED, off_why="", ground=event.tree, reds={}, strikes={})
+            on = replace(close_turn(w), phase=Phase.RED, off_why="", reds={}, strikes={})
+            return earn(on, event.tree)
         case e.RefactorBegun():
             refactor = Refactor(
                 event.tree,
@@ -104,6 +108,7 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
                 foundation=event.foundation,
                 founded=event.founded,
                 optimizes=event.optimizes,
+                commit=head_of(w),
             )
             return replace(w, phase=Phase.REFACTOR, refactor=refactor, reds={})
         case e.RefactorEnded():
@@ -135,7 +140,7 @@ def _cycle(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return replace(w, phase=_STAGES.get(Stage(event.stage), Phase.HELD))
         case e.CycleEnded():
             ended = replace(close_turn(w), phase=Phase.RED, refactor=None)
-            return replace(ended, ground=event.tree) if event.tree else ended
+            return earn(ended, event.tree) if event.tree else ended
         case _:
             return w
 
@@ -153,7 +158,7 @@ def _at_head(w: WorktreeState) -> WorktreeState:
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "accepted":
-        return replace(w, phase=Phase.RED, refactor=None, ground=event.tree, revised=())
+        return earn(replace(w, phase=Phase.RED, refactor=None, revised=()), event.tree)
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict not in {"broken", "tampered"} and event.tree not in {

@@ -270,6 +270,12 @@ class Change:
     def deleted(self) -> bool:
         return self.new is None
 
+    @property
+    def after(self) -> Entry | None:
+        return (
+            None if self.new_mode is None or self.new is None else Entry(self.path, self.new_mode, self.new)
+        )
+
 
 def from_elsewhere(report: TestReport) -> tuple[str, ...]:
     """Reasons to trust no result: code other than the candidate's was tested."""

@@ -58,6 +58,10 @@ class Record:
     """How many records of the same batch still follow."""
 
 
+AGENT = "agent"
+"""The role of an actor whom the law binds; a person's own acts are kept."""
+
+
 @value
 class Actor:
     """Who acts: a role, in a context, through a client."""

@@ -75,6 +75,8 @@ class Turn:
     """Why it is suspended; empty: HEAD moved."""
     reads: tuple[str, ...] = ()
     """Files without a class that the claimed tests read: they are frozen with the tests."""
+    commit: str | None = ""
+    """HEAD at its start; empty: unknown."""
 
 
 @value
@@ -108,6 +110,8 @@ class Refactor:
     foundation: str = ""
     founded: int = 0
     optimizes: bool = False
+    commit: str | None = ""
+    """HEAD at its start; empty: unknown."""
 
 
 LEAST_LIMIT = 120.0
@@ -136,6 +140,14 @@ class Intent:
 class SeenHead:
     commit: str | None
     on: str | None
+
+
+@value
+class Earned:
+    """What was accepted last, and HEAD at that time."""
+
+    tree: str
+    commit: str | None
 
 
 @value
@@ -275,6 +287,10 @@ class Cycle:
 class WorktreeState:
     phase: Phase = Phase.RED
     ground: str | None = None
+    """HEAD's tree, and on top of it what was accepted and nobody had committed at the last look."""
+    earned: Earned | None = None
+    unearned: Mapping[str, str] = field(default_factory=dict)
+    """Path → blob in HEAD of what an agent committed since, and no verdict accepted."""
     head: SeenHead | None = None
     grounds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Commit → the grounds when HEAD came to it and left it, the latest last."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from verdigris.core import events as e
 from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFrozen, Settled, TurnOpened
 from verdigris.core.report import Status
-from verdigris.core.state import Claim, Phase, Red, SeenHead, Turn, WorktreeState
+from verdigris.core.state import Claim, Earned, Phase, Red, SeenHead, Turn, WorktreeState
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import STRIKES
 
@@ -129,7 +129,11 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
     match event:
         case e.TurnOpened():
             return replace(
-                w, phase=Phase.GREEN, turns=w.turns + 1, turn=Turn(event.turn, event.tree), violations=()
+                w,
+                phase=Phase.GREEN,
+                turns=w.turns + 1,
+                turn=Turn(event.turn, event.tree, commit=head_of(w)),
+                violations=(),
             )
         case e.OracleFrozen() if w.turn:
             return replace(w, turn=replace(w.turn, foundation=event.foundation, founded=event.founded))
@@ -142,7 +146,7 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
             return _after_acceptance(w, event)
         case e.Reverted():
             return _after_revert(w, event)
-        case e.Restored():
+        case e.Restored() | e.Dropped():
             return replace(w, aside=without_keys(w.aside, {event.aside}))
         case e.Suspended() if w.turn:
             turn = replace(w.turn, tree=event.tree, suspended=True, why=event.why)
@@ -184,11 +188,10 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
 def _after_blocking(w: WorktreeState, event: e.TestsBlocked) -> WorktreeState:
     gone = set(event.tests)
     return replace(
-        w,
+        earn(w, event.ground) if event.ground else w,
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
         blocked={**w.blocked, **dict.fromkeys(event.tests, event.why)},
-        ground=event.ground or w.ground,
     )
 
 
@@ -242,8 +245,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
     """The last claim that is accepted closes the turn: the edited tree is the new ground."""
     gone = {event.test_id}
     w = replace(
-        w,
-        ground=event.after,
+        earn(w, event.after),
         claims=without_keys(w.claims, gone),
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
@@ -254,6 +256,8 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
     """Reds that were seen with the edits in place prove nothing without them, so they end."""
     laid = w.aside.get(event.aside)
+    if laid is not None and not laid.paths:
+        w = replace(w, aside=without_keys(w.aside, {event.aside}))
     if w.phase is Phase.REFACTOR:
         return replace(w, phase=Phase.RED, refactor=None)
     if w.phase is not Phase.GREEN or laid is None:
@@ -266,6 +270,16 @@ def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:
 def _rest(w: WorktreeState) -> Phase:
     """The phase between two turns; in a cycle the tests stay frozen."""
     return Phase.HELD if w.open_cycle is not None else Phase.RED
+
+
+def earn(w: WorktreeState, tree: str) -> WorktreeState:
+    """This tree is ground now, whatever of it is committed."""
+    return replace(w, ground=tree, earned=Earned(tree, head_of(w)), unearned={})
+
+
+def head_of(w: WorktreeState) -> str | None:
+    """HEAD as it was seen last."""
+    return None if w.head is None else w.head.commit
 
 
 def close_turn(w: WorktreeState, phase: Phase | None = None) -> WorktreeState:

@@ -1,4 +1,7 @@
-"""Sets edits aside and restores them; lists overwritten files."""
+"""Sets edits aside, restores them or gives them up; lists overwritten files.
+
+What HEAD has stays where it is, unless an agent committed it and no verdict accepted it.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,54 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
-from verdigris.core.events import Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
+from verdigris.core.events import Dropped, Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
 from verdigris.core.paths import LINK, PathClass
+from verdigris.core.policy.next_move import covers
+from verdigris.core.records import AGENT
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import next_aside
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import carries_out
+from verdigris.storage.repository import head
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from verdigris.core.state import LaidAside, WorktreeState
     from verdigris.storage.project import Project
 
 
-def set_aside(project: Project, intent: LayingAside, *first: Event) -> str:
-    """Takes the edits out of the tree, and returns the id that they are kept as. `first` is recorded before.
+ALL = "."
+"""The target of a claim that names no source."""
 
-    The caller holds the operation.
+
+def set_aside(project: Project, intent: LayingAside, *first: Event) -> LayingAside:
+    """Takes the edits out of the tree, except what a person has committed; returns what was taken out.
+
+    `first` is recorded before. The caller holds the operation.
     """
+    intent = _spare_commits(project, intent)
     project.record(*first, intent, sync=True)
     carry_out(project, intent)
-    return intent.aside
+    return intent
+
+
+def _spare_commits(project: Project, intent: LayingAside) -> LayingAside:
+    """Paths that a person committed since the turn or refactor began go back to that commit at most."""
+    state = project.state()
+    begun = state.turn or state.refactor
+    if begun is None or begun.commit in {"", head(project.repo).commit}:
+        return intent
+    from verdigris.checks.ground import committed_since
+
+    held = committed_since(project, state, begun.commit, intent.paths)
+    start = project.workspace.compose(intent.start, held)
+    differing = {change.path for change in project.workspace.changes(start, intent.edited)}
+    paths = tuple(path for path in intent.paths if path in differing)
+    return replace(intent, start=start, paths=paths)
 
 
 @carries_out(LayingAside, "finished setting {intent.aside} aside")
@@ -48,7 +74,7 @@ def carry_out_restore(project: Project, intent: Restoring) -> None:
 
 
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
-    """`tdd aside`: source edits made before any red are set aside, and come back with the next claim."""
+    """`tdd aside`: source edits made before any red are set aside; a claim of theirs brings them back."""
     with operation(project) as state:
         if denial := refusal(project, state, Do("aside")):
             return denial
@@ -65,16 +91,45 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
             why="edited before a red",
             back_at_claim=True,
         )
-        laid = set_aside(project, intent)
-        return project.state().aside[laid]
+        set_aside(project, intent)
+        return project.state().aside[intent.aside]
+
+
+def drop(project: Project, aside: str) -> tuple[str, ...]:
+    """`tdd aside drop ID`: gives the edits up; their files are kept as displaced ones are."""
+    with operation(project) as state:
+        laid = _find_aside(state, aside)
+        edited = project.workspace.entries(laid.edited, laid.paths)
+        kept = tuple(f"{path} {entry.blob}" for path, entry in edited.items())
+        project.record(Dropped(aside=aside, displaced=kept), sync=True)
+        return laid.paths
+
+
+def belongs(project: Project, laid: LaidAside, tests: Mapping[str, str], targets: Sequence[str]) -> bool:
+    """Whether edits were set aside for a claim: for its tests, or for the source that it names.
+
+    `tests`: ids with the paths of their files. Where a claim names no source, its tests' imports tell.
+    """
+    if not laid.back_at_claim:
+        return False
+    if not tests.keys().isdisjoint(laid.test_ids):
+        return True
+    if tuple(targets) != (ALL,):
+        return any(covers(target, path) for target in targets for path in laid.paths)
+    from verdigris.checks.source_edits import imported_source
+
+    tree = project.workspace.snapshot()
+    known = [imported_source(project, tree, path) for path in dict.fromkeys(tests.values())]
+    return any(not files or not files.isdisjoint(laid.paths) for files in known)
 
 
 def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
-    """`tdd restore ID`: the paths that were brought back."""
+    """`tdd restore ID`: the paths that were brought back. In red only a person may do it."""
     with operation(project) as state:
-        if denial := refusal(project, state, Do("restore", aside)):
-            return denial
         laid = _find_aside(state, aside)
+        by_person = project.actor.role != AGENT
+        if denial := refusal(project, state, Do("restore", aside, by_person=by_person)):
+            return denial
         return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
 
 
@@ -167,8 +222,7 @@ def lay_back(
         aborted: list[Event] = []
         if state.phase is Phase.REFACTOR and state.refactor is not None:
             aborted = [RefactorEnded(verdict="aborted", tree=state.refactor.tree)]
-        set_aside(project, intent, *aborted)
-        return paths
+        return set_aside(project, intent, *aborted).paths
 
 
 @value

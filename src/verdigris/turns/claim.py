@@ -15,7 +15,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
-from verdigris.turns.aside import lay_on, set_aside
+from verdigris.turns.aside import belongs, lay_on, set_aside
 from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within
 from verdigris.turns.operation import operation
 
@@ -43,7 +43,7 @@ def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd
         decision = claim_within(project, state, ids, named)
         if isinstance(decision, Deny):
             return decision
-        return replace(_with_edits_back(project, decision), **_new_targets(project, named))
+        return replace(_bring_edits_back(project, decision), **_new_targets(project, named))
 
 
 def split_words(project: Project, words: Sequence[str], *, cwd: Path) -> tuple[list[str], list[str]]:
@@ -125,12 +125,14 @@ def _classes_below(project: Project, target: str) -> frozenset[PathClass]:
     return frozenset(held) or frozenset({PathClass.SOURCE})
 
 
-def _with_edits_back(project: Project, claimed: Claimed) -> Claimed:
-    """Edits that a test-bug or `tdd aside` took out come back once a red is proven without them."""
+def _bring_edits_back(project: Project, claimed: Claimed) -> Claimed:
+    """Edits that a test-bug or `tdd aside` took out come back once a red of theirs is proven without them."""
     restored: list[str] = []
     held_back: list[str] = []
-    for laid in project.state().aside.values():
-        if not laid.back_at_claim:
+    state = project.state()
+    tests = {test_id: split_id(state.claims[test_id].native_id).path for test_id in claimed.test_ids}
+    for laid in state.aside.values():
+        if not belongs(project, laid, tests, claimed.targets):
             continue
         match lay_on(project, laid):
             case Deny():
@@ -142,11 +144,11 @@ def _with_edits_back(project: Project, claimed: Claimed) -> Claimed:
 
 def continue_turn(
     project: Project, state: WorktreeState, turn: Turn, tree: str, reds: dict[str, int], below: Sequence[str]
-) -> str:
+) -> LayingAside | None:
     """Continues a turn under which HEAD moved, with the claims that are red on the new start.
 
     Claims that pass there, or are not there, are given up. With the last of them the turn ends, as its edits
-    have nothing to advance. Returns the id that they are then set aside as.
+    have nothing to advance. Returns what is then set aside.
     """
     from verdigris.checks.foundation import prepare
 
@@ -155,7 +157,7 @@ def continue_turn(
             Resumed(turn=turn.id, reds=reds, foundation=prepare(project, below), founded=time.time_ns()),
             sync=True,
         )
-        return ""
+        return None
     paths = tuple(c.path for c in difference(project, turn.tree, tree).source)
     why = "no claimed test is red on the new baseline"
     intent = LayingAside(

@@ -8,12 +8,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Protocol
 
-from verdigris.checks.observation import look
+from verdigris.checks.git_moves import look
 from verdigris.checks.unproven_commits import find_foreign_source
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Committed, Committing, NotCommitted, Synced, Syncing
 from verdigris.core.paths import PathClass
+from verdigris.core.records import AGENT
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.storage.git import REDIRECTING, GitAnswer, ask_users_git, git, run_openly, users_git
@@ -22,7 +23,7 @@ from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import head, in_progress
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.rollback import AGENT, move_back, place
+from verdigris.turns.rollback import move_back, place
 from verdigris.turns.tripwire import accept_move
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import end_lost_reds, look
+from verdigris.checks.git_moves import look
+from verdigris.checks.observation import end_lost_reds
 from verdigris.core.actions import Deny
 from verdigris.core.policy import decide
 from verdigris.storage.open_calls import alive

@@ -303,8 +303,8 @@ def abort(project: Project) -> Aborted | Deny:
         intent = LayingAside(
             aside=next_aside(state), paths=paths, edited=tree, start=refactor.tree, why="refactor aborted"
         )
-        set_aside(project, intent, RefactorEnded(verdict="aborted", tree=refactor.tree))
-        return Aborted(intent.aside if paths else None, paths, next_here(project, project.state()))
+        laid = set_aside(project, intent, RefactorEnded(verdict="aborted", tree=refactor.tree))
+        return Aborted(laid.aside if laid.paths else None, laid.paths, next_here(project, project.state()))
 
 
 def _open_refactor(state: WorktreeState) -> Refactor:

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from verdigris.storage.snapshots.restoration import Displaced
 
 
-AGENT = "agent"
-"""The role of an actor whose drift is put back; a person's own edit is kept."""
-
-
 def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> tuple[Displaced, ...]:
     """Lay `paths` as in `tree`; what `tree` does not have goes. The caller holds the operation.
 

@@ -16,6 +16,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners
+from verdigris.core.records import AGENT
 from verdigris.core.turn_events import (
     accepted_events,
     is_struck_out,
@@ -30,7 +31,7 @@ from verdigris.turns.aside import set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.rollback import AGENT, put_back
+from verdigris.turns.rollback import put_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

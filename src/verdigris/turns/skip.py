@@ -17,6 +17,7 @@ from verdigris.core.actions import BlockTests, Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import BlockingTests, TestBugClosed, TestsBlocked
 from verdigris.core.paths import LINK, PathClass
+from verdigris.core.records import AGENT
 from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import denial_event
 from verdigris.core.value import value
@@ -26,7 +27,6 @@ from verdigris.languages.tests import is_made_by, written_tests
 from verdigris.storage.intents import carries_out
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.rollback import AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

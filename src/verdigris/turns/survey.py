@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.observation import difference, find_brought, find_unclaimed, lost_reds
+from verdigris.checks.git_moves import find_moved
+from verdigris.checks.ground import follow_git
+from verdigris.checks.observation import difference, find_unclaimed, lost_reds
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy.next_move import next_move
@@ -16,8 +18,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
-from verdigris.storage.repository import Head, head, in_progress
-from verdigris.storage.snapshots import head_moves
+from verdigris.storage.repository import head, in_progress
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire import recall
 
@@ -88,25 +89,13 @@ def _finish_interrupted(project: Project) -> list[str]:
 def _tree(
     project: Project, state: WorktreeState, notes: list[str]
 ) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
-    brought = _find_brought(project, state)
-    if brought is not None:
-        notes.append(
-            "HEAD moved since the last command; the next command takes its files as the new baseline"
-        )
+    tree = project.workspace.snapshot()
     if state.phase is Phase.RED and state.ground is not None:
-        edits = find_unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
-        return tuple(u for u in edits if u.path not in (brought or ())), ()
+        return find_unclaimed(project, follow_git(project, state), tree, limit=SHOWN), ()
     if state.phase is Phase.GREEN and state.turn is not None:
-        drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
+        drift = difference(project, state.turn.tree, tree).oracle
         below = foundation.find_changes(project, state.turn.foundation, state.turn.founded)
         notes += [f"{path} {foundation.CHANGED}" for path in foundation.fold_paths(below)]
-        return (), tuple(path for path in drift if path not in (brought or ()))
+        came = find_moved(project, state) if drift else frozenset()
+        return (), tuple(path for path in drift if path not in came)
     return (), ()
-
-
-def _find_brought(project: Project, state: WorktreeState) -> frozenset[str] | None:
-    """Paths that a move of HEAD brought since the last command; None if HEAD did not move."""
-    if state.head is None:
-        return None
-    move = head_moves.move_since(project.repo, Head(state.head.on, state.head.commit))
-    return find_brought(project, state, move) if move.kind == "moved" else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Characterized, Event, TestRun
+from verdigris.core.events import Characterized, Event, LayingAside, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
@@ -56,8 +56,8 @@ class Tested:
     """Runner → files with tests from which it collected none, in a run of all tests."""
     characterized: tuple[str, ...] = ()
     """New tests that passed at once: they record what the code does."""
-    given_up: str = ""
-    """The id of the set-aside edits, if a suspended turn ended because no claimed test is red any more."""
+    given_up: LayingAside | None = None
+    """The set-aside edits, if a suspended turn ended because no claimed test is red any more."""
 
     @property
     def passed(self) -> bool:
@@ -343,7 +343,7 @@ def _resume(
         run.test_id: seqs[run.test_id] for run in runs if run.red == "valid" and run.test_id in state.claims
     }
     ended = ended_reds(state.claims, report, ())
-    given_up = ""
+    given_up = None
     if reds.keys() | set(ended) >= state.claims.keys():
         given_up = continue_turn(project, state, turn, tree, reds, report.below)
     after = project.state()

@@ -59,8 +59,8 @@ def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) 
             project.record(report, sync=True)
             return Reported(bug, named, None, ())
         intent = _lay_turn_aside(project, state, state.turn.tree, tree, named)
-        set_aside(project, intent, report)
-        return Reported(bug, named, intent.aside, intent.paths)
+        laid = set_aside(project, intent, report)
+        return Reported(bug, named, laid.aside if laid.paths else None, laid.paths)
 
 
 def _lay_turn_aside(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verdigris.core.records import Announcement, Event, Outcome
-from verdigris.core.value import value
+from verdigris.core.value import field, value
 
 
 @value
@@ -44,6 +44,15 @@ class Restoring(Announcement):
 class Restored(Outcome):
     aside: str
     displaced: tuple[str, ...] = ()
+
+
+@value
+class Dropped(Event):
+    """Edits that were set aside are given up."""
+
+    aside: str
+    displaced: tuple[str, ...] = ()
+    """`path blob` of each edited file."""
 
 
 @value
@@ -238,11 +247,15 @@ class Ground(Event):
     """The branch."""
     why: str
     paths: tuple[str, ...] = ()
+    follows: bool = False
+    """It follows git; otherwise somebody took the tree as it stands."""
 
 
 @value
 class HeadSeen(Event):
-    """HEAD moved by a plain commit of the tree as it is: nothing else changes."""
+    """HEAD moved, and the ground stays as it is."""
 
     commit: str | None
     on: str | None
+    unearned: Mapping[str, str] = field(default_factory=dict)
+    """Path → blob in HEAD of what an agent committed and no verdict accepted."""

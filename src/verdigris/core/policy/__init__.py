@@ -210,7 +210,8 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
     if action.verb == "refactor begin" and state.open_cycle is not None:
         why = f"The cycle {state.open_cycle.id} is open, and has no stage for a refactor."
         return Deny("in-cycle", why, next_move(state))
-    if state.phase not in _NEEDS[action.verb]:
+    is_own = action.verb == "restore" and action.by_person and state.phase is Phase.RED
+    if state.phase not in _NEEDS[action.verb] and not is_own:
         why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
         return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
     if action.verb == "settle" and state.turn is not None and state.turn.suspended:

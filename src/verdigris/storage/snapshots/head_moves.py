@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from verdigris.core.paths import LINK, Change, Entry
+from verdigris.core.paths import LINK, Change, Entry, above
 from verdigris.core.value import field, value
 from verdigris.storage.git import null_split, users_git, with_conversion
 from verdigris.storage.lock import hold_lock
@@ -17,7 +19,7 @@ from verdigris.storage.snapshots.index import clear
 from verdigris.storage.snapshots.objects import Elsewhere, Objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.storage.git import Git
     from verdigris.storage.repository import Head, Repository
@@ -60,17 +62,25 @@ def move_since(repo: Repository, old: Head) -> HeadMove:
         return HeadMove("commit")
     git = users_git(repo)
     came = {change.path: change for change in changes_between(git, old.commit, new.commit)}
-    made = {
-        change.path: Entry(change.path, change.new_mode, change.new)
-        if change.new_mode and change.new
-        else None
+    made = _made_by(git, steps)
+    paths = clean(repo, git, came.values())
+    mixed = {path: entry for path, entry in made.items() if path in paths}
+    return HeadMove("moved", paths.difference(made), mixed)
+
+
+def _made_by(git: Git, steps: Sequence[_ReflogEntry]) -> dict[str, Entry | None]:
+    """Path → entry as the last of the commits made here left it; None where that deleted it."""
+    return {
+        change.path: change.after
         for step in reversed(steps)
         if step.made_here
         for change in changes_between(git, step.old, step.new)
     }
-    paths = clean(repo, git, came.values())
-    mixed = {path: entry for path, entry in made.items() if path in paths}
-    return HeadMove("moved", paths.difference(made), mixed)
+
+
+def made_since(repo: Repository, commit: str | None) -> dict[str, Entry | None]:
+    """What commits made here since HEAD was at `commit` left; nothing if the reflog is incomplete."""
+    return _made_by(users_git(repo), _steps_since(repo, commit, head(repo).commit))
 
 
 def before_own_commits(repo: Repository, since: int) -> str | None:
@@ -135,6 +145,42 @@ def changes_between(git: Git, old: str | None, new: str | None) -> tuple[Change,
     width = len(old or new or "")
     sides = [side if side and _exists(git, side) else _empty_tree(width) for side in (old, new)]
     return tuple(c for c in trees.changes(git, *sides) if GITLINK not in {c.old_mode, c.new_mode})
+
+
+def entries_at(repo: Repository, commit: str | None, paths: Collection[str]) -> dict[str, Entry]:
+    """Those of `paths` that a commit has; one that is unborn or gone has none."""
+    git = users_git(repo)
+    if commit is None or not paths:
+        return {}
+    try:
+        return trees.entries(git, Objects(git.git_dir).tree_of(commit), paths)
+    except Elsewhere:
+        return trees.entries(git, commit, paths) if _exists(git, commit) else {}
+
+
+_CONVERSIONS = re.compile(
+    rb"autocrlf|attributesfile|\[\s*include|\[\s*filter|filemode\s*=\s*(false|no|off|0)", re.IGNORECASE
+)
+
+
+def may_convert(repo: Repository, paths: Iterable[str]) -> bool:
+    """Whether the user's git may write other bytes or modes at these paths than a commit has.
+
+    Asking git itself costs two processes. A doubt is a yes.
+    """
+    if any(name.startswith("GIT_CONFIG") or name == "GIT_ATTR_SOURCE" for name in os.environ):
+        return True
+    home = Path(os.environ.get("HOME", "/"))
+    user = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    info = repo.common_dir / "info" / "attributes"
+    if any(file.exists() for file in (info, user / "attributes", Path("/etc/gitattributes"))):
+        return True
+    settings = (repo.common_dir / "config", repo.git_dir / "config.worktree", home / ".gitconfig")
+    more = (user / "config", Path("/etc/gitconfig"))
+    if any(_CONVERSIONS.search(read_plain(file)) for file in (*settings, *more) if file.is_file()):
+        return True
+    folders = {"", *(folder for path in paths for folder in above(path))}
+    return any((repo.root / folder / ".gitattributes").exists() for folder in folders)
 
 
 def time_of_commit(repo: Repository, commit: str) -> float:

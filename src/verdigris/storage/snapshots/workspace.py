@@ -163,6 +163,10 @@ class Workspace:
         sides = (trees.read_many(git, tree, [path])[path] for tree in (base, ours, theirs))
         return trees.merge_file(git, *sides, yielding=yielding)
 
+    def merge_bytes(self, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes | None:
+        """The three-way merge of one file; None if it conflicts or ends in a deletion."""
+        return trees.merge_file(self._store(), base, ours, theirs, yielding=False)
+
     def _store(self) -> Git:
         """Opened once: reading the environment takes longer than most calls of the store."""
         if self._git is None or not self._git.git_dir.is_dir():

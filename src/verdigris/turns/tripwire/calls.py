@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, is_layout, look
+from verdigris.checks.git_moves import look
+from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_edits import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
 from verdigris.core.actions import Deny, Target
@@ -39,7 +40,7 @@ from verdigris.turns.tripwire import (
     see,
     watch,
 )
-from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
+from verdigris.turns.tripwire.strays import Strays, strays, undo_moves
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -114,10 +115,8 @@ def _look_at_tree(
     agents = None if alive or ended or (memory is not None and memory.alive) else wrote
     if agents is None:
         undo_moves(project)
-    elif memory is not None:
-        take_persons_commits(project, memory)
     memory = recall(project)
-    state = look(project, project.state())
+    state = look(project, project.state(), by_agent=agents is None)
     seen = see(project, state)
     found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
     mine, persons = _split_strays(found, agents)

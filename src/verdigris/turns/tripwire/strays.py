@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, take_ground
+from verdigris.checks.observation import difference
 from verdigris.checks.source_edits import find_edits
 from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.core.confinement.protection import protected_classes
@@ -16,7 +16,7 @@ from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import holds_tests, is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
-from verdigris.storage.repository import Head, head
+from verdigris.storage.repository import Head
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
 from verdigris.turns.tripwire import base, recall, remember
@@ -195,23 +195,6 @@ def undo_moves(project: Project) -> None:
     project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
     move_back(project, memory.place, target, paths, tree)
     remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
-
-
-def take_persons_commits(project: Project, memory: TripwireMemory) -> None:
-    """What a person committed while no call was open, and lies in the tree as HEAD has it, is new ground.
-
-    In red only: where a turn or a refactor is open, a commit of the tree as it stands changes nothing.
-    """
-    state, now = project.state(), head(project.repo)
-    if state.phase is not Phase.RED or now.commit == memory.place.commit:
-        return
-    if head_moves.move_since(project.repo, Head(None, memory.place.commit)).kind != "commit":
-        return
-    git = users_git(project.repo)
-    paths = head_moves.clean(
-        project.repo, git, head_moves.changes_between(git, memory.place.commit, now.commit)
-    )
-    take_ground(project, state, paths, now, why="committed by a person")
 
 
 def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tuple[str, ...]:

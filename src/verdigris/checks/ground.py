@@ -1,0 +1,203 @@
+"""The ground of a worktree: what git has, and on top of it what was accepted and nobody has committed yet.
+
+Nothing is recorded here (ADR 38).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verdigris.core.ground import Side, Versions, choose_side, is_nearer
+from verdigris.core.paths import Entry, PathClass
+from verdigris.core.records import AGENT
+from verdigris.core.state import Earned, Phase
+from verdigris.core.value import value
+from verdigris.storage.git import users_git
+from verdigris.storage.repository import head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from verdigris.core.state import WorktreeState
+    from verdigris.storage.project import Project
+
+
+def follow_git(project: Project, state: WorktreeState) -> str:
+    """The ground as a person's git leaves it; nothing is recorded."""
+    tree, now = project.workspace.snapshot(), head(project.repo)
+    if state.ground is None:
+        return first_ground(project)
+    paths = {change.path for change in project.workspace.changes(state.ground, tree)}
+    then = state.head.commit if state.head else None
+    if then != now.commit:
+        from verdigris.storage.snapshots import head_moves
+
+        paths.update(c.path for c in head_moves.changes_between(users_git(project.repo), then, now.commit))
+    if not paths:
+        return state.ground
+    earned = state.earned or Earned(state.ground, then)
+    return _Sources(project, state, earned, tree, now.commit).compose(state.ground, paths)
+
+
+@value
+class _Sources:
+    """Where the ground of a path may be found."""
+
+    project: Project
+    state: WorktreeState
+    earned: Earned
+    tree: str
+    commit: str | None
+
+    def compose(self, ground: str, paths: set[str]) -> str:
+        """The ground, with each of `paths` as it is by now."""
+        held, base = self._committed(self.commit, paths), self._committed(self.earned.commit, paths)
+        clean = self._find_clean(held, paths)
+        sides = self._choose(held, base, clean, paths)
+        lying = [path for path, side in sides.items() if side is Side.TREE or path in clean]
+        space = self.project.workspace
+        ground = space.graft(ground, self.tree, (path for path in lying if sides[path] is not Side.BEFORE))
+        dirty = [path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED}]
+        contents = {path: self.read(held.get(path)) for path in dirty if path not in clean}
+        merged = [path for path in contents if sides[path] is Side.MERGED]
+        contents |= {path: self._merge(path, contents[path], base.get(path)) for path in merged}
+        return space.compose(ground, contents)
+
+    def _choose(
+        self, held: Mapping[str, Entry], base: Mapping[str, Entry], clean: frozenset[str], paths: set[str]
+    ) -> dict[str, Side]:
+        entries = self.project.workspace.entries
+        here, accepted = entries(self.tree, paths), entries(self.earned.tree, paths)
+        earlier = [entries(tree, paths) for tree in self.state.grounds.get(self.commit or "", ())]
+        inside = self._submodules()
+        is_red = self.state.phase is Phase.RED
+        return {
+            path: Side.TREE
+            if path.startswith(inside)
+            else choose_side(
+                Versions(
+                    tree=_name(here.get(path)),
+                    head=_name(here.get(path) if path in clean else held.get(path)),
+                    accepted=_name(accepted.get(path)),
+                    base=_name(base.get(path)),
+                    once_accepted=any(_name(tree.get(path)) == _name(here.get(path)) for tree in earlier),
+                    unearned=self.is_unearned(path, held.get(path)),
+                    source=is_red and self.project.classify(path) is PathClass.SOURCE,
+                )
+            )
+            for path in paths
+        }
+
+    def is_unearned(self, path: str, held: Entry | None) -> bool:
+        return self.state.unearned.get(path) == ("" if held is None else held.blob)
+
+    def _committed(self, commit: str | None, paths: set[str]) -> dict[str, Entry]:
+        """Those of `paths` that a commit has; a commit that is gone has none."""
+        from verdigris.storage.snapshots import head_moves
+
+        return head_moves.entries_at(self.project.repo, commit, paths)
+
+    def _find_clean(self, held: Mapping[str, Entry], paths: set[str]) -> frozenset[str]:
+        """Those of `paths` that lie there as HEAD has them, also by the user's conversions."""
+        here = self.project.workspace.entries(self.tree, paths)
+        same = {path for path in paths if _name(here.get(path)) == _name(held.get(path))}
+        other = [held[path] for path in paths - same if path in held and path in here]
+        from verdigris.storage.snapshots import head_moves
+
+        if not other or not head_moves.may_convert(self.project.repo, (entry.path for entry in other)):
+            return frozenset(same)
+        return frozenset(same | head_moves.clean_entries(self.project.repo, other))
+
+    def read(self, committed: Entry | None) -> tuple[str, bytes] | None:
+        """As a checkout would write it."""
+        if committed is None:
+            return None
+        from verdigris.storage.snapshots import head_moves
+
+        return committed.mode, head_moves.read_as_checked_out(self.project.repo, committed)
+
+    def _merge(
+        self, path: str, held: tuple[str, bytes] | None, base: Entry | None
+    ) -> tuple[str, bytes] | None:
+        """What was accepted, laid onto HEAD; HEAD's version if these conflict, or the worktree is nearer."""
+        space = self.project.workspace
+        accepted = space.entries(self.earned.tree, [path]).get(path)
+        if accepted is None:
+            return held
+        old, now = self.read(base), held[1] if held else None
+        merged = space.merge_bytes(old and old[1], now, space.blob_bytes(accepted.blob))
+        if merged is None or self._is_given_up(path, accepted, merged, now or b""):
+            return held
+        return accepted.mode, merged
+
+    def _is_given_up(self, path: str, accepted: Entry, merged: bytes, held: bytes) -> bool:
+        """Whether a person left it behind: it is committed elsewhere, or source was edited without it."""
+        from verdigris.storage.snapshots import head_moves
+
+        if self.project.classify(path) is PathClass.SOURCE:
+            return not is_nearer(self.project.workspace.read(self.tree, path) or b"", merged, held)
+        return head_moves.made_since(self.project.repo, self.earned.commit).get(path) == accepted
+
+    def _submodules(self) -> tuple[str, ...]:
+        """Folders whose files are another repository's: they are taken as they stand."""
+        if self.commit is None or not (self.project.root / ".gitmodules").exists():
+            return ()
+        from verdigris.storage.snapshots import head_moves
+
+        listed = head_moves.list_commit(self.project.repo, self.commit).submodules
+        return tuple(f"{submodule}/" for submodule in listed)
+
+
+def committed_since(
+    project: Project, state: WorktreeState, commit: str | None, paths: Iterable[str]
+) -> dict[str, tuple[str, bytes] | None]:
+    """Those of `paths` that a person's commits since then changed, with HEAD's content."""
+    from verdigris.storage.snapshots import head_moves
+
+    asked = set(paths)
+    now = head(project.repo).commit
+    then, held = (head_moves.entries_at(project.repo, at, asked) for at in (commit, now))
+    sources = _Sources(project, state, Earned("", commit), "", now)
+    return {
+        path: sources.read(held.get(path))
+        for path in asked
+        if _name(then.get(path)) != _name(held.get(path)) and not sources.is_unearned(path, held.get(path))
+    }
+
+
+def _name(entry: Entry | None) -> str | None:
+    return None if entry is None else f"{entry.mode} {entry.blob}"
+
+
+def first_ground(project: Project) -> str:
+    """The tree as it stands, but source as committed: what was edited here before we came is no ground."""
+    tree = project.workspace.snapshot()
+    commit = _first_commit(project)
+    if commit is None:
+        return tree
+    from verdigris.storage.snapshots import head_moves
+
+    listed = head_moves.list_commit(project.repo, commit)
+    held = {e.path: e for e in listed.files if project.classify(e.path) is PathClass.SOURCE}
+    inside = tuple(f"{submodule}/" for submodule in listed.submodules)
+    here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
+    known = head_moves.clean_entries(project.repo, held.values())
+    edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
+    return project.workspace.compose(tree, {p: _as_held(project, held.get(p)) for p in sorted(edited)})
+
+
+def _first_commit(project: Project) -> str | None:
+    """HEAD; where an agent looks at a worktree that was added under the law, without commits made in it."""
+    is_added = project.log.state().worktrees.keys() - {project.repo.worktree}
+    if project.actor.role != AGENT or not is_added:
+        return head(project.repo).commit
+    from verdigris.storage.snapshots import head_moves
+
+    (first,) = project.log.records(limit=1)
+    return head_moves.before_own_commits(project.repo, first.ts // 1000)
+
+
+def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
+    from verdigris.storage.snapshots import head_moves
+
+    return None if entry is None else (entry.mode, head_moves.read_as_checked_out(project.repo, entry))
