@@ -54,14 +54,18 @@ class _Sources:
         held, base = self._committed(self.commit, paths), self._committed(self.earned.commit, paths)
         clean = self._find_clean(held, paths)
         sides = self._choose(held, base, clean, paths)
-        lying = [path for path, side in sides.items() if side is Side.TREE or path in clean]
         space = self.project.workspace
-        ground = space.graft(ground, self.tree, (path for path in lying if sides[path] is not Side.BEFORE))
-        dirty = [path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED}]
-        contents = {path: self.read(held.get(path)) for path in dirty if path not in clean}
-        merged = [path for path in contents if sides[path] is Side.MERGED]
-        contents |= {path: self._merge(path, contents[path], base.get(path)) for path in merged}
-        return space.compose(ground, contents)
+        before = space.entries(ground, paths)
+        lying, contents = list[str](), dict[str, tuple[str, bytes] | None]()
+        for path, side in sides.items():
+            committed = held.get(path)
+            if side is Side.TREE or (side is Side.HEAD and path in clean):
+                lying.append(path)
+            elif side is Side.HEAD and before.get(path) != committed:
+                contents[path] = self.read(committed)
+            elif side is Side.MERGED:
+                contents[path] = self._merge(path, self.read(committed), base.get(path))
+        return space.compose(space.graft(ground, self.tree, lying), contents)
 
     def _choose(
         self, held: Mapping[str, Entry], base: Mapping[str, Entry], clean: frozenset[str], paths: set[str]

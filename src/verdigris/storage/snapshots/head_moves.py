@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from verdigris.core.errors import StorageError
 from verdigris.core.paths import LINK, Change, Entry, above
 from verdigris.core.value import field, value
 from verdigris.storage.git import null_split, users_git, with_conversion
@@ -266,9 +267,12 @@ def clean_entries(repo: Repository, entries: Iterable[Entry]) -> frozenset[str]:
 def read_as_checked_out(repo: Repository, entry: Entry) -> bytes:
     """The bytes that a checkout would write; those of the blob where a filter fails."""
     git = users_git(repo)
-    if entry.mode != LINK:
+    if entry.mode != LINK and may_convert(repo, (entry.path,)):
         with with_conversion(git, repo) as asked:
             filtered = asked.call("cat-file", "--filters", f"--path={entry.path}", entry.blob)
         if filtered.code == 0:
             return filtered.stdout
-    return git.run("cat-file", "blob", entry.blob)
+    (data,) = trees.blobs(git, (entry.blob,))
+    if data is None:
+        raise StorageError(f"the blob of {entry.path} is missing", hint="`git fsck` says what is lost")
+    return data
