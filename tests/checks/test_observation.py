@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,6 +29,7 @@ from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
+from verdigris.storage.open_calls import folder_of
 from verdigris.storage.project import Project, open_project
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_unclaimed_aside, restore
@@ -38,7 +40,6 @@ from verdigris.turns.settle import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from verdigris.core.state import WorktreeState
 
@@ -66,6 +67,10 @@ class AgentsWorld(World):
 
 
 def by_agent(world: World) -> World:
+    """A call of the agent has left its record, so that what git did may be its work."""
+    calls = Path(folder_of(str(world.project.repo.private)))
+    calls.mkdir(parents=True, exist_ok=True)
+    (calls / "1").write_bytes(b" " * 32 + b"git commit")
     return AgentsWorld(world.repo)
 
 

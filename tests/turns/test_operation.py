@@ -7,8 +7,11 @@ import pytest
 from support.turns import CALC, MUL, SUB, World
 from verdigris.core.errors import UserError
 from verdigris.core.events import Proved, Proving
+from verdigris.core.records import Actor
+from verdigris.core.value import replace
 from verdigris.storage import project as opened
 from verdigris.turns.operation import operation
+from verdigris.turns.tripwire.calls import after_call
 
 
 def test_one_operation_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,3 +52,16 @@ def test_a_move_of_head_is_taken_in_before_the_state_is_given(moved: World) -> N
         assert state.head is not None
         assert state.head.on == "side"
         assert state.ground == moved.project.workspace.snapshot()
+
+
+def test_what_a_person_committed_between_two_calls_of_an_agent_stays(world: World) -> None:
+    agents = replace(world.project, actor=Actor("agent", "s1", "claude"))
+    after_call(agents, wrote=())
+    world.write("tdd.yaml", world.read("tdd.yaml") + "# mine\n")
+    world.write("calc.py", CALC + SUB)
+    commit = world.repo.commit("by a person")
+    with operation(agents) as state:
+        assert (state.head and state.head.commit) == commit
+        assert state.ground == world.project.workspace.snapshot()
+    assert world.repo.head() == commit
+    assert world.read("tdd.yaml").endswith("# mine\n")

@@ -110,6 +110,11 @@ def alive(private: str) -> bool:
     return bool(left and _living_namespaces({_read(record)[0] for record in left}))
 
 
+def is_any_left(private: str) -> bool:
+    """Whether any call has a record: it is open, or was killed, or a process of it lived longer."""
+    return bool(_records(private))
+
+
 def forget_ended(private: str) -> bool:
     """Removes the records of calls that have ended; returns whether there were any.
 

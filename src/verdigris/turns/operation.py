@@ -9,7 +9,8 @@ from verdigris.checks.git_moves import look
 from verdigris.checks.observation import end_lost_reds
 from verdigris.core.actions import Deny
 from verdigris.core.policy import decide
-from verdigris.storage.open_calls import alive
+from verdigris.core.records import AGENT
+from verdigris.storage.open_calls import alive, is_any_left
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
@@ -27,24 +28,30 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             from verdigris.storage.intents import recover
 
             recover(project)
-        if project.actor.role == "agent":
-            # Before HEAD is looked at: what an agent moved is no new ground.
-            _undo_agents_moves(project)
-        yield end_lost_reds(project, look(project, project.state()))
+        # Before HEAD is looked at: what an agent moved is no new ground.
+        by_agent = project.actor.role == AGENT and _undo_agents_moves(project)
+        yield end_lost_reds(project, look(project, project.state(), by_agent=by_agent))
 
 
-def _undo_agents_moves(project: Project) -> None:
-    """Loads what undoes the agent's changes only if git was moved, or a call is open."""
+def _undo_agents_moves(project: Project) -> bool:
+    """Whether an agent may have moved git since the last look: a call of one is open, or left a trace.
+
+    Between calls it was a person. What undoes an agent's changes is loaded only if there may be some.
+    """
+    private = str(project.repo.private)
+    if not is_any_left(private):
+        return False
     from verdigris.turns.tripwire import is_git_moved
 
     if is_git_moved(project):
         from verdigris.turns.tripwire.strays import undo_moves
 
         undo_moves(project)
-    if alive(str(project.repo.private)):
+    if alive(private):
         from verdigris.turns.tripwire.calls import look_within_call
 
         look_within_call(project)
+    return True
 
 
 def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | None:
