@@ -126,6 +126,7 @@ def test_an_agents_commit_changes_nothing_and_a_persons_is_ground(world: World) 
     assert (after.ground, after.phase) == (before.ground, before.phase)
     assert world.events(HeadSeen) == [HeadSeen(commit=commit, on="main")]
     assert looked(by_agent(world)) == after
+    world.repo.commit("by a person", mine="x")
     assert looked(world).ground == world.project.workspace.snapshot()
 
 

@@ -353,3 +353,15 @@ def test_a_turn_that_ends_without_edits_leaves_no_empty_entry(world: World) -> N
     world.green_by_record()
     report_bug(world.project, ["tests/test_sub.py:5"], "wrong", cwd=world.root)
     assert (world.state.phase, world.state.turn, world.state.aside) == ("red", None, {})
+
+
+def test_what_gives_way_to_edits_that_come_back_is_kept(world: World) -> None:
+    """A comment in the same lines is no more than a stub, yet somebody wrote it."""
+    world.write("calc.py", CALC.replace("a + b", "b + a"))
+    assert isinstance(lay_unclaimed_aside(world.project), LaidAside)
+    commented = CALC.replace("a + b", "a + b  # as in school")
+    world.write("calc.py", commented)
+    assert restore(world.project, "a1") == ("calc.py",)
+    assert world.read("calc.py") == CALC.replace("a + b", "b + a")
+    (kept,) = list_displaced_files(world.project, "calc.py")
+    assert world.project.workspace.blob_bytes(kept.blob) == commented.encode()

@@ -8,6 +8,7 @@ from verdigris.core.events import RedsEnded
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
+from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
@@ -100,6 +101,20 @@ def is_layout(project: Project, change: Change) -> bool:
         return False
     before, after = project.workspace.blobs((change.old, change.new))
     return before is not None and after is not None and is_same_tree(change.path, before, after)
+
+
+def is_as_seen(project: Project, state: WorktreeState) -> bool:
+    """Whether HEAD is where it was seen last, and nothing but documents and the like differs from the ground."""
+    now, seen = head(project.repo), state.head
+    if state.ground is None or seen is None or (seen.commit, seen.on) != (now.commit, now.branch):
+        return False
+    from verdigris.languages.registry import is_mixed
+
+    changed = (
+        change.path for change in project.workspace.changes(state.ground, project.workspace.snapshot())
+    )
+    classes = ((path, project.classify(path)) for path in changed)
+    return all(cls is PathClass.OTHER and not is_mixed(path, cls) for path, cls in classes)
 
 
 def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:

@@ -70,7 +70,8 @@ def carry_out(project: Project, intent: LayingAside) -> None:
 @carries_out(Restoring, "finished restoring {intent.aside}")
 def carry_out_restore(project: Project, intent: Restoring) -> None:
     displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
-    project.record(Restored(aside=intent.aside, displaced=list_displaced(displaced)), sync=True)
+    kept = (*list_displaced(displaced), *intent.yielded)
+    project.record(Restored(aside=intent.aside, displaced=kept), sync=True)
 
 
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
@@ -143,12 +144,15 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
     edits = {c.path: c for c in project.workspace.changes(laid.start, laid.edited) if c.path in laid.paths}
     target = project.workspace.graft(current, laid.edited, [p for p in edits if p not in moved])
     merged: dict[str, tuple[str, bytes] | None] = {}
+    yielded: list[str] = []
     for path in edits.keys() & moved.keys():
         ours, theirs = moved[path], edits[path]
         if (ours.new_mode, ours.new) == (theirs.new_mode, theirs.new):
             continue
-        stubs = _only_stubs(project, laid.start, current, path)
-        content = project.workspace.merge_path(laid.start, current, laid.edited, path, yielding=stubs)
+        content = project.workspace.merge_path(laid.start, current, laid.edited, path)
+        if content is None and _only_stubs(project, laid.start, current, path):
+            content = project.workspace.merge_path(laid.start, current, laid.edited, path, yielding=True)
+            yielded.append(f"{path} {ours.new}")
         mode = theirs.new_mode if theirs.new_mode != theirs.old_mode else ours.new_mode
         if content is None or mode is None or LINK in {ours.new_mode, theirs.new_mode}:
             return _conflict(laid, path)
@@ -156,7 +160,7 @@ def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[s
     target = project.workspace.compose(target, merged)
     if frozen and (oracle := difference(project, current, target).oracle):
         return _deny_frozen(laid, oracle[0])
-    intent = Restoring(aside=laid.id, paths=laid.paths, before=current, after=target)
+    intent = Restoring(aside=laid.id, paths=laid.paths, before=current, after=target, yielded=tuple(yielded))
     project.record(intent, sync=True)
     carry_out_restore(project, intent)
     return laid.paths

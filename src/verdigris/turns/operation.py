@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from verdigris.checks.git_moves import look
-from verdigris.checks.observation import end_lost_reds
+from verdigris.checks.observation import end_lost_reds, is_as_seen
 from verdigris.core.actions import Deny
 from verdigris.core.policy import decide
 from verdigris.core.records import AGENT
@@ -30,7 +29,16 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             recover(project)
         # Before HEAD is looked at: what an agent moved is no new ground.
         by_agent = project.actor.role == AGENT and _undo_agents_moves(project)
-        yield end_lost_reds(project, look(project, project.state(), by_agent=by_agent))
+        yield end_lost_reds(project, _look_at_git(project, by_agent=by_agent))
+
+
+def _look_at_git(project: Project, *, by_agent: bool) -> WorktreeState:
+    state = project.state()
+    if is_as_seen(project, state):
+        return state
+    from verdigris.checks.git_moves import look
+
+    return look(project, state, by_agent=by_agent)
 
 
 def _undo_agents_moves(project: Project) -> bool:

@@ -38,6 +38,8 @@ class Restoring(Announcement):
     """The tree as it stood."""
     after: str
     """The tree with the edits brought back."""
+    yielded: tuple[str, ...] = ()
+    """`path blob` of files in which something gave way to the edits."""
 
 
 @value
