@@ -104,7 +104,7 @@ def is_layout(project: Project, change: Change) -> bool:
 
 
 def is_as_seen(project: Project, state: WorktreeState) -> bool:
-    """Whether HEAD is where it was seen last, and nothing but documents and the like differs from the ground."""
+    """Whether HEAD is where it was seen last, and only documents and the like differ from the ground."""
     now, seen = head(project.repo), state.head
     if state.ground is None or seen is None or (seen.commit, seen.on) != (now.commit, now.branch):
         return False
