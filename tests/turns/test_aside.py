@@ -11,8 +11,10 @@ from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, mak
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import LayingAside
+from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside, Phase
 from verdigris.core.turn_events import next_aside
+from verdigris.core.value import replace
 from verdigris.turns import aside
 from verdigris.turns.aside import lay_unclaimed_aside, restore
 from verdigris.turns.claim_check import Claimed
@@ -212,10 +214,15 @@ def test_an_unknown_id_where_nothing_is_laid_aside(world: World) -> None:
     assert caught.value.hint == "`tdd status` lists what is set aside"
 
 
-def test_restore_has_no_place_in_red(world: World) -> None:
-    denied = restore(world.project, "a1")
+def test_in_red_a_person_restores_what_an_agent_has_to_claim_first(world: World) -> None:
+    world.write("calc.py", CALC + SUB)
+    laid = lay_unclaimed_aside(world.project)
+    assert isinstance(laid, LaidAside)
+    denied = restore(replace(world.project, actor=Actor("agent", "s1", "claude")), laid.id)
     assert isinstance(denied, Deny)
     assert denied.rule == "not-in-phase"
+    assert restore(world.project, laid.id) == ("calc.py",)
+    assert world.read("calc.py") == CALC + SUB
 
 
 def test_tests_of_an_aborted_refactor_do_not_come_back_into_a_frozen_oracle(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, look
 from verdigris.core.actions import Deny
-from verdigris.core.policy import decide
+from verdigris.core.policy import BY_PHASE, decide
+from verdigris.core.value import replace
 from verdigris.storage.open_calls import alive
 from verdigris.storage.repository import in_progress
 
@@ -49,4 +50,8 @@ def _undo_agents_moves(project: Project) -> None:
 def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | None:
     """Asks the policy; None if it allows the action."""
     decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+    if isinstance(decision, Deny) and decision.rule in BY_PHASE:
+        from verdigris.turns.claim_check import following_move
+
+        return replace(decision, next=following_move(project, state))
     return decision if isinstance(decision, Deny) else None

@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.observation import difference, find_brought, find_unclaimed, lost_reds
+from verdigris.checks.observation import find_brought
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
-from verdigris.core.policy.next_move import next_move
+from verdigris.core.policy.next_move import TreeFacts, next_move
 from verdigris.core.state import Phase
-from verdigris.core.value import replace, value
+from verdigris.core.value import value
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
@@ -51,24 +51,19 @@ def survey(project: Project) -> Survey:
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
     branch: str | None = None
-    edits: tuple[Unclaimed, ...] = ()
-    drift: tuple[str, ...] = ()
+    facts = TreeFacts(unfinished)
+    asker = asker_of(project, state)
     try:
         branch = head(project.repo).branch
-        edits, drift = _tree(project, state, notes)
+        tree = project.workspace.snapshot()
+        state = as_it_stands(project, state, tree)
+        facts = facts_of(project, state, tree, asker, brought=_note_moves(project, state, notes), most=SHOWN)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
-        state = _without_lost_reds(project, state)
-        move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
-        move = next_move(state)
-    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
-
-
-def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
-    gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
-    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
+    move = next_move(state, facts, asker)
+    return Survey(project.repo.worktree, branch, state, facts.unclaimed, facts.drift, tuple(notes), move)
 
 
 def _finish_interrupted(project: Project) -> list[str]:
@@ -85,23 +80,17 @@ def _finish_interrupted(project: Project) -> list[str]:
     return [] if done is None else [f"an operation was interrupted: {done}"]
 
 
-def _tree(
-    project: Project, state: WorktreeState, notes: list[str]
-) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
+def _note_moves(project: Project, state: WorktreeState, notes: list[str]) -> frozenset[str]:
+    """The paths that a move of HEAD brought since the last command. Notes it, and what a turn stands on."""
     brought = _find_brought(project, state)
     if brought is not None:
         notes.append(
             "HEAD moved since the last command; the next command takes its files as the new baseline"
         )
-    if state.phase is Phase.RED and state.ground is not None:
-        edits = find_unclaimed(project, state.ground, project.workspace.snapshot(), limit=SHOWN)
-        return tuple(u for u in edits if u.path not in (brought or ())), ()
     if state.phase is Phase.GREEN and state.turn is not None:
-        drift = difference(project, state.turn.tree, project.workspace.snapshot()).oracle
         below = foundation.find_changes(project, state.turn.foundation, state.turn.founded)
         notes += [f"{path} {foundation.CHANGED}" for path in foundation.fold_paths(below)]
-        return (), tuple(path for path in drift if path not in (brought or ()))
-    return (), ()
+    return brought or frozenset()
 
 
 def _find_brought(project: Project, state: WorktreeState) -> frozenset[str] | None:

@@ -18,6 +18,7 @@ from verdigris.core.policy.next_move import (
     implied_claim,
     next_move,
     owners,
+    report_wrong_test,
 )
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
@@ -56,6 +57,10 @@ _MISPLACED = {
     ("on", Phase.GREEN): "The laws are on already",
     ("on", Phase.REFACTOR): "The laws are on already",
 }
+
+
+BY_PHASE = frozenset({"not-in-phase", "in-cycle"})
+"""Rules of denials that leave open what the actor wanted: what comes next depends on the tree as well."""
 
 
 def decide(
@@ -131,9 +136,9 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case _, (Phase.PLAN | Phase.HELD) if state.open_cycle is not None:
             return cycles.deny_write(state.open_cycle, name)
         case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
-            return _deny_frozen(name)
+            return _deny_frozen(state, name)
         case PathClass.SOURCE, (Phase.GREEN | Phase.RED) if file.only_tests:
-            return _deny_frozen(name) if state.phase is Phase.GREEN else "ok"
+            return _deny_frozen(state, name) if state.phase is Phase.GREEN else "ok"
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
                 "spec-in-refactor",
@@ -148,11 +153,11 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             return "ok"
 
 
-def _deny_frozen(name: str) -> Deny:
+def _deny_frozen(state: WorktreeState, name: str) -> Deny:
     wrong = (
         "if it is what you are to write, a person may name it under `oracle.exclude`"
         if language_of(name) is None
-        else f'if the test is wrong: `tdd test-bug {name}:LINE "WHY"`'
+        else report_wrong_test(state.claims.values(), name)
     )
     return Deny(
         "frozen-oracle",
@@ -176,7 +181,7 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
         return deny_suspended(state, state.turn)
     name = file.path or file.spelling
     if file.changes_oracle:
-        return _tests_among_source(name)
+        return _tests_among_source(state, name)
     if file.path is None or owners(state.claims.values(), file.path):
         return "ok"
     if settings.claims == "strict":
@@ -189,13 +194,13 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
     return "join"
 
 
-def _tests_among_source(name: str) -> Deny:
+def _tests_among_source(state: WorktreeState, name: str) -> Deny:
     return Deny(
         "frozen-oracle",
         f"the tests in {name} are frozen from claim to verdict; where they cannot be told"
         " from the rest (a string without an end), the whole file is.",
-        f'edit the code around them; if a test is wrong: `tdd test-bug {name}:LINE "WHY"`; new tests come '
-        "after the verdict",
+        f"edit the code around them; {report_wrong_test(state.claims.values(), name)}; new tests come after "
+        "the verdict",
     )
 
 
@@ -210,7 +215,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
     if action.verb == "refactor begin" and state.open_cycle is not None:
         why = f"The cycle {state.open_cycle.id} is open, and has no stage for a refactor."
         return Deny("in-cycle", why, next_move(state))
-    if state.phase not in _NEEDS[action.verb]:
+    if state.phase not in _NEEDS[action.verb] and not (action.free and state.phase is Phase.RED):
         why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
         return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
     if action.verb == "settle" and state.turn is not None and state.turn.suspended:
@@ -220,7 +225,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
-            "`tdd aside`, then `tdd refactor begin`",
+            "`tdd aside`, then `tdd refactor begin`; it stays aside until you restore it there",
         )
     return Allow()
 

@@ -18,7 +18,14 @@ from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
 from verdigris.storage.repository import Head, head
 from verdigris.storage.snapshots import head_moves, trees
-from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
+from verdigris.turns.rollback import (
+    GitPosition,
+    command_of_move,
+    move_back,
+    place,
+    same_entries,
+    stashes,
+)
 from verdigris.turns.tripwire import base, recall, remember
 
 if TYPE_CHECKING:
@@ -193,8 +200,10 @@ def undo_moves(project: Project) -> None:
     target = project.workspace.graft(tree, memory.tree, paths)
     target = project.workspace.compose(target, _from_stash(project, move))
     project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
+    tried = command_of_move(project.repo, memory.place, now) if hit else ()
     move_back(project, memory.place, target, paths, tree)
-    remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
+    there = place(project, memory.place)
+    remember(project, replace(memory, place=there, moved=hit, tried=tried, undone=behind))
 
 
 def take_persons_commits(project: Project, memory: TripwireMemory) -> None:
