@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, take_ground
-from verdigris.checks.source_edits import find_edits
+from verdigris.checks.source_edits import CONFLICT, find_edits
 from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.events import Violation
@@ -120,7 +120,8 @@ class _Comparison:
         if PathClass.SOURCE in wanted:
             edits = find_edits(self.project, since.source, self.tree, seconds=LOOKING)
             # A file that could not be read in time counts as an edit.
-            changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
+            edited = [*(edit.path for edit in edits.found), *edits.unread]
+            changed[PathClass.SOURCE] = self._without_resolved(edited, home)
         if self.state.phase is not Phase.RED:
             for path in since.oracle:
                 cls = self.project.classify(path)
@@ -129,6 +130,18 @@ class _Comparison:
         for cls in wanted - {PathClass.SWITCH}:
             if paths := self._unlike_base(changed[cls]):
                 yield Strays(cls, paths, home)
+
+    def _without_resolved(self, paths: list[str], home: str) -> list[str]:
+        """Without files that had the marks of a conflict and differ by no more than stubs from the ground."""
+        ground = self.state.ground
+        held = self.project.workspace.read_many(home, paths)
+        conflicts = {path for path, data in held.items() if CONFLICT in (data or b"")}
+        if not conflicts or ground is None:
+            return paths
+        resolved = [c for c in self._changes(ground) if c.path in conflicts]
+        edits = find_edits(self.project, resolved, self.tree, seconds=LOOKING)
+        left = {*(edit.path for edit in edits.found), *edits.unread}
+        return [path for path in paths if path in left or path not in conflicts]
 
     def _changes(self, before: str) -> Sequence[Change]:
         return self.project.workspace.changes(before, self.tree) if before != self.tree else ()
