@@ -46,14 +46,15 @@ def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tr
     ground = state.ground
     if ground is None:
         return frozenset()
+    tests = _Tests(project, tree)
     record = _record_of(project, state, ground)
     over_ground = ground == tree or not difference(project, ground, tree).source
     found = set()
     for run in failed:
         earlier = state.reds.get(run.test_id)
-        if earlier is not None and _is_same_test(project, run.native_id, earlier.tree, tree):
+        if earlier is not None and tests.is_same(run.native_id, earlier.tree):
             is_known = earlier.known
-        elif not _is_same_test(project, run.native_id, ground, tree):
+        elif not tests.is_same(run.native_id, ground):
             is_known = False
         else:
             before = record.get(run.native_id)
@@ -66,20 +67,20 @@ def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tr
 def _broken(project: Project, state: WorktreeState, failed: Sequence[TestRun]) -> frozenset[str]:
     """Tests that passed in the last run of the suite before the turn, and read as they did then."""
     if state.refactor is not None:
-        record, then, start = (
-            _statuses(project, state.refactor.record),
-            state.refactor.tree,
-            state.refactor.tree,
-        )
+        record, then, start = state.refactor.record, state.refactor.tree, state.refactor.tree
     elif state.turn is not None and state.baseline is not None:
-        record, then, start = _statuses(project, state.baseline.record), state.baseline.tree, state.turn.tree
+        record, then, start = state.baseline.record, state.baseline.tree, state.turn.tree
     else:
         return frozenset()
+    statuses, tests = _statuses(project, record), _Tests(project, start)
     found = set()
     for run in failed:
         earlier = state.reds.get(run.test_id)
-        passed = record.get(run.native_id) == Status.PASS if earlier is None else earlier.why == BROKEN
-        if passed and (earlier is not None or _is_same_test(project, run.native_id, then, start)):
+        if earlier is not None:
+            is_broken = earlier.why == BROKEN
+        else:
+            is_broken = statuses.get(run.native_id) == Status.PASS and tests.is_same(run.native_id, then)
+        if is_broken:
             found.add(run.native_id)
     return frozenset(found)
 
@@ -97,14 +98,28 @@ def _statuses(project: Project, record: str) -> dict[str, str]:
     return found
 
 
-def _is_same_test(project: Project, native: str, old: str, new: str) -> bool:
-    """Whether a test stands in both trees and reads the same."""
-    path = split_id(native).path
-    before, after = (project.workspace.read(tree, path) for tree in (old, new))
-    if before is None or after is None or before == after:
-        return before is not None and before == after
-    from verdigris.languages.tests import text_of_test
+class _Tests:
+    """The tests of a tree, compared with those of others; thousands may fail at once."""
 
-    name = native[len(path) + 2 :]
-    texts = [text_of_test(path, data.decode("utf-8", "surrogateescape"), name) for data in (before, after)]
-    return texts[0] is not None and texts[0] == texts[1]
+    def __init__(self, project: Project, tree: str) -> None:
+        self._workspace = project.workspace
+        self._tree = tree
+        self._changed: dict[str, frozenset[str]] = {tree: frozenset()}
+
+    def is_same(self, native: str, old: str) -> bool:
+        """Whether a test stood in the old tree too, and reads the same."""
+        if old not in self._changed:
+            changes = self._workspace.changes(old, self._tree)
+            self._changed[old] = frozenset(change.path for change in changes)
+        path = split_id(native).path
+        if path not in self._changed[old]:
+            return True
+        from verdigris.languages.tests import text_of_test
+
+        name = native[len(path) + 2 :]
+        texts = [
+            (self._workspace.read(tree, path) or b"").decode("utf-8", "surrogateescape")
+            for tree in (old, self._tree)
+        ]
+        before, after = (text_of_test(path, text, name) for text in texts)
+        return before is not None and before == after

@@ -11,7 +11,7 @@ from verdigris.core.errors import ConfigError, ToolMissing
 from verdigris.core.languages import language_of
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
-from verdigris.core.verdict.redness import judge_collect_error
+from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.languages.registry import language_for
 from verdigris.storage.project import bytes_of
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from verdigris.core.settings import Stack
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
-
-UNDECLARED = frozenset({"import", "build", "missing-name"})
-"""Reasons of invalid reds that a missing declaration may cause."""
 
 
 def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:

@@ -182,7 +182,7 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
 
 
 def _digest_of(root: Path, files: Iterable[str]) -> str:
-    """Of all that is there; empty if nothing is."""
+    """The digest of all files that are there; empty if none is."""
     found = b""
     for name in files:
         with suppress(OSError):

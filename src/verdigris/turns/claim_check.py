@@ -24,6 +24,7 @@ from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
+from verdigris.core.verdict.redness import UNDECLARED
 from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import in_progress
 
@@ -201,7 +202,7 @@ def facts_of(
 ) -> TreeFacts:
     """`brought`: paths that a move of HEAD brought since the last command; `most`: edits to find."""
     unfinished = in_progress(project.repo)
-    if state.phase is Phase.GREEN and state.turn is not None and not state.turn.suspended:
+    if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
         edited = difference(project, state.turn.judged or state.turn.tree, tree).source
         failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
@@ -212,7 +213,7 @@ def facts_of(
     ground = state.ground or tree
     changes = project.workspace.changes(ground, tree) if ground != tree else ()
     touched = {project.classify(change.path) for change in changes}
-    unclassed = unclassed_tests(state)
+    unclassed = tuple(p for p in unclassed_tests(state) if project.classify(p) is not PathClass.TEST)
     found: tuple[Unclaimed, ...] = ()
     if PathClass.SOURCE in touched:
         found = find_unclaimed(project, ground, tree, limit=most + len(unclassed) + len(brought))
@@ -236,21 +237,23 @@ def facts_of(
 
 def _unloaded(project: Project, state: WorktreeState, tree: str) -> dict[str, Any]:
     """What the last runs could not load, and which declarations would help."""
-    struck = _struck_tests(project, state)
-    if not state.unloaded and all(red.valid for red in state.reds.values()):
-        return {"struck": struck}
-    from verdigris.checks.missing_stubs import UNDECLARED, missing_stubs
+    new = [red for red in state.reds.values() if not red.valid and not red.known]
+    if not state.unloaded and not new:
+        return {} if state.reds else {"struck": _struck_tests(project, state)}
+    if tests := unclassed_tests(state):
+        return {"unloaded": tests[0], "touched": True}
+    from verdigris.checks.missing_stubs import missing_stubs
 
     files = {entry.path for entry in project.workspace.files(tree)}
     unloaded = [path for path in state.unloaded if path in files]
-    lacking = [split_id(red.native_id).path for red in state.reds.values() if red.why in UNDECLARED]
+    lacking = (split_id(red.native_id).path for red in new if red.why in UNDECLARED)
     lacks = (path for path in dict.fromkeys((*unloaded, *lacking)) if missing_stubs(project, path))
     if undeclared := next(lacks, ""):
-        return {"struck": struck, "undeclared": undeclared}
+        return {"undeclared": undeclared}
     own = set(difference(project, state.ground or tree, tree).oracle)
     first = next((path for path in unloaded if path in own), "")
     touched = bool(first) and bool(difference(project, state.unloaded[first], tree).protected)
-    return {"struck": struck, "unloaded": first, "touched": touched}
+    return {"unloaded": first, "touched": touched}
 
 
 def _struck_tests(project: Project, state: WorktreeState) -> tuple[str, ...]:

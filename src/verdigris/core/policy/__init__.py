@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
-from verdigris.core.languages import language_of
+from verdigris.core.languages import STUB_MARK, declaration_hint, language_of
 from verdigris.core.paths import Classes, PathClass
 from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.claims import decide_block, decide_claim, decide_claim_phase, deny_suspended
+from verdigris.core.policy.cycle import SOURCE_WAITS
 from verdigris.core.policy.next_move import (
+    RED_FIRST,
     SYNCS_IN,
-    about_stubs,
     finish_git,
     implied_claim,
     next_move,
@@ -109,7 +110,22 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
     if not edits:
         return Allow(joins=tuple(joins))
     decision = implied_claim(state, edits[0].path or "")
-    return about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
+    return _about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
+
+
+def _about_stubs(denial: Deny, file: FileWrite) -> Deny:
+    """Adds advice about stubs: if the edit tried one, or if a test needs declarations to load."""
+    if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
+        return denial
+    reason, following = denial.reason, denial.next
+    mark = STUB_MARK.encode()
+    if file.beyond_stubs and mark in file.after and mark not in (file.before or b""):
+        reason += f" More than a stub: {file.beyond_stubs}."
+    if way := declaration_hint(file.path or ""):
+        following += f"; {way}"
+    if file.stub:
+        following += f"; as a stub: `{file.stub}`"
+    return Deny(denial.rule, reason, following)
 
 
 def _deny_beyond(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | None:

@@ -8,20 +8,19 @@ from re import compile as compile_regex
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Decision, Deny, Unclaimed
-from verdigris.core.languages import STUB_MARK, declaration_hint, is_loaded_singly
+from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy import cycle as cycles
-from verdigris.core.policy.cycle import SOURCE_WAITS, deny_source
+from verdigris.core.policy.cycle import deny_source
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.state import Phase, Red
 from verdigris.core.test_ids import named_tests, shell_words, split_id
 from verdigris.core.value import value
-from verdigris.core.verdict.redness import way_out
+from verdigris.core.verdict.redness import UNDECLARED, way_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.core.actions import FileWrite
     from verdigris.core.report import TestReport
     from verdigris.core.state import Claim, OpenTestBug, WorktreeState
 
@@ -89,21 +88,6 @@ def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
 
 
 RED_FIRST = "red-first"
-
-
-def about_stubs(denial: Deny, file: FileWrite) -> Deny:
-    """Adds advice about stubs: if the edit tried one, or if a test needs declarations to load."""
-    if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
-        return denial
-    reason, following = denial.reason, denial.next
-    mark = STUB_MARK.encode()
-    if file.beyond_stubs and mark in file.after and mark not in (file.before or b""):
-        reason += f" More than a stub: {file.beyond_stubs}."
-    if way := declaration_hint(file.path or ""):
-        following += f"; {way}"
-    if file.stub:
-        following += f"; as a stub: `{file.stub}`"
-    return Deny(denial.rule, reason, following)
 
 
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
@@ -270,23 +254,34 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
             return following
         case (Red(known=False), *_) as reds:
             return _next_claim(reds, asker)
+    return _next_without_red(state, facts, asker)
+
+
+def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if facts.undeclared:
         return f"`tdd stub {shell_words(facts.undeclared)}`"
     if facts.unloaded:
         run = f"`tdd test {shell_words(facts.unloaded)}`"
         return run if facts.touched else f"correct {facts.unloaded}, which does not load, then {run}"
-    if wrong := max((red for red in state.reds.values() if not red.valid), key=_by_age, default=None):
-        return f"{wrong.test_id}: {way_out(wrong.why, split_id(wrong.native_id).path)}"
+    if wrong := [red for red in state.reds.values() if not red.valid and not red.known]:
+        return _correct(max(wrong, key=lambda red: red.seq))
     if facts.struck:
         return f"`tdd test {shell_words(*facts.struck)}` shows the red without your edits"
-    if facts.claimable:
+    if facts.claimable and not isinstance(facts.claimable, Deny):
         known = shell_words(facts.claimable[0].test_id)
         return f"{FIRST_MOVE}; a known failure is claimed by its name: `tdd claim {known}`"
+    kept = [laid.id for laid in state.aside.values() if laid.back_at_claim]
+    if kept and not asker.is_agent:
+        return f"{FIRST_MOVE}; its claim brings back what is set aside, and so does `tdd restore {kept[-1]}`"
     return FIRST_MOVE
 
 
-def _by_age(red: Red) -> int:
-    return red.seq
+def _correct(red: Red) -> str:
+    """What to do about a red that does not count, where no stub helps."""
+    if red.why in UNDECLARED:
+        run = f"`tdd test {shell_words(red.test_id)}`"
+        return f"correct {red.test_id}, which asks for a name that nothing declares, then {run}"
+    return f"{red.test_id}: {way_out(red.why, split_id(red.native_id).path)}"
 
 
 def _next_of_report(bug: OpenTestBug, facts: TreeFacts) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 VALID = "valid"
 BROKEN = "broken-by-edit"
+UNDECLARED = frozenset({"import", "build", "missing-name"})
+"""Reasons of invalid reds that a missing declaration may cause."""
 
 WHY_NOT: Mapping[str, tuple[str, str]] = {
     "passing": (

@@ -74,8 +74,8 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     why = _why(paths[0], cls)
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        more = "More changed than comments, layout and stubs. " if by_content else ""
-        why = f"{more}{denial.reason}"
+        changed = f"More changed than comments, layout and stubs. {denial.reason}"
+        why = changed if by_content else f"{denial.reason} The way: {denial.next}."
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}"
 

@@ -132,7 +132,7 @@ class _Comparison:
                 yield Strays(cls, paths, home)
 
     def _without_resolved(self, paths: list[str], home: str) -> list[str]:
-        """Without files that had the marks of a conflict and differ by no more than stubs from the ground."""
+        """Leaves out files that had the marks of a conflict and now equal the ground but for stubs."""
         ground = self.state.ground
         held = self.project.workspace.read_many(home, paths)
         conflicts = {path for path, data in held.items() if CONFLICT in (data or b"")}
