@@ -57,13 +57,15 @@ def test_a_first_strike_says_how_many_are_left_and_the_way_out() -> None:
     verdict = Verdict(Kind.STILL_RED, ("tests/t.py::a: AssertionError",))
     texts = [
         line.text
-        for line in view.settled_lines(_settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2))
+        for line in view.settled_lines(
+            _settlement(verdict, claimed=("tests/t.py::a",), strikes=1, limit=2, report_wrong="or report it")
+        )
     ]
     assert (
         "  try 1 of 2: after the next one your edits are set aside, and `tdd restore` brings them back"
         in texts
     )
-    assert '  if the test is wrong: `tdd test-bug tests/t.py:LINE "WHY"`' in texts
+    assert "  or report it" in texts
 
 
 def test_a_refusal_gives_reasons_concerns_and_the_way_back() -> None:

@@ -17,7 +17,8 @@ def test_laying_aside_and_on() -> None:
     assert "nothing" in when_stuck.aside_lines(None, "on")[0].text
     assert when_stuck.aside_document(LAID, "on") == {"aside": "a1", "paths": ["calc.py"], "next": "on"}
     assert when_stuck.aside_document(None, "on") == {"aside": None, "paths": [], "next": "on"}
-    assert when_stuck.restored_document("a1", ("x",)) == {"restored": "a1", "paths": ["x"]}
+    restored = when_stuck.restored_document("a1", ("x",), "go on")
+    assert restored == {"restored": "a1", "paths": ["x"], "next": "go on"}
 
 
 def test_edits_that_are_set_aside_are_dropped_and_kept_as_displaced(cli: Cli) -> None:

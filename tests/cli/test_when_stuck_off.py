@@ -10,4 +10,4 @@ pytestmark = pytest.mark.quick
 
 def test_a_switch_tells_the_phase() -> None:
     off = WorktreeState(phase=Phase.OFF, off_why="spike")
-    assert when_stuck.switched_lines(off)[0].text == "phase off: spike"
+    assert when_stuck.switched_lines(off, "go on")[0].text == "phase off: spike"

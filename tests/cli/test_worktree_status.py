@@ -6,6 +6,7 @@ from verdigris.cli import worktree as view
 from verdigris.core.actions import Unclaimed
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, LaidAside, OpenTestBug, Phase, Red, Turn, WorktreeState
+from verdigris.core.value import replace
 from verdigris.turns.survey import Survey
 
 pytestmark = pytest.mark.quick
@@ -25,9 +26,9 @@ def _texts(survey: Survey) -> list[str]:
 
 
 def test_a_fresh_worktree_says_phase_and_next_move() -> None:
-    assert _texts(_survey(WorktreeState())) == [
+    assert _texts(_survey(WorktreeState(), next="write a test")) == [
         "phase red  (worktree main, trunk)",
-        "next: write one failing test, then `tdd test ID`",
+        "next: write a test",
     ]
 
 
@@ -66,21 +67,24 @@ def test_what_waits_is_listed_with_the_way_to_have_it_back() -> None:
     assert "set aside a1: calc.py (2 strikes); claim a red, then `tdd restore a1`" in texts
     assert "set aside a2: b.py (test-bug); a claim of its tests or files brings it back" in texts
     assert "test-bug b1 at t.py:3: wrong sign" in texts
-    assert texts[-1].startswith("next: revise the test at t.py:3, then `tdd test t.py` (or, if it is right,")
 
 
-def test_edits_before_a_red_come_first_in_the_next_move() -> None:
+def test_edits_before_a_red_are_told() -> None:
     survey = _survey(WorktreeState(), unclaimed=(Unclaimed("calc.py", 3, "a body changed"),))
     assert "unclaimed: calc.py:3 a body changed" in _texts(survey)
-    assert "`tdd aside`" in _texts(survey)[-1]
 
 
-def test_drift_in_green_says_how_to_undo_it() -> None:
+def test_a_known_failure_is_told_apart() -> None:
+    survey = _survey(WorktreeState(reds={"t::a": replace(RED, known=True)}))
+    assert _texts(survey)[1].startswith("known failure t::a")
+    assert view.survey_document(survey)["reds"][0]["known"] is True
+
+
+def test_drift_in_green_is_told() -> None:
     state = WorktreeState(phase=Phase.GREEN, turn=Turn("t1", "tree"), violations=("conftest.py",))
     texts = _texts(_survey(state, drift=("t.py",)))
     assert "violation: conftest.py" in texts
     assert any(text.startswith("drift: t.py") for text in texts)
-    assert texts[-1].startswith("next: put t.py back")
 
 
 def test_off_suspended_and_detached_are_told() -> None:

@@ -97,7 +97,7 @@ class World:
         done = self.claim(test_id, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
-    def red_by_record(self, *test_ids: str) -> None:
+    def red_by_record(self, *test_ids: str, known: bool = False) -> None:
         """Record these valid reds without a run, for tests that are not about the run."""
         tree = self.project.workspace.snapshot()
         reds = (
@@ -110,6 +110,7 @@ class World:
                 tree=tree,
                 native_id=test_id,
                 red="valid",
+                known=known,
             )
             for test_id in test_ids
         )

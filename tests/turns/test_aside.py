@@ -214,14 +214,15 @@ def test_an_unknown_id_where_nothing_is_laid_aside(world: World) -> None:
     assert caught.value.hint == "`tdd status` lists what is set aside"
 
 
-def test_in_red_an_agent_restores_nothing_and_a_person_their_own_edits(world: World) -> None:
+def test_in_red_a_person_restores_what_an_agent_has_to_claim_first(world: World) -> None:
     world.write("calc.py", CALC + SUB)
-    lay_unclaimed_aside(world.project)
-    denied = restore(replace(world.project, actor=Actor("agent")), "a1")
+    laid = lay_unclaimed_aside(world.project)
+    assert isinstance(laid, LaidAside)
+    denied = restore(replace(world.project, actor=Actor("agent", "s1", "claude")), laid.id)
     assert isinstance(denied, Deny)
     assert denied.rule == "not-in-phase"
-    assert restore(world.project, "a1") == ("calc.py",)
-    assert (world.read("calc.py"), world.state.aside) == (CALC + SUB, {})
+    assert restore(world.project, laid.id) == ("calc.py",)
+    assert world.read("calc.py") == CALC + SUB
 
 
 def test_tests_of_an_aborted_refactor_do_not_come_back_into_a_frozen_oracle(

@@ -6,7 +6,7 @@ import pytest
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World, make_world
 from verdigris.core.actions import Deny
-from verdigris.core.events import Denied, EditClaim, OracleFrozen, TestRun, TurnOpened
+from verdigris.core.events import Denied, EditClaim, OracleFrozen, RedsEnded, TestRun, TurnOpened
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.turns.aside import lay_unclaimed_aside
@@ -129,9 +129,15 @@ def test_a_claim_takes_all_cases_of_a_function(red: World) -> None:
     assert claimed_by(red, "tests/test_sub.py::test_case")[0] == cases
 
 
-def test_reds_in_two_files_are_not_claimed_without_saying_which(red: World) -> None:
-    seen_red(red, "tests/test_add.py::test_add")
+def test_without_words_all_reds_of_this_change_are_claimed_and_no_known_failure(red: World) -> None:
+    red.project.record(RedsEnded(test_ids=tuple(red.state.reds)))
+    red.red_by_record("tests/test_add.py::test_add", known=True)
     assert rule(claim(red.project, (), (), cwd=red.root)) == "which-red"
+    seen_red(red)
+    red.red_by_record("tests/test_new.py::test_new")
+    made = claim(red.project, (), (), cwd=red.root)
+    assert isinstance(made, Claimed)
+    assert made.test_ids == (SUB_ID, "tests/test_new.py::test_new")
 
 
 def test_several_tests_are_claimed_all_or_none(red: World) -> None:

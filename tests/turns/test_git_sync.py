@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, branch_off
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, branch_off, make_world
 from verdigris.checks.observation import find_unclaimed
-from verdigris.core.actions import Deny
+from verdigris.core.actions import Allow, Deny
 from verdigris.core.errors import ToolMissing, UserError
 from verdigris.core.events import Synced, Syncing
 from verdigris.core.records import Actor
@@ -19,7 +19,11 @@ from verdigris.sandbox import child
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.git import MOVES, Moved, sync
+from verdigris.turns.rollback import command_of_move, place
 from verdigris.turns.settle import settle
+from verdigris.turns.survey import survey
+from verdigris.turns.tripwire.calls import after_call, before_call
+from verdigris.turns.write import decide_writes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -352,3 +356,62 @@ def test_an_agent_without_the_gates_git_moves_nothing(forked: World) -> None:
 
     assert isinstance(denied, Deny)
     assert denied.rule == "sync"
+
+
+DOCUMENTED = 'def add(a, b):\n    """{}"""\n    return a + b\n'
+
+
+def test_an_agent_merges_what_it_may_edit_freely_and_resolves_the_conflict(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"calc.py": DOCUMENTED.format("Add.")})
+    repo = world.repo
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@example.org")
+    for branch, text in (("feat", "Add two."), ("main", "Add all.")):
+        repo.git("switch", "--quiet", *(["--create"] if branch == "feat" else []), branch)
+        repo.write("calc.py", DOCUMENTED.format(text))
+        repo.commit(text)
+    client = open_project(world.root, Actor("agent", "s1", "claude"))
+    before_call(client)
+    done = agents(world, "merge", "--no-edit", "feat")
+    assert isinstance(done, Moved)
+    assert done.in_progress == "merge"
+    assert b"<<<<<<< " in repo.read("calc.py")
+    assert not after_call(client)
+    refused = decide_writes(client, {"calc.py": lambda _: b"def add(a, b):\n    return a\n"}, cwd=world.root)
+    assert isinstance(refused, Deny)
+    resolved = DOCUMENTED.format("Add all two.").encode()
+    assert decide_writes(client, {"calc.py": lambda _: resolved}, cwd=world.root) == Allow()
+    repo.write("calc.py", resolved)
+    assert not after_call(client)
+    repo.git("add", "calc.py")
+    ended = agents(world, "merge", "--continue")
+    assert isinstance(ended, Moved)
+    assert (ended.exit_code, ended.in_progress) == (0, None)
+    assert repo.read("calc.py") == resolved
+    assert survey(world.project).unclaimed == ()
+
+
+@pytest.mark.parametrize(
+    ("argv", "tried"),
+    [
+        (("merge", "--quiet", "side"), ("merge", "side")),
+        (("switch", "--quiet", "side"), ("checkout", "side")),
+        (("reset", "--quiet", "--hard", "side"), ("reset", "--hard", "side")),
+        (("rebase", "--quiet", "side"), ("rebase", "side")),
+    ],
+)
+def test_a_git_command_that_went_back_is_named_whole(
+    forked: World, argv: tuple[str, ...], tried: tuple[str, ...]
+) -> None:
+    before = place(forked.project)
+    forked.repo.git(*argv)
+    assert command_of_move(forked.project.repo, before, place(forked.project)) == tried
+
+
+def test_a_merge_that_stopped_on_its_way_is_named_whole(forked: World) -> None:
+    forked.write("calc.py", CALC + SUB)
+    forked.repo.commit("ours")
+    before = place(forked.project)
+    with pytest.raises(AssertionError):
+        forked.repo.git("merge", "--quiet", "side")
+    assert command_of_move(forked.project.repo, before, place(forked.project)) == ("merge", "side")

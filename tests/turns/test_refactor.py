@@ -98,7 +98,7 @@ def test_a_weaker_assertion_is_a_weakening(world: World, canned_runs: None) -> N
     world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 0"))
     done = ended(world)
     assert done.verdict.kind is Kind.WEAKENED
-    assert '`tdd revise tests/test_add.py --why "WHY"`' in done.next
+    assert "tdd revise tests/test_add.py, with --why" in done.next
 
 
 GOLDEN_TEST = """\

@@ -8,8 +8,9 @@ import pytest
 
 from support.tool_worlds import GO, GO_CONFIG, make_go_world, make_tool_world
 from support.tools import why_not
+from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.languages.registry import beyond_stubs
-from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
+from verdigris.turns.stub import Stubbed, write_stubs
 
 if TYPE_CHECKING:
     from pathlib import Path

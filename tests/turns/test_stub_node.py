@@ -8,10 +8,11 @@ import pytest
 
 from support.node_tools import installed, present
 from support.tool_worlds import NODE, NODE_CONFIG, make_tool_world
+from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.core.verdict import Kind
 from verdigris.languages.registry import beyond_stubs
 from verdigris.turns.claim_check import Claimed
-from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
+from verdigris.turns.stub import Stubbed, write_stubs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,13 @@ import pytest
 
 from support.gitrepo import make_repo
 from support.turns import CALC, CONFIG, QUICK, World
+from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.cli import testing as view
 from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.core.verdict import Kind
 from verdigris.setup.initialisation import initialise
-from verdigris.turns.stub import Stubbed, missing_stubs, write_stubs
+from verdigris.turns.stub import Stubbed, write_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,8 +94,9 @@ def test_a_module_that_exists_and_is_not_found_leads_to_the_page_about_paths(tmp
         "tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([1]) == 1\n"
     )
     assert not world.test("tests/test_cart.py").tests
-    *_, last = view.stub_lines(stubbed(world, "tests/test_cart.py"))
-    assert "does not look in its folder: `tdd help troubleshooting`" in last.text
+    *_, hint, last = view.stub_lines(stubbed(world, "tests/test_cart.py"))
+    assert "does not look in its folder: `tdd help troubleshooting`" in hint.text
+    assert last.text.startswith("next: correct tests/test_cart.py, which does not load, then `tdd test")
 
 
 def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def test_a_red_ends_when_its_file_is_gone_whatever_is_run(world: World) -> None:
     world.write("tests/test_sub.py", TWO)
     world.test()
     (world.root / "tests/test_sub.py").unlink()
-    assert world.test("tests/test_add.py").next == "write one failing test, then `tdd test ID`"
+    assert world.test("tests/test_add.py").next == "write one failing test and run `tdd test`"
     assert world.state.reds == {}
 
 
@@ -260,19 +260,20 @@ def test_asking_for_a_test_that_is_gone_ends_its_red(world: World) -> None:
     assert list(world.state.reds) == [SUB_ID]
 
 
-def test_the_next_move_names_the_red_seen_last_and_runs_one_of_another_tree_again(world: World) -> None:
+def test_the_next_move_names_all_reds_and_runs_those_of_another_tree_again(world: World) -> None:
     world.write("tests/test_sub.py", TWO)
     world.test("tests/test_sub.py::test_mul")
-    assert world.test(SUB_ID).next == f"`tdd claim {SUB_ID}`"
+    both = f"tests/test_sub.py::test_mul, {SUB_ID}"
+    assert world.test(SUB_ID).next == f"`tdd claim` claims these 2 tests: {both}"
     world.write("calc.py", CALC + "# a comment\n")
-    assert world.test("tests/test_add.py").next == f"run `tdd test {SUB_ID}` again"
+    assert world.test("tests/test_add.py").next == f"`tdd test {both.replace(',', '')}`"
 
 
 def test_edits_before_the_red_and_losses_of_the_suite_come_before_its_claim(world: World) -> None:
     world.write("tests/test_sub.py", TEST_SUB)
     world.write("calc.py", CALC + MUL)
     world.red_by_record(SUB_ID)
-    assert survey(world.project).next.startswith("`tdd aside` sets the edit of calc.py aside")
+    assert survey(world.project).next.startswith("`tdd aside` sets edits aside")
     world.write("calc.py", CALC)
     world.write("tests/test_add.py", "")
     world.red_by_record(SUB_ID)

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
+from support.turns import CALC, MUL, SUB, SUB_ID, TEST_ADD, TEST_SUB, World, make_world
 from verdigris.checks.weakening import find_losses
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import Accepted
 from verdigris.core.state import Phase
 from verdigris.turns.claim_check import Claimed
+from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import Reported, close_bug, report_bug
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def test_a_report_in_red_is_only_recorded(world: World) -> None:
     done = reported(world, "tests/test_add.py:5")
     assert (done.aside, world.state.phase) == (None, Phase.RED)
     assert world.state.test_bugs[done.bug].places == ("tests/test_add.py:5",)
-    assert "revise the test at tests/test_add.py:5" in world.test().next
+    assert "revise the test at tests/test_add.py:5" in survey(world.project).next
 
 
 def test_a_report_without_edits_just_goes_back_to_red(green: World) -> None:
@@ -88,11 +89,11 @@ def test_it_excuses_a_revision_and_no_deletion(world: World) -> None:
 def test_a_report_is_closed_by_its_id_and_by_no_other_test_of_the_file(world: World) -> None:
     done = reported(world, "tests/test_add.py::test_add")
     world.write("tests/test_add.py", TEST_ADD + "\n\ndef test_new():\n    assert calc.add(1, 1) == 3\n")
-    world.test("tests/test_add.py")
+    world.red_by_record("tests/test_add.py::test_new")
     assert list(world.state.test_bugs) == [done.bug]
     with pytest.raises(UserError, match="b7"):
         close_bug(world.project, "b7")
-    assert close_bug(world.project, done.bug) == ("tests/test_add.py:4",)
+    assert close_bug(world.project, done.bug) == "the test at tests/test_add.py:4 stays as it is"
     assert world.state.test_bugs == {}
 
 
@@ -103,3 +104,115 @@ PLACES = ["tests/test_add.py", "tests/test_add.py:x", "nowhere.py:3", "calc.py:1
 def test_a_place_that_is_no_line_of_a_test_is_refused(world: World, place: str) -> None:
     with pytest.raises(UserError):
         report_bug(world.project, [place], "why", cwd=world.root)
+
+
+# -- how a report ends -------------------------------------------------------------------------------------
+
+
+CASES = """\
+import pytest
+
+import calc
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (1, 2),
+        (2, 3),
+    ],
+)
+def test_cases(a, b):
+    assert calc.add(a, 1) == b
+"""
+
+
+def next_names_no_report(world: World) -> bool:
+    said = survey(world.project).next
+    return "revise the test at" not in said and "test-bug" not in said
+
+
+def test_a_corrected_test_that_passes_ends_its_report(world: World) -> None:
+    world.write("tests/test_zero.py", "import calc\n\n\ndef test_zero():\n    assert calc.add(0, 0) == 1\n")
+    reported(world, "tests/test_zero.py:5")
+    assert survey(world.project).next.startswith("revise the test at tests/test_zero.py:5")
+    world.write("tests/test_zero.py", world.read("tests/test_zero.py").replace("== 1", "== 0"))
+    assert survey(world.project).next == "`tdd test tests/test_zero.py::test_zero`"
+    assert world.test().passed
+    assert world.state.test_bugs == {}
+    assert next_names_no_report(world)
+
+
+def test_a_case_taken_out_ends_the_report_of_its_test(world: World) -> None:
+    world.write("tests/test_cases.py", CASES.replace("(2, 3)", "(2, 4)"))
+    reported(world, "tests/test_cases.py:10")
+    world.write("tests/test_cases.py", CASES.replace("        (2, 3),\n", ""))
+    world.test()
+    assert world.state.test_bugs == {}
+    assert next_names_no_report(world)
+
+
+def test_a_revised_test_ends_its_report_by_a_run_however_that_ends(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    reported(world, "tests/test_sub.py:5")
+    world.write("tests/test_sub.py", TEST_SUB.replace("calc.sub", "calc.minus"))
+    world.test("tests/test_add.py")
+    assert list(world.state.test_bugs) == ["b1"]
+    world.test(SUB_ID)
+    assert world.state.test_bugs == {}
+
+
+def test_a_test_that_no_longer_loads_ends_its_report_when_it_is_run(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    reported(world, "tests/test_sub.py:5")
+    world.write("tests/test_sub.py", TEST_SUB.replace("import calc", "import calk"))
+    world.write("tests/test_sub.py", world.read("tests/test_sub.py").replace("== 2", "== 3"))
+    world.test("tests/test_sub.py")
+    assert world.state.test_bugs == {}
+
+
+def test_a_test_that_is_gone_ends_its_report_by_an_edit_and_by_a_commit(world: World) -> None:
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.repo.commit("a red")
+    reported(world, "tests/test_sub.py:5")
+    world.repo.git("rm", "--quiet", "tests/test_sub.py")
+    assert next_names_no_report(world)
+    world.repo.commit("without it")
+    assert next_names_no_report(world)
+    assert close_bug(world.project, "b1") == "the test at tests/test_sub.py:5 is gone"
+    reported(world, "tests/test_add.py:5")
+    (world.root / "tests/test_add.py").unlink()
+    world.write("tests/test_new.py", TEST_ADD.replace("test_add", "test_new"))
+    world.test()
+    assert world.state.test_bugs == {}
+
+
+def test_an_acceptance_that_sees_it_pass_ends_its_report(world: World) -> None:
+    world.write("tests/test_mul.py", "import calc\n\n\ndef test_mul():\n    assert calc.mul(2, 2) == 4\n")
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test()
+    world.claim(SUB_ID)
+    reported(world, "tests/test_mul.py:5")
+    world.test()
+    world.claim(SUB_ID)
+    world.write("calc.py", CALC + SUB + MUL)
+    assert world.settle().verdict.accepted
+    assert world.state.test_bugs == {}
+
+
+def test_a_closed_report_still_excuses_the_revision_until_the_next_acceptance(world: World) -> None:
+    reported(world, "tests/test_add.py:5")
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "> 4"))
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.test()
+    assert world.state.test_bugs == {}
+    assert not isinstance(world.claim(SUB_ID), Deny)
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().verdict.accepted
+    assert world.state.reported == ()
+
+
+def test_a_closed_report_says_what_became_of_the_test(world: World) -> None:
+    reported(world, "tests/test_add.py:5")
+    world.write("tests/test_add.py", TEST_ADD.replace("== 5", "== 6"))
+    assert close_bug(world.project, "b1") == "the test at tests/test_add.py:5 was revised"

@@ -99,6 +99,7 @@ def _event(
         red=red_of(project, result, held),
         failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
         place=f"{place.path}:{place.line}" if place else "",
+        by=project.context,
     )
 
 

@@ -37,10 +37,10 @@ def look(project: Project, state: WorktreeState, *, by_agent: bool | None = None
     ground = follow_git(project, state)
     if ground == state.ground and seen == now:
         return state
-    return _record(project, state, ground, find_moved(project, state), now)
+    return _record(project, state, ground, _find_moved(project, state), now)
 
 
-def find_moved(project: Project, state: WorktreeState) -> frozenset[str]:
+def _find_moved(project: Project, state: WorktreeState) -> frozenset[str]:
     """Paths that commits made elsewhere brought since the last look."""
     seen = _seen_head(state)
     if seen.commit == head(project.repo).commit:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 
 CHUNK = 200
+CONFLICT = b"<<<<<<< "
+"""What git writes into a file that it could not merge."""
 REMEMBERED = "same-meaning"
 WORTH_REMEMBERING = 20
 """So many new ones; fewer are compared again in no time."""

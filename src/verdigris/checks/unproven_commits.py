@@ -170,6 +170,8 @@ def remedy(found: Mapping[str, str]) -> str:
     )
 
 
+_THEIRS = "3"
+"""Git's number for the other side of a conflict."""
 LOOKED_AT = 1000
 """Commits; a move that brings more that are no remote's is not judged by each, but by its files."""
 
@@ -180,11 +182,28 @@ def find_foreign_source(
     """Source that differs from the tree `before` by more than stubs; `since` is where HEAD was then."""
     tree = project.workspace.snapshot()
     changed = {found.path for found in find_unclaimed(project, before, tree)}
-    changed -= _once_ground(project, state, tree, changed)
+    changed -= _once_ground(project, state, tree, changed) | _free_conflicts(project, before, changed)
     if not changed:
         return ()
     suspect = changed - _find_checked_out(project, changed) | paths_committed_here(project, since, changed)
     return tuple(sorted(suspect))
+
+
+def _free_conflicts(project: Project, before: str, paths: set[str]) -> set[str]:
+    """Files that wait for a person or an agent to merge them, where the other side changed nothing but stubs,
+    comments and layout: whoever resolves the conflict is judged by what comes of it.
+    """
+    found: set[str] = set()
+    listed = null_split(users_git(project.repo).run("ls-files", "--unmerged", "-z")) if paths else []
+    for row in listed:
+        facts, _, path = row.partition("\t")
+        _, blob, stage = facts.split(" ")
+        if stage == _THEIRS and path in paths:
+            (theirs,) = trees.blobs(users_git(project.repo), [blob])
+            ours = project.workspace.read(before, path)
+            if theirs is not None and more_than_stubs(project, path, ours, theirs, before) is None:
+                found.add(path)
+    return found
 
 
 def _once_ground(project: Project, state: WorktreeState, tree: str, paths: Iterable[str]) -> set[str]:

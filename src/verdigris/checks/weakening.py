@@ -51,7 +51,8 @@ def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
     """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
     ground = state.ground or tree
     found = find_weakenings(project, ground, tree, state.revised)
-    if reported := tuple(test for bug in state.test_bugs.values() for test in bug.tests):
+    open_reports = (test for bug in state.test_bugs.values() for test in bug.tests)
+    if reported := (*open_reports, *state.reported):
         rest = find_weakenings(project, ground, tree, (*state.revised, *reported))
         found = tuple(one for one in found if one in rest or one.kind in GONE)
     return Lost(

@@ -230,6 +230,13 @@ def show_result(
     return 0
 
 
+def next_here(opened: Project) -> str:
+    """The next move after what a command did."""
+    from verdigris.turns.claim_check import following_move
+
+    return following_move(opened, opened.state())
+
+
 def persons_command(verb: str) -> Callable[[Callable[P, int]], Callable[P, int]]:
     """A command that is refused to an agent, and to everyone while an agent's shell call is open."""
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verdigris.cli.context import here, live, project, show_result
 from verdigris.core.errors import TimedOut
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import shell_words
+from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.verdict import first_line, reasons_against_run
-from verdigris.core.verdict.redness import WHY_NOT, judge_collect_error
+from verdigris.core.verdict.redness import BROKEN, VALID, judge_collect_error, way_out, why_not
 from verdigris.runners.registry import kind_of
 from verdigris.storage.project import text_of
 from verdigris.views.lines import Dot, Line, block, count_of, make_visible
@@ -96,14 +96,15 @@ def stub_lines(done: Stubbed) -> list[Line]:
                 "or its text does not say what is missing"
             ),
             Line(
-                f"next: `tdd test {shell_words(done.test)}`; if the import of a module that exists fails, "
-                "the test tool does not look in its folder: `tdd help troubleshooting`"
+                "  if the import of a module that exists fails, the test tool does not look in its folder: "
+                "`tdd help troubleshooting`"
             ),
+            Line(f"next: {done.next}"),
         ]
     return [
         Line(f"wrote {len(done.stubs)} {'stub file' if len(done.stubs) == 1 else 'stub files'}", "yellow"),
         *_texts(done.stubs),
-        Line(f"next: `tdd test {shell_words(done.test)}` (it fails in the stub: a valid red)"),
+        Line(f"next: {done.next}"),
     ]
 
 
@@ -121,7 +122,7 @@ def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
 
 
 def stub_document(done: Stubbed) -> dict[str, Any]:
-    return {"test": done.test, "stubs": stub_data(done.stubs)}
+    return {"test": done.test, "stubs": stub_data(done.stubs), "next": done.next}
 
 
 MOST_OUTPUT = 40
@@ -140,7 +141,10 @@ def report_lines(
     results = {r.native_id: r for r in tested.report.results} if tested.report and detailed else {}
     found: list[Line] = []
     if not quiet:
-        for run in tested.tests:
+        known = [run for run in tested.tests if run.known]
+        for run in sorted(tested.tests, key=lambda run: run.known):
+            if known and run is known[0]:
+                found.append(Line(_KNOWN))
             found += _test(run, results.get(run.native_id), source)
         found += [*_unfinished_lines(tested.report), *_about_the_run(tested.report)] if tested.report else []
         found += _uncollected_lines(tested.uncollected)
@@ -149,6 +153,9 @@ def report_lines(
         found += _characterization_lines(tested.characterized)
         found += _ended_turn_lines(tested.given_up)
     return [*found, Line(_summary(tested)), *([] if quiet else [Line(f"next: {tested.next}")])]
+
+
+_KNOWN = "known failures, which were there before this change; only a claim that names one takes it:"
 
 
 def _uncollected_lines(files: Mapping[str, tuple[str, ...]]) -> list[Line]:
@@ -184,9 +191,11 @@ def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
     if result is not None and result.failure is not None:
         detail = [*_traceback(result.failure, source), *_output_lines(result)]
-    if run.red in {None, "valid"}:
+    if run.red is None or run.red == VALID:
         return [head, *detail]
-    reason, following = why_not(run.red or "")
+    if run.red == BROKEN:
+        return [head, *detail, Line("    it passed before: this edit broke it")]
+    reason, following = why_not(run.red)[0], way_out(run.red, split_id(run.native_id).path)
     return [head, *detail, Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
 
 
@@ -212,11 +221,7 @@ def _output_lines(result: TestResult) -> list[Line]:
 def _worth(run: TestRun) -> str:
     if run.red is None:
         return ""
-    return "  red: valid" if run.red == "valid" else f"  red: {run.red}"
-
-
-def why_not(code: str) -> tuple[str, str]:
-    return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
+    return "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
 
 
 def _unfinished_lines(report: TestReport) -> list[Line]:
@@ -247,7 +252,7 @@ def unconfined_lines(report: TestReport | None) -> list[Line]:
 
 def _not_loaded(error: CollectError) -> list[Line]:
     code = judge_collect_error(error)
-    reason, following = why_not(code)
+    reason, following = why_not(code)[0], way_out(code, error.path)
     return [
         Line(f"error {error.path}  red: {code}", "red"),
         Line(f"    {error.kind}: {first_line(error.message)}"),
@@ -299,6 +304,7 @@ def _error_as_data(error: CollectError) -> dict[str, Any]:
         "id_source": "native",
         "failure": f"{error.kind}: {first_line(error.message)}",
         "place": "",
+        "known": False,
         "duration_ms": 0,
         "cached": False,
     }
@@ -313,6 +319,7 @@ def _as_data(run: TestRun, *, cached: bool) -> dict[str, Any]:
         "id_source": run.test_id_source,
         "failure": run.failure,
         "place": run.place,
+        "known": run.known,
         "duration_ms": run.duration_ms,
         "cached": cached,
     }

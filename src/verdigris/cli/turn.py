@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, here, json_option, live, project, show_result, tests_and_paths
+from verdigris.cli.context import (
+    PERSON,
+    here,
+    json_option,
+    live,
+    next_here,
+    project,
+    show_result,
+    tests_and_paths,
+)
 from verdigris.cli.testing import run, unconfined_lines
 from verdigris.core.actions import Deny
-from verdigris.core.policy.next_move import next_move
+from verdigris.core.policy.next_move import RESTRUCTURE
 from verdigris.core.report import Status
-from verdigris.core.test_ids import shell_words
 from verdigris.core.verdict import Kind
 from verdigris.views.lines import Dot, Line, block, count_of
 
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.core.state import WorktreeState
     from verdigris.core.verdict import Verdict
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
@@ -69,32 +76,34 @@ def claim_command(words: tuple[str, ...], *, as_json: bool) -> int:
     """Claim that editing PATH... advances the red tests TEST...
 
     TEST is an id, a function with all its cases, a test file, or a bare test name. Without one, the claim
-    takes all reds of the one file that has some. PATH is a file, a folder or a glob, and need not exist yet;
-    without one, the claim is on all source. The first claim freezes the tests.
+    takes the reds that this change brought: tests that are new, changed, or passed before it. PATH is a file,
+    a folder or a glob, and need not exist yet; without one, the claim is on all source. The first claim
+    freezes the tests.
     """
     from verdigris.turns.claim import claim, split_words
 
     opened = project()
     tests, targets = split_words(opened, words, cwd=here())
     answer = claim(opened, tests, targets, cwd=here())
-    state = opened.state()
-    lines, document = partial(claim_lines, state=state), partial(claim_document, state=state)
+    phase, following = opened.state().phase, next_here(opened)
+    lines = partial(claim_lines, phase=phase, following=following)
+    document = partial(claim_document, phase=phase, following=following)
     return show_result(answer, lines, document, as_json=as_json)
 
 
 _LISTED = 5
 
 
-def claim_lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
+def claim_lines(claimed: Claimed, phase: str, following: str) -> list[Line]:
     targets = ", ".join(_target(claimed, path) for path in claimed.targets)
     first, *others = claimed.test_ids
     if others:
-        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {state.phase}", "red")]
+        found = [Line(f"claimed {len(claimed.test_ids)} tests → {targets}; phase {phase}", "red")]
         found += [Line(f"  {test_id}") for test_id in claimed.test_ids[:_LISTED]]
         rest = len(claimed.test_ids) - _LISTED
         found += [Line(f"  and {rest} more")] if rest > 0 else []
     else:
-        found = [Line(f"claimed {first} → {targets}; phase {state.phase}", "red")]
+        found = [Line(f"claimed {first} → {targets}; phase {phase}", "red")]
     if claimed.restored:
         found.append(Line(f"your edits are back: {', '.join(claimed.restored)}"))
     found += [
@@ -102,7 +111,7 @@ def claim_lines(claimed: Claimed, state: WorktreeState) -> list[Line]:
         for i in claimed.held_back
     ]
     found += [Line(f"  concern: {concern}") for concern in claimed.concerns]
-    return [*found, Line(f"next: {next_move(state)}")]
+    return [*found, Line(f"next: {following}")]
 
 
 def _target(claimed: Claimed, path: str) -> str:
@@ -114,7 +123,7 @@ def _target(claimed: Claimed, path: str) -> str:
     return f"{path} (new; did you mean {alike}?)" if alike else f"{path} (new)"
 
 
-def claim_document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
+def claim_document(claimed: Claimed, phase: str, following: str) -> dict[str, Any]:
     return {
         "claimed": claimed.test_ids[0],
         "tests": list(claimed.test_ids),
@@ -123,8 +132,8 @@ def claim_document(claimed: Claimed, state: WorktreeState) -> dict[str, Any]:
         "restored": list(claimed.restored),
         "held_back": list(claimed.held_back),
         "concerns": list(claimed.concerns),
-        "phase": state.phase.value,
-        "next": next_move(state),
+        "phase": phase,
+        "next": following,
     }
 
 
@@ -186,13 +195,12 @@ def _tries(settlement: Settlement) -> list[Line]:
         return []
     left = settlement.limit - settlement.strikes
     when = "after the next one" if left == 1 else f"after {left} more"
-    native = settlement.claimed[0].rpartition("::")[0] or settlement.claimed[0]
     return [
         Line(
             f"  try {settlement.strikes} of {settlement.limit}: {when} your edits are set aside, "
             "and `tdd restore` brings them back"
         ),
-        Line(f'  if the test is wrong: `tdd test-bug {shell_words(native)}:LINE "WHY"`'),
+        Line(f"  {settlement.report_wrong}"),
     ]
 
 
@@ -279,15 +287,12 @@ def abort(*, as_json: bool) -> int:
     return show_result(answer, aborted_lines, aborted_document, as_json=as_json)
 
 
-_NEXT = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
-
-
 def begun_lines(begun: Begun) -> list[Line]:
     failed = f", {begun.failed} not" if begun.failed else ""
     free = "; lines that no test runs may be added" if begun.uncovered else ""
     return [
         Line(f"phase refactor: {count_of(begun.passed, 'test')} passed{failed}{free}"),
-        Line(f"next: {_NEXT}"),
+        Line(f"next: {RESTRUCTURE}"),
     ]
 
 
@@ -297,7 +302,7 @@ def begun_document(begun: Begun) -> dict[str, Any]:
         "passed": begun.passed,
         "failed": begun.failed,
         "uncovered": begun.uncovered,
-        "next": _NEXT,
+        "next": RESTRUCTURE,
     }
 
 

@@ -12,6 +12,7 @@ from verdigris.cli.context import (
     edits_set_aside,
     here,
     json_option,
+    next_here,
     persons_command,
     project,
     show,
@@ -20,7 +21,6 @@ from verdigris.cli.context import (
 )
 from verdigris.cli.context import paths as complete_paths
 from verdigris.core.errors import UserError
-from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.views.lines import Line, count_of, time_of
 
@@ -40,11 +40,10 @@ def aside_command(context: click.Context, *, as_json: bool) -> int:
     if context.invoked_subcommand is not None:
         return 0
     from verdigris.turns.aside import lay_unclaimed_aside
-    from verdigris.turns.claim_check import following_move
 
     opened = project()
     answer = lay_unclaimed_aside(opened)
-    following = following_move(opened, opened.state())
+    following = next_here(opened)
     return show_result(
         answer,
         lambda laid: aside_lines(laid, following),
@@ -87,28 +86,37 @@ def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
 
 
 @click.command("restore")
-@click.argument("aside", metavar="ID", shell_complete=edits_set_aside)
+@click.argument("names", nargs=-1, required=True, metavar="ID|PATH...", shell_complete=edits_set_aside)
 @click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
 @json_option
-def restore_command(aside: str, *, only_show: bool, as_json: bool) -> int:
-    """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
-    from verdigris.turns.aside import restore
+def restore_command(names: tuple[str, ...], *, only_show: bool, as_json: bool) -> int:
+    """Bring back the edits that were set aside as ID (`tdd status` lists them).
+
+    PATH...: put frozen files back as they were at the claim; what had been written is kept (`tdd displaced`).
+    """
+    from verdigris.storage.paths import canonical
+    from verdigris.turns.aside import is_path, restore, restore_frozen
     from verdigris.turns.aside import show as diff_of
 
+    opened, aside = project(), names[0]
     if only_show:
-        click.echo(diff_of(project(), aside), nl=False)
+        click.echo(diff_of(opened, aside), nl=False)
         return 0
-    answer = restore(project(), aside)
+    if is_path(opened, aside):
+        paths = [canonical(opened.root, name, cwd=here()).path or name for name in names]
+        answer, what = restore_frozen(opened, paths), "put back as the turn froze it"
+    else:
+        answer, what = restore(opened, aside), f"your edits {aside} are back"
     return show_result(
         answer,
-        lambda paths: [Line(f"your edits {aside} are back: {', '.join(paths)}")],
-        lambda paths: restored_document(aside, paths),
+        lambda paths: [Line(f"{what}: {', '.join(paths)}"), Line(f"next: {next_here(opened)}")],
+        lambda paths: restored_document(aside, paths, next_here(opened)),
         as_json=as_json,
     )
 
 
-def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:
-    return {"restored": aside, "paths": list(paths)}
+def restored_document(aside: str, paths: Sequence[str], following: str) -> dict[str, Any]:
+    return {"restored": aside, "paths": list(paths), "next": following}
 
 
 @click.command("displaced")
@@ -148,7 +156,7 @@ def test_bug_command(words: tuple[str, ...]) -> int:
     """Report a wrong test instead of editing it: back to red, with the source edits set aside.
 
     The next claim, whose red is proven without them, brings them back. The report excuses a revision
-    of the one test at that line; it closes when that test is revised and red, or by `close ID`.
+    of the one test at that line; it ends when a run sees that test pass, revised or gone, or by `close ID`.
     """
     from verdigris.turns.test_bug import report_bug
 
@@ -159,7 +167,7 @@ def test_bug_command(words: tuple[str, ...]) -> int:
         raise click.UsageError('it needs a place and a reason: tdd test-bug tests/test_x.py:12 "why"')
     opened = project()
     answer = report_bug(opened, places, why, cwd=here())
-    return show_result(answer, lambda reported: reported_lines(reported, opened.state()))
+    return show_result(answer, lambda reported: reported_lines(reported, next_here(opened)))
 
 
 def _close(bugs: tuple[str, ...]) -> int:
@@ -167,17 +175,19 @@ def _close(bugs: tuple[str, ...]) -> int:
 
     if len(bugs) != 1:
         raise click.UsageError("name one open test-bug: tdd test-bug close b1")
-    places = close_bug(project(), bugs[0])
-    show([Line(f"test-bug {bugs[0]} closed: the test at {', '.join(places)} stays as it is")])
+    opened = project()
+    became = close_bug(opened, bugs[0])
+    show([Line(f"test-bug {bugs[0]} closed: {became}"), Line(f"next: {next_here(opened)}")])
     return 0
 
 
-def reported_lines(reported: Reported, state: WorktreeState) -> list[Line]:
-    found = [Line(f"test-bug {reported.bug} recorded at {', '.join(reported.places)}; phase {state.phase}")]
+def reported_lines(reported: Reported, following: str) -> list[Line]:
+    where = ", ".join(reported.places)
+    found = [Line(f"test-bug {reported.bug} recorded at {where}; phase {reported.phase}")]
     if reported.aside and reported.paths:
         paths = ", ".join(reported.paths)
         found.append(Line(f"set aside as {reported.aside}, {BACK_AT_CLAIM}: {paths}"))
-    return [*found, Line(f"next: {next_move(state)}")]
+    return [*found, Line(f"next: {following}")]
 
 
 @click.command("on")
@@ -188,14 +198,14 @@ def on_command() -> int:
 
     opened = project()
     if opened.state().phase is not Phase.OFF:
-        show([Line("the laws are on already"), *switched_lines(opened.state())])
+        show([Line("the laws are on already"), *switched_lines(opened.state(), next_here(opened))])
         return 0
-    return show_result(switch_on(opened), lambda _: switched_lines(opened.state()))
+    return show_result(switch_on(opened), lambda _: switched_lines(opened.state(), next_here(opened)))
 
 
-def switched_lines(state: WorktreeState) -> list[Line]:
+def switched_lines(state: WorktreeState, following: str) -> list[Line]:
     why = f": {state.off_why}" if state.off_why else ""
-    return [Line(f"phase {state.phase}{why}"), Line(f"next: {next_move(state)}")]
+    return [Line(f"phase {state.phase}{why}"), Line(f"next: {following}")]
 
 
 @click.command("off")
@@ -210,7 +220,7 @@ def off_command(why: str) -> int:
 
     opened = project()
     cycle = opened.state().open_cycle
-    shown = show_result(switch_off(opened, why), lambda _: switched_lines(opened.state()))
+    shown = show_result(switch_off(opened, why), lambda _: switched_lines(opened.state(), next_here(opened)))
     if cycle is not None and shown == 0:
         show([Line(f"the cycle {cycle.id} on {cycle.spec_id} ended, too; start it again after `tdd on`")])
     return shown
@@ -224,8 +234,10 @@ def revise_command(names: tuple[str, ...], *, why: str) -> int:
     """Let tests be deleted, skipped or weakened, with a reason (a person's command)."""
     from verdigris.turns.person import revise
 
+    opened = project()
     return show_result(
-        revise(project(), names, why), lambda done: [Line(f"revised: {name}") for name in done]
+        revise(opened, names, why),
+        lambda done: [*(Line(f"revised: {name}") for name in done), Line(f"next: {next_here(opened)}")],
     )
 
 

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import BACK_AT_CLAIM, json_option, project, say, show, show_json, show_result
+from verdigris.cli.context import (
+    BACK_AT_CLAIM,
+    json_option,
+    next_here,
+    project,
+    say,
+    show,
+    show_json,
+    show_result,
+)
 from verdigris.core.actions import Deny
-from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.views.lines import Dot, Line, count_of
 
@@ -74,12 +82,12 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     for path in state.violations:
         yield Line(f"violation: {path}", "red")
     for path in survey.drift:
-        yield Line(f"drift: {path} changed since the claim froze it; put it back", "red")
+        yield Line(f"drift: {path} changed since the claim froze it", "red")
     for edit in survey.unclaimed:
         yield Line(f"unclaimed: {edit.path}:{edit.line} {edit.why}", "red")
     for note in survey.notes:
         yield Line(f"note: {note}")
-    yield Line(f"next: {next_move_of(survey)}")
+    yield Line(f"next: {survey.next}")
 
 
 def _way_back(state: WorktreeState, aside: str) -> str:
@@ -117,16 +125,8 @@ def _claim(state: WorktreeState, claim: Claim) -> Line:
 
 def _describe_red(red: Red) -> Line:
     worth = "" if red.valid else f" (not claimable: {red.why})"
-    return Line(f"red {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
-
-
-def next_move_of(survey: Survey) -> str:
-    """What the tree shows may come before what the state alone would say."""
-    if survey.drift:
-        return f'put {survey.drift[0]} back, or `tdd test-bug {survey.drift[0]}:LINE "WHY"`'
-    if survey.unclaimed:
-        return "`tdd aside` sets aside what was edited before a red; a claim of these files brings it back"
-    return survey.next or next_move(survey.state)
+    what = "known failure" if red.known else "red"
+    return Line(f"{what} {red.test_id}{worth}{f'  {red.failure}' if red.failure else ''}", "red")
 
 
 def survey_document(survey: Survey) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def survey_document(survey: Survey) -> dict[str, Any]:
         "reds": [_red_data(red) for red in state.reds.values()],
         "claims": [_claim_data(state, claim) for claim in state.claims.values()],
         "violations": list(state.violations),
-        "next": next_move_of(survey),
+        "next": survey.next,
         "aside": [
             {"id": a.id, "paths": list(a.paths), "why": a.why, "back_at_claim": a.back_at_claim}
             for a in state.aside.values()
@@ -158,6 +158,7 @@ def _red_data(red: Red) -> dict[str, Any]:
         "native_id": red.native_id,
         "status": red.status.value,
         "red": red.why,
+        "known": red.known,
         "failure": red.failure,
         "place": red.place,
     }
@@ -183,8 +184,9 @@ def sync_command(argv: tuple[str, ...]) -> int:
     from verdigris.gates.agent_shell import agent_git
     from verdigris.turns.git import sync
 
-    answer = sync(project(), argv, agents_git=agent_git)
-    shown = show_result(answer, moved_lines)
+    opened = project()
+    answer = sync(opened, argv, agents_git=agent_git)
+    shown = show_result(answer, lambda moved: [*moved_lines(moved), Line(f"next: {next_here(opened)}")])
     if isinstance(answer, Deny) or answer.exit_code == 0:
         return shown
     say(f"tdd: git ended with exit code {answer.exit_code}")
@@ -198,7 +200,4 @@ def moved_lines(moved: Moved) -> list[Line]:
     more = f" and {len(moved.brought) - MOST} more" if len(moved.brought) > MOST else ""
     brought = f"accepted as the new baseline: {', '.join(moved.brought[:MOST])}{more}"
     found = [Line(brought)] if moved.brought else []
-    if moved.in_progress is None:
-        return found
-    how = f"`tdd sync -- {moved.in_progress} --continue` or `--abort`"
-    return [*found, Line(f"a {moved.in_progress} is in progress; next: {how}")]
+    return [*found, Line(f"a {moved.in_progress} is in progress")] if moved.in_progress else found

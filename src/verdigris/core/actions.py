@@ -108,7 +108,8 @@ class Do:
     verb: Verb
     subject: str = ""
     unclaimed: tuple[Unclaimed, ...] = ()
-    by_person: bool = False
+    free: bool = False
+    """For `restore`: the edits may come back in red too."""
 
 
 Action: TypeAlias = Write | ClaimTest | BlockTests | Do

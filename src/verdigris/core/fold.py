@@ -60,7 +60,9 @@ def step(state: State, record: Record) -> State:
         case None:
             return state
         case e.Configured():
-            configuration = Configuration(event.tdd_yaml, event.settings, event.classes)
+            configuration = Configuration(
+                event.tdd_yaml, event.settings, event.classes, event.runner_files, event.runner
+            )
             here = replace(state.of(record.worktree), configuration=configuration)
             worktrees = {**state.worktrees, record.worktree: here}
             return replace(state, configuration=configuration, worktrees=worktrees)
@@ -92,7 +94,11 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
         case e.TestBugClosed():
-            return replace(w, test_bugs=without_keys(w.test_bugs, {event.bug}))
+            closed = w.test_bugs.get(event.bug)
+            # A report that a revision ended goes on to excuse it, until the next acceptance.
+            excused = closed.tests if closed is not None and event.test_id else ()
+            reported = tuple(dict.fromkeys((*w.reported, *excused)))
+            return replace(w, test_bugs=without_keys(w.test_bugs, {event.bug}), reported=reported)
         case e.Violation():
             return replace(w, violations=(*w.violations, event.path)[-REMEMBERED_VIOLATIONS:])
         case e.SwitchedOff():
@@ -158,7 +164,7 @@ def _at_head(w: WorktreeState) -> WorktreeState:
 
 def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
     if event.verdict == "accepted":
-        return earn(replace(w, phase=Phase.RED, refactor=None, revised=()), event.tree)
+        return earn(replace(w, phase=Phase.RED, refactor=None, revised=(), reported=()), event.tree)
     if event.verdict == "aborted" or w.refactor is None:
         return replace(w, phase=Phase.RED, refactor=None)
     counts = event.verdict not in {"broken", "tampered"} and event.tree not in {

@@ -179,11 +179,11 @@ def declaration_hint(path: str) -> str:
     """How to declare the names that a test of this source needs to load."""
     facts = facts_of(path) or _UNKNOWN
     if facts.has_stubs:
-        return f"`tdd stub ID` declares what it needs to load, with bodies that fail, marked {STUB_MARK}"
+        return f"tdd stub declares what a test needs to load, with bodies that fail, marked {STUB_MARK}"
     if facts.compiled:
         return (
             f"no grammar tells stubs in {facts.name} from code, so what it needs to compile is a person's to "
-            "declare: `tdd off --why WHY`, then `tdd on`"
+            "declare, between tdd off and tdd on"
         )
     return ""
 

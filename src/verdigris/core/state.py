@@ -39,6 +39,10 @@ class Red:
     place: str = ""
     duration_ms: int = 0
     reads: str = ""
+    known: bool = False
+    """It fails on the ground too: only a claim that names it takes it."""
+    by: str = ""
+    """The agent that ran it; empty for a person."""
 
     @property
     def valid(self) -> bool:
@@ -303,6 +307,10 @@ class WorktreeState:
     asides: int = 0
     test_bugs: Mapping[str, OpenTestBug] = field(default_factory=dict)
     bugs: int = 0
+    reported: tuple[str, ...] = ()
+    """Tests that were revised after a report, since the last acceptance: they may ask for something else."""
+    unloaded: Mapping[str, str] = field(default_factory=dict)
+    """Test files that the last run of them could not load, each with the tree of that run."""
     characterized: tuple[str, ...] = ()
     """Tests that passed when they were new: they describe code that had no tests."""
     refactor: Refactor | None = None
@@ -338,12 +346,19 @@ class WorktreeState:
     def valid_reds(self) -> tuple[Red, ...]:
         return tuple(red for red in self.reds.values() if red.valid)
 
+    @property
+    def brought_reds(self) -> tuple[Red, ...]:
+        """The valid reds that this change brought: tests that are new, changed, or passed on the ground."""
+        return tuple(red for red in self.valid_reds if not red.known)
+
 
 @value
 class Configuration:
     tdd_yaml: str
     settings: Mapping[str, Any]
     classes: Any
+    runner_files: tuple[str, ...] = ()
+    runner: str = ""
 
 
 @value

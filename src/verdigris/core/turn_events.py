@@ -165,6 +165,8 @@ def _beside_turns(w: WorktreeState, event: Event) -> WorktreeState:
     match event:
         case e.RedsEnded():
             return replace(w, reds=without_keys(w.reds, set(event.test_ids)))
+        case e.FilesUnloaded():
+            return replace(w, unloaded=event.files)
         case e.Characterized():
             return replace(w, characterized=tuple(dict.fromkeys((*w.characterized, *event.test_ids))))
         case e.TestsBlocked():
@@ -212,6 +214,8 @@ def fold_reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]
         event.place,
         event.duration_ms,
         event.reads,
+        event.known,
+        event.by,
     )
     reds = {**others, event.test_id: red}
     surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]
@@ -250,7 +254,7 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
     )
-    return w if w.claims else replace(close_turn(w, _rest(w)), revised=())
+    return w if w.claims else replace(close_turn(w, _rest(w)), revised=(), reported=())
 
 
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:

@@ -117,8 +117,8 @@ SIGNS = {
         "that path is read-only in this phase. next: `tdd status` names the move that is allowed."
     ),
     "Device or resource busy": (
-        "a test there is frozen from claim to verdict. next: make source pass it, "
-        "or `tdd test-bug FILE:LINE WHY`."
+        "a test there is frozen from claim to verdict. next: make source pass it, or report it by "
+        "tdd test-bug, with its file, line and why."
     ),
     NO_PRIVILEGES: "`sudo` does not work in an agent's shell. next: ask the user to run the command.",
 }

@@ -37,7 +37,7 @@ from verdigris.storage.open_calls import alive, note_caller
 from verdigris.storage.paths import canonical, class_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.gates.clients.registry import Client
     from verdigris.storage.project import Project
@@ -94,8 +94,8 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
         match decide_writes(homes[root], named, cwd=cwd):
             case Deny() as no:
                 return _denial(no)
-            case Allow() as yes:
-                texts += [_describe_claim(red.test_id) for red in yes.claims]
+            case Allow(claims=(_, *_) as reds):
+                texts.append(_describe_claims(homes[root], [red.test_id for red in reds]))
     return Reply(text="\n".join(texts))
 
 
@@ -105,10 +105,12 @@ def _switch(name: str) -> Deny:
     )
 
 
-def _describe_claim(test_id: str) -> str:
+def _describe_claims(project: Project, test_ids: Sequence[str]) -> str:
+    from verdigris.turns.claim_check import following_move
+
     return (
-        f"[tdd] this edit claims {test_id}: the phase is green, tests are frozen until the verdict. "
-        "next: make it pass, then `tdd settle`"
+        f"[tdd] this edit claims {', '.join(test_ids)}: the phase is green, tests are frozen until the "
+        f"verdict. next: {following_move(project, project.state())}"
     )
 
 

@@ -176,7 +176,10 @@ def _describe_verdict(judged: Settlement) -> str:
     """The reasons that are not in the footer, then the footer, then where the edits are."""
     lines = [*judged.verdict.reasons[1:], judged.footer]
     if judged.aside is not None:
-        lines.append(f"The edits are kept: they are set aside as {judged.aside}.")
+        aside = judged.aside
+        lines.append(
+            f"The edits are kept: they are set aside as {aside}; in green `tdd restore {aside}` has them."
+        )
     return "\n".join(lines)
 
 

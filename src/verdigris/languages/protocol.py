@@ -140,6 +140,10 @@ class Language:
         """Canonical bytes of what the runner reads in a manifest; ValueError where it cannot be parsed."""
         return conventions.runner_keys(name, text)
 
+    def configuration(self) -> tuple[str, ...]:
+        """Files at a stack's root from which `layout` reads, also those that may come."""
+        return ()
+
     def layout(self, home: Path) -> Detected:
         """Where a stack keeps its source and its tests, if the names of its files do not show it."""
         return Detected(flat=True)

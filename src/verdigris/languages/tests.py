@@ -61,10 +61,11 @@ def find_test_at(path: str, text: str, line: int, known: Collection[str]) -> Wri
 
 
 def text_of_test(path: str, text: str, name: str) -> str | None:
-    """The lines of a test; None if the file no longer contains it."""
-    found = next(
-        (test for test in written_tests(path, text, (f"{path}::{name}",)) if test.name == name), None
-    )
+    """The lines of a test, or of the test that makes it; None if the file does not contain it."""
+    native = f"{path}::{name}"
+    tests = tuple(written_tests(path, text, (native,)))
+    same = (test for test in tests if test.name == name)
+    found = next(same, None) or next((test for test in tests if is_made_by(path, test.name, native)), None)
     return None if found is None else "\n".join(text.splitlines()[found.first - 1 : found.last])
 
 

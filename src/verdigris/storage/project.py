@@ -131,8 +131,8 @@ def open_project(start: Path, actor: Actor) -> Project:
     state = log.state()
     here = state.of(repo.worktree)
     configuration = here.configuration
-    if configuration is None or _may_reconfigure(repo, configuration, here):
-        configuration = _read_configuration(repo, log, actor, state.configuration)
+    if configuration is None or _may_reconfigure(repo, configuration, here, actor):
+        configuration = _read_configuration(repo, log, actor, configuration or state.configuration)
     settings = from_json(Settings, configuration.settings)
     if any(facts_named(stack.language) is None for stack in settings.stacks):
         from verdigris.languages.registry import register_languages_of
@@ -143,21 +143,32 @@ def open_project(start: Path, actor: Actor) -> Project:
     return Project(repo, log, actor, settings, Classes.from_json(configuration.classes))
 
 
-def configured_event(root: Path) -> Configured:
+def configured_event(root: Path, before: Configuration | None = None) -> Configured:
+    """`before`: source that the runner's configuration calls tests stays source, unless it holds some."""
     from verdigris.languages.conventions import compile_classes
     from verdigris.languages.registry import usual
     from verdigris.storage.config import load
-    from verdigris.storage.config.stacks import layouts
+    from verdigris.storage.config.stacks import keep_source, layouts, runner_files
 
     loaded = load(root)
     classes = compile_classes(loaded.settings, layouts(root, loaded.settings), usual)
-    return Configured(tdd_yaml=loaded.digest, settings=to_json(loaded.settings), classes=classes.to_json())
+    if before is not None and before.tdd_yaml == loaded.digest:
+        classes = keep_source(root, Classes.from_json(before.classes), classes)
+    files = runner_files(loaded.settings)
+    return Configured(
+        tdd_yaml=loaded.digest,
+        settings=to_json(loaded.settings),
+        classes=classes.to_json(),
+        runner_files=files,
+        runner=_digest_of(root, files),
+    )
 
 
-def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState) -> bool:
-    """Whether a changed tdd.yaml may be read.
+def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState, actor: Actor) -> bool:
+    """Whether a changed tdd.yaml, or a runner's changed configuration, may be read.
 
-    Not while a turn, a refactor or a cycle is open: it is frozen then.
+    Not while a turn, a refactor or a cycle is open: it is frozen then. An agent may write the runner's
+    configuration in red, so that only a person's command takes over what it says.
     """
     if here.turn is not None or here.refactor is not None or here.open_cycle is not None:
         return False
@@ -165,7 +176,18 @@ def _may_reconfigure(repo: Repository, known: Configuration, here: WorktreeState
         found = digest((repo.root / CONFIG).read_bytes())
     except OSError:
         return False
-    return found != known.tdd_yaml
+    if found != known.tdd_yaml:
+        return True
+    return actor.role != "agent" and _digest_of(repo.root, known.runner_files) != known.runner
+
+
+def _digest_of(root: Path, files: Iterable[str]) -> str:
+    """The digest of all files that are there; empty if none is."""
+    found = b""
+    for name in files:
+        with suppress(OSError):
+            found += name.encode() + b"\0" + (root / name).read_bytes() + b"\0"
+    return digest(found) if found else ""
 
 
 def _read_configuration(
@@ -173,17 +195,21 @@ def _read_configuration(
 ) -> Configuration:
     """Reads tdd.yaml; if there is none, takes the configuration of another worktree."""
     if (repo.root / CONFIG).is_file():
-        event = configured_event(repo.root)
+        event = configured_event(repo.root, elsewhere)
     elif elsewhere is not None:
         event = Configured(
-            tdd_yaml=elsewhere.tdd_yaml, settings=elsewhere.settings, classes=elsewhere.classes
+            tdd_yaml=elsewhere.tdd_yaml,
+            settings=elsewhere.settings,
+            classes=elsewhere.classes,
+            runner_files=elsewhere.runner_files,
+            runner=elsewhere.runner,
         )
     else:
         raise NotConfigured("Verdigris is not set up in this repository.", hint="run `tdd init`")
     # A full disk must not keep a person from reading; a command that writes reports it itself.
     with suppress(StorageError):
         log.append(drafts(repo, actor, event))
-    return Configuration(event.tdd_yaml, event.settings, event.classes)
+    return Configuration(event.tdd_yaml, event.settings, event.classes, event.runner_files, event.runner)
 
 
 def bytes_of(project: Project, path: str) -> bytes | None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
+from verdigris.checks.source_edits import home_of
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
 from verdigris.core.events import Dropped, Event, LayingAside, RefactorEnded, Restored, Restoring, Reverted
 from verdigris.core.paths import LINK, PathClass
-from verdigris.core.policy.next_move import covers
+from verdigris.core.policy.next_move import covers, without_tests
 from verdigris.core.records import AGENT
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import next_aside
@@ -22,6 +23,7 @@ from verdigris.storage.intents import carries_out
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
+from verdigris.turns.rollback import put_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,7 +83,7 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
             return denial
         tree = project.workspace.snapshot()
         ground = state.ground or tree
-        edits = find_unclaimed(project, ground, tree)
+        edits = without_tests(find_unclaimed(project, ground, tree), state)
         if not edits:
             return None
         intent = LayingAside(
@@ -128,10 +130,42 @@ def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
     """`tdd restore ID`: the paths that were brought back. In red only a person may do it."""
     with operation(project) as state:
         laid = _find_aside(state, aside)
-        by_person = project.actor.role != AGENT
-        if denial := refusal(project, state, Do("restore", aside, by_person=by_person)):
+        denial = refusal(project, state, Do("restore", aside, free=_is_free(project, laid)))
+        return denial or lay_on(project, laid, frozen=state.phase is Phase.GREEN)
+
+
+def _is_free(project: Project, laid: LaidAside) -> bool:
+    """Whether the edits may come back in red: they are a person's to decide about, or are no source."""
+    classes = {project.classify(path) for path in laid.paths}
+    return project.actor.role != AGENT or PathClass.SOURCE not in classes
+
+
+def is_path(project: Project, name: str) -> bool:
+    """Whether `tdd restore` means a file: else a name is that of edits that were set aside."""
+    return name not in project.state().aside and ("/" in name or "." in name)
+
+
+def restore_frozen(project: Project, paths: Sequence[str]) -> tuple[str, ...] | Deny:
+    """`tdd restore PATH…`: puts files back that changed since the open turn froze them; which they were."""
+    with operation(project) as state:
+        if denial := refusal(project, state, Do("restore", paths[0])):
             return denial
-        return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
+        tree = project.workspace.snapshot()
+        drift = difference(project, state.turn.tree, tree).oracle if state.turn is not None else ()
+        named = tuple(path for path in drift if any(covers(name, path) for name in paths))
+        if not named:
+            known = f"changed: {', '.join(drift)}" if drift else "`tdd status` lists what is set aside"
+            raise UserError(f"{paths[0]} is as the open turn froze it, or not frozen.", hint=known)
+        put_frozen_back(project, state, tree, named, "put back as the turn froze it")
+        return named
+
+
+def put_frozen_back(
+    project: Project, state: WorktreeState, tree: str, paths: tuple[str, ...], why: str
+) -> None:
+    """Lays the frozen bytes over them; what had to make way is kept (`tdd displaced`)."""
+    if state.turn is not None:
+        put_back(project, home_of(project, state.turn.tree, tree, paths), paths, why=why)
 
 
 def lay_on(project: Project, laid: LaidAside, *, frozen: bool = True) -> tuple[str, ...] | Deny:

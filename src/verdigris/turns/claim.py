@@ -16,7 +16,7 @@ from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import belongs, lay_on, set_aside
-from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within
+from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -30,13 +30,14 @@ _GLOB = frozenset("*?[")
 
 
 def claim(project: Project, tests: Sequence[str], targets: Sequence[str], *, cwd: Path) -> Claimed | Deny:
-    """`tests`: ids, functions, files or bare names of reds; none stands for all reds of one file.
+    """`tests`: ids, functions, files or bare names of reds; none stands for those that this change brought.
 
     No `targets` stands for all source.
     """
     with operation(project) as state:
         ids = _claimed_ids(project, state, tests, cwd)
         if isinstance(ids, Deny):
+            ids = replace(ids, next=following_move(project, state))
             project.record(denial_event(ids, "claim"))
             return ids
         named = tuple(_target(project, spelling, cwd) for spelling in targets) or (ALL_SOURCE,)

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.observation import difference, find_unclaimed
+from verdigris.checks.observation import difference, find_unclaimed, lost_reds
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.next_move import next_after, next_move, next_red
+from verdigris.core.policy.claims import deny_stale
+from verdigris.core.policy.next_move import (
+    Asker,
+    TreeFacts,
+    newest,
+    next_move,
+    unclassed_tests,
+    without_parents,
+    without_tests,
+)
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
-from verdigris.core.value import field, value
+from verdigris.core.value import field, replace, value
+from verdigris.core.verdict.redness import UNDECLARED
 from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from verdigris.core.actions import Decision
+    from verdigris.core.actions import Unclaimed
     from verdigris.core.state import Red, WorktreeState
     from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
@@ -103,38 +113,154 @@ def _freeze_oracle(
     return facts, shared
 
 
-def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny | None:
-    """The red that a claim of all source may cite now, or the denial of such a claim."""
-    red = next_red(state, tree)
-    if red is None or state.phase is not Phase.RED:
-        return None
+def claimable(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    asker: Asker = Asker(),  # noqa: B008 - frozen
+) -> tuple[Red, ...] | Deny:
+    """The reds that a claim of all source without words takes, or its denial.
+
+    Without such reds, the known failure seen last, if a claim may name it. No red is another agent's.
+    """
+    reds = without_parents(tuple(red for red in state.valid_reds if red.by not in asker.fellows))
+    if not reds or state.phase is not Phase.RED:
+        return ()
+    if brought := tuple(red for red in reds if not red.known):
+        return _deny_claim(project, brought, tree) or brought
+    known = newest(reds, tree)
+    return () if known is None or _deny_claim(project, (known,), tree) else (known,)
+
+
+def _deny_claim(project: Project, reds: tuple[Red, ...], tree: str) -> Deny | None:
+    """Why these reds cannot be claimed together, where nothing is unclaimed and the suite lost nothing."""
     from verdigris.storage.paths import links_out, refuse
 
-    decision: Decision | None = refuse(links_out(project, tree))
-    if decision is None:
-        action = _observe(project, state, red.test_id, (ALL_SOURCE,), tree)
-        decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
-    return decision if isinstance(decision, Deny) else red
+    if out := refuse(links_out(project, tree)):
+        return out
+    runs = {(red.tree, red.reads): red for red in reds}
+    stale = {run for run, red in runs.items() if _moved_since(project, red, tree)}
+    names = [red.test_id for red in reds if (red.tree, red.reads) in stale]
+    return deny_stale(names) if names else None
+
+
+def _moved_since(project: Project, red: Red, tree: str, *, source: bool = True) -> tuple[str, ...]:
+    """Oracle, source and files that it read, as far as they changed since the red was seen."""
+    if red.tree == tree:
+        return ()
+    from verdigris.checks.file_use import reads_of
+
+    since = difference(project, red.tree, tree)
+    read = set(reads_of(project, [red])) if since.other else set()
+    data = (change.path for change in since.other if change.path in read)
+    return (*(since.protected if source else since.oracle), *data)
 
 
 def following_move(
     project: Project, state: WorktreeState, tree: str | None = None, *, session: str = ""
 ) -> str:
-    """The next move, by the state and by what the tree shows: none that would be refused.
+    """The next move, by the state and by what the tree shows: the same for all that print one.
 
     `session`: of the agent that asks, if its environment does not name it.
     """
-    unfinished = in_progress(project.repo)
-    # In a cycle `freeze` makes the claims, whoever codes afterwards.
-    if project.actor.role == AGENT and state.claims and not unfinished and state.open_cycle is None:
-        from verdigris.core.agents import session_in
+    tree = tree or project.workspace.snapshot()
+    state = as_it_stands(project, state, tree)
+    asker = asker_of(project, state, session)
+    return next_move(state, facts_of(project, state, tree, asker), asker)
 
-        fellows = at_work(str(project.repo.private), session or session_in(os.environ))
-        if waiting := next_after(state, project.actor.context, fellows):
-            return waiting
-    if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
-        return next_move(state, in_progress=unfinished)
-    return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))
+
+def asker_of(project: Project, state: WorktreeState, session: str = "") -> Asker:
+    if project.actor.role != AGENT or not (state.claims or state.reds):
+        return Asker(project.actor.role == AGENT, project.actor.context)
+    from verdigris.core.agents import session_in
+
+    fellows = at_work(str(project.repo.private), session or session_in(os.environ))
+    return Asker(is_agent=True, context=project.actor.context, fellows=fellows - {project.actor.context})
+
+
+def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
+    """The state without reds and reports whose test is gone: the next run records that they ended."""
+    gone = lost_reds(project, state, tree) if state.reds else ()
+    bugs = state.test_bugs
+    if bugs:
+        from verdigris.checks.test_reports import without_ended
+
+        bugs = without_ended(project, bugs, tree)
+    if not gone and len(bugs) == len(state.test_bugs):
+        return state
+    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone}, test_bugs=bugs)
+
+
+def facts_of(
+    project: Project,
+    state: WorktreeState,
+    tree: str,
+    asker: Asker = Asker(),  # noqa: B008 - frozen
+    *,
+    most: int = 1,
+) -> TreeFacts:
+    """`most`: edits to find."""
+    unfinished = in_progress(project.repo)
+    if state.phase is Phase.GREEN and state.turn is not None:
+        drift = difference(project, state.turn.tree, tree).oracle
+        edited = difference(project, state.turn.judged or state.turn.tree, tree).source
+        failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
+        return TreeFacts(unfinished, drift=drift, edited=bool(edited) and not failed)
+    if state.phase is not Phase.RED or state.open_cycle is not None:
+        return TreeFacts(unfinished)
+    ground = state.ground or tree
+    changes = project.workspace.changes(ground, tree) if ground != tree else ()
+    touched = {project.classify(change.path) for change in changes}
+    unclassed = tuple(p for p in unclassed_tests(state) if project.classify(p) is not PathClass.TEST)
+    found: tuple[Unclaimed, ...] = ()
+    if PathClass.SOURCE in touched:
+        found = find_unclaimed(project, ground, tree, limit=most + len(unclassed))
+    edits = without_tests(found, state)
+    if unfinished:
+        return TreeFacts(unfinished, unclaimed=edits[:most])
+    losses: tuple[str, ...] = ()
+    if touched & {PathClass.SOURCE, PathClass.TEST}:
+        from verdigris.checks.weakening import find_losses
+
+        losses = find_losses(project, state, tree).blocking
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses)
+    if unclassed or edits or facts.losses:
+        return facts
+    if state.test_bugs:
+        from verdigris.checks.test_reports import revised_reports
+
+        return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
+    return replace(facts, claimable=claimable(project, state, tree, asker), **_unloaded(project, state, tree))
+
+
+def _unloaded(project: Project, state: WorktreeState, tree: str) -> dict[str, Any]:
+    """What the last runs could not load, and which declarations would help."""
+    new = [red for red in state.reds.values() if not red.valid and not red.known]
+    if not state.unloaded and not new:
+        return {} if state.reds else {"struck": _struck_tests(project, state)}
+    if tests := unclassed_tests(state):
+        return {"unloaded": tests[0], "touched": True}
+    from verdigris.checks.missing_stubs import missing_stubs
+
+    files = {entry.path for entry in project.workspace.files(tree)}
+    unloaded = [path for path in state.unloaded if path in files]
+    lacking = (split_id(red.native_id).path for red in new if red.why in UNDECLARED)
+    lacks = (path for path in dict.fromkeys((*unloaded, *lacking)) if missing_stubs(project, path))
+    if undeclared := next(lacks, ""):
+        return {"undeclared": undeclared}
+    own = set(difference(project, state.ground or tree, tree).oracle)
+    first = next((path for path in unloaded if path in own), "")
+    touched = bool(first) and bool(difference(project, state.unloaded[first], tree).protected)
+    return {"unloaded": first, "touched": touched}
+
+
+def _struck_tests(project: Project, state: WorktreeState) -> tuple[str, ...]:
+    """The tests of the edits that the last strike set aside, unless somebody ran them since."""
+    laid = next(reversed(list(state.aside.values())), None)
+    if laid is None or laid.back_at_claim or not laid.paths:
+        return ()
+    there = (test_id for test_id in laid.test_ids if (project.root / split_id(test_id).path).exists())
+    return tuple(test_id for test_id in there if _last_status(project, test_id) != Status.PASS)
 
 
 def _observe(
@@ -151,21 +277,17 @@ def _observe(
             passing=_last_status(project, test_id) == Status.PASS,
             written=(project.root / split_id(test_id).path).exists(),
         )
-    from verdigris.checks.file_use import reads_of
-    from verdigris.checks.weakening import find_losses
-
-    since_red = difference(project, red.tree, tree)
-    read = set(reads_of(project, [red])) if since_red.other else set()
-    data = tuple(change.path for change in since_red.other if change.path in read)
     if state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
-        return ClaimTest(test_id, targets, moved=(*since_red.oracle, *data), drift=drift)
+        return ClaimTest(test_id, targets, moved=_moved_since(project, red, tree, source=False), drift=drift)
+    from verdigris.checks.weakening import find_losses
+
     edits = find_unclaimed(project, state.ground or tree, tree, limit=1)
     losses = find_losses(project, state, tree)
     return ClaimTest(
         test_id,
         targets,
-        moved=(*since_red.protected, *data),
+        moved=_moved_since(project, red, tree),
         unclaimed=edits,
         weakened=losses.blocking,
         noted=losses.noted,

@@ -328,6 +328,8 @@ def _git(
 ) -> tuple[int, str]:
     """The user's own git with the user's own configuration: this is the user's move, only bracketed."""
     env = {name: value for name, value in os.environ.items() if name not in REDIRECTING}
+    if not os.isatty(0):
+        env.setdefault("GIT_EDITOR", ":")  # else `--continue` would fail for want of a terminal
     return run_openly(project.root, argv, {**env, **(more or {})}, quiet=quiet)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, is_as_seen
 from verdigris.core.actions import Deny
-from verdigris.core.policy import decide
+from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
+from verdigris.core.value import replace
 from verdigris.storage.open_calls import alive, is_any_left
 from verdigris.storage.repository import in_progress
 
@@ -29,10 +30,10 @@ def operation(project: Project) -> Iterator[WorktreeState]:
             recover(project)
         # Before HEAD is looked at: what an agent moved is no new ground.
         by_agent = project.actor.role == AGENT and _undo_agents_moves(project)
-        yield end_lost_reds(project, _look_at_git(project, by_agent=by_agent))
+        yield end_lost_reds(project, look_at_git(project, by_agent=by_agent))
 
 
-def _look_at_git(project: Project, *, by_agent: bool) -> WorktreeState:
+def look_at_git(project: Project, *, by_agent: bool) -> WorktreeState:
     state = project.state()
     if is_as_seen(project, state):
         return state
@@ -65,4 +66,8 @@ def _undo_agents_moves(project: Project) -> bool:
 def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | None:
     """Asks the policy; None if it allows the action."""
     decision = decide(state, action, project.settings, in_progress=in_progress(project.repo))
+    if isinstance(decision, Deny) and decision.rule in BY_PHASE:
+        from verdigris.turns.claim_check import following_move
+
+        return replace(decision, next=following_move(project, state))
     return decision if isinstance(decision, Deny) else None

@@ -26,7 +26,7 @@ from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.claims import give_up_losses
+from verdigris.core.policy.next_move import give_up_losses
 from verdigris.core.report import Status, TestReport
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import next_aside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
 from typing import TYPE_CHECKING
 
@@ -113,6 +114,51 @@ def place(project: Project, known: GitPosition | None = None) -> GitPosition:
         _look(repo.git_dir / "ORIG_HEAD"),
         repo.git_dir.stat().st_mtime_ns,
     )
+
+
+_MERGED = re.compile(r"Merge (?:branch|tag|commit|remote-tracking branch) '([^']+)'")
+_STEPS = (
+    (re.compile(r"merge (\S+): "), ("merge",)),
+    (re.compile(r"checkout: moving from \S+ to (\S+)"), ("checkout",)),
+    (re.compile(r"rebase \(start\): checkout (\S+)"), ("rebase",)),
+    (re.compile(r"reset: moving to (\S+)"), ("reset", "--hard")),
+    (re.compile(r"pull(?: [^:()]+)?(?: \(start\))?: ()"), ("pull",)),
+)
+"""What git writes into the reflog of HEAD, and the words of the command that did it."""
+
+
+def command_of_move(repo: Repository, before: GitPosition, now: GitPosition) -> tuple[str, ...]:
+    """The words of the git command that moved, by what git wrote down about it; none if it wrote nothing."""
+    if before.stash != now.stash:
+        return (
+            ("stash",)
+            if now.stash and now.stash != before.stash and before.stash is None
+            else ("stash", "pop")
+        )
+    begun = now.begun - before.begun
+    if "MERGE_HEAD" in begun:
+        merged = _MERGED.search(_plain_text(repo, "MERGE_MSG"))
+        return ("merge", merged[1] if merged else _plain_text(repo, "MERGE_HEAD").strip())
+    for mark, verb in (("CHERRY_PICK_HEAD", ("cherry-pick",)), ("REVERT_HEAD", ("revert", "--no-edit"))):
+        if mark in begun:
+            return (*verb, _plain_text(repo, mark).strip())
+    if (before.head, before.commit) == (now.head, now.commit):
+        return ()
+    for line in reversed(_plain_text(repo, "logs/HEAD").splitlines()):
+        ids, _, message = line.partition("\t")
+        for pattern, words in _STEPS:
+            if found := pattern.match(message):
+                return (*words, *filter(None, found.groups()))
+        if ids.startswith(before.commit or " "):
+            break
+    return ()
+
+
+def _plain_text(repo: Repository, name: str) -> str:
+    try:
+        return os.fsdecode(read_plain(repo.git_dir / name))
+    except OSError:
+        return ""
 
 
 def watched_files(repo: Repository) -> list[bytes]:

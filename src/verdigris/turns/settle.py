@@ -8,15 +8,15 @@ from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import judge_foundation
 from verdigris.checks.observation import difference, is_layout
-from verdigris.checks.source_edits import home_of
 from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
 from verdigris.core.policy.cycle import supersede_steps
-from verdigris.core.policy.next_move import apart, owners
+from verdigris.core.policy.next_move import apart, owners, report_wrong_test
 from verdigris.core.records import AGENT
+from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import (
     accepted_events,
     is_struck_out,
@@ -27,16 +27,16 @@ from verdigris.core.turn_events import (
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import explain, links_out, remedy
-from verdigris.turns.aside import set_aside
+from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
 from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation, refusal
-from verdigris.turns.rollback import put_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from verdigris.checks.observation import TreeDifference
+    from verdigris.core.events import Event
     from verdigris.core.report import TestReport
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.core.verdict import Tool
@@ -67,6 +67,8 @@ class Settlement:
     """Settlements in a row that this red was not accepted in."""
     limit: int = 0
     """The strike that sets the edits aside."""
+    report_wrong: str = ""
+    """How to report that the claimed test is wrong."""
 
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
@@ -143,23 +145,21 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
 
 
 def _settle_tampered(project: Project, state: WorktreeState, tree: str, edits: TreeDifference) -> Settlement:
-    """Puts back an agent's edit of the oracle; keeps a person's, and says how to do it rightly."""
+    """Puts back an agent's edit of the oracle; a person puts an own edit back by `tdd restore`."""
     what = "changed while it was frozen"
-    reasons = tuple(f"{path} {what}" for path in edits.oracle)
-    verdict = Verdict(Kind.TAMPERED, reasons)
-    settlement = Settlement(verdict, None, _paths(edits), claimed=tuple(state.claims))
-    settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=reasons)
-    if project.actor.role == AGENT:
-        project.record(settled)
-        put_back(project, home_of(project, _turn(state).tree, tree, edits.oracle), edits.oracle, why=what)
-        back = "it was put back (`tdd displaced` has your version): `tdd settle` again"
-        return complete(project, replace(settlement, next=back))
-    project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
-    bug = f'put {edits.oracle[0]} back, or `tdd test-bug {edits.oracle[0]}:LINE "WHY"`'
+    is_agent = project.actor.role == AGENT
+    back = "; it was put back (`tdd displaced` has your version)" if is_agent else ""
     cycle = state.open_cycle
-    if cycle is not None and edits.oracle[0] == cycle.spec_path:
-        bug = f"put {cycle.spec_path} back: {supersede_steps(cycle)}"
-    return complete(project, replace(settlement, next=bug))
+    if cycle is not None and cycle.spec_path in edits.oracle:
+        back += f"; {supersede_steps(cycle)}"
+    verdict = Verdict(Kind.TAMPERED, tuple(f"{path} {what}{back}" for path in edits.oracle))
+    settled = Settled(turn=_turn(state).id, verdict=verdict.kind, tree=tree, reasons=verdict.reasons)
+    if is_agent:
+        project.record(settled)
+        put_frozen_back(project, state, tree, edits.oracle, what)
+    else:
+        project.record(*(Violation(path=path, what=what) for path in edits.oracle), settled)
+    return complete(project, Settlement(verdict, None, _paths(edits), claimed=tuple(state.claims)))
 
 
 def _refuse_links(
@@ -193,8 +193,18 @@ def _accept(project: Project, judged: _Judged) -> Settlement:
     triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
     suite = () if trial.suite is None else (trial.suite,)
-    project.record(settled, *suite, *triples, sync=True)
+    project.record(settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
     return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
+
+
+def _closed_reports(project: Project, trial: Trial) -> tuple[Event, ...]:
+    state = project.state()
+    if not state.test_bugs or state.open_cycle is not None:
+        return ()
+    from verdigris.checks.test_reports import closed_bugs
+
+    ended = {result.native_id: result.status for result in trial.report.results}
+    return closed_bugs(project, state, ended, (), trial.tree)
 
 
 def _refuse(project: Project, judged: _Judged, progress: Progress | None) -> Settlement:
@@ -258,9 +268,9 @@ def _lay_rest_aside(project: Project, first: str, why_not: str) -> tuple[str, ..
 
 def complete(project: Project, settlement: Settlement, about: Sequence[str] = ()) -> Settlement:
     """Adds the phase, the next move and the footer. `about`: what was judged, if it is not the claims."""
-    after, laid = project.state(), settlement.aside
-    restore = f"`tdd test`, claim again, `tdd restore {laid}`" if laid and not about else ""
-    following = settlement.next or restore or next_here(project, after)
+    after = project.state()
+    following = settlement.next or next_here(project, after)
+    files = dict.fromkeys(split_id(claim.native_id).path for claim in after.claims.values())
     told = footer(settlement.verdict, about or settlement.claimed, settlement.paths, after.phase, following)
     strikes = max((after.strikes.get(test_id, 0) for test_id in settlement.claimed), default=0)
     return replace(
@@ -270,6 +280,7 @@ def complete(project: Project, settlement: Settlement, about: Sequence[str] = ()
         footer=told,
         strikes=strikes,
         limit=project.settings.strikes,
+        report_wrong=report_wrong_test(after.claims.values(), next(iter(files), "")),
     )
 
 

@@ -109,7 +109,7 @@ def _refuse_skip(
         return Deny(
             "not-an-agents",
             "No agent skips a test.",
-            "make it pass, or report it: `tdd test-bug FILE:LINE WHY`",
+            "make it pass, or report it by tdd test-bug, with its file, line and why",
         )
     reds = [state.reds[test_id] for test_id in test_ids if test_id in state.reds]
     moved = (path for red in reds for path in difference(project, red.tree, tree).protected)

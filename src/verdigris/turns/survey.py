@@ -1,6 +1,6 @@
 """`tdd status`: the state of a worktree, and what its tree shows that is not in the log yet.
 
-Nothing is written, except that an operation which a kill interrupted is finished first.
+Nothing is written to the tree, except that an operation which a kill interrupted is finished first.
 """
 
 from __future__ import annotations
@@ -8,18 +8,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
-from verdigris.checks.git_moves import find_moved
-from verdigris.checks.ground import follow_git
-from verdigris.checks.observation import difference, find_unclaimed, lost_reds
 from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
-from verdigris.core.policy.next_move import next_move
+from verdigris.core.policy.next_move import TreeFacts, next_move
 from verdigris.core.state import Phase
-from verdigris.core.value import replace, value
+from verdigris.core.value import value
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
+from verdigris.storage.open_calls import is_any_left
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of
+from verdigris.turns.operation import look_at_git
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
@@ -47,55 +46,46 @@ class Survey:
 
 
 def survey(project: Project) -> Survey:
-    notes = _finish_interrupted(project)
+    notes = _take_in(project)
     state = project.state()
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
     branch: str | None = None
-    edits: tuple[Unclaimed, ...] = ()
-    drift: tuple[str, ...] = ()
+    facts = TreeFacts(unfinished)
+    asker = asker_of(project, state)
     try:
         branch = head(project.repo).branch
-        edits, drift = _tree(project, state, notes)
+        tree = project.workspace.snapshot()
+        state = as_it_stands(project, state, tree)
+        facts = facts_of(project, state, tree, asker, most=SHOWN)
+        notes += _note_foundation(project, state)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
-        state = _without_lost_reds(project, state)
-        move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
-        move = next_move(state)
-    return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
+    move = next_move(state, facts, asker)
+    return Survey(project.repo.worktree, branch, state, facts.unclaimed, facts.drift, tuple(notes), move)
 
 
-def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
-    gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
-    return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
-
-
-def _finish_interrupted(project: Project) -> list[str]:
+def _take_in(project: Project) -> list[str]:
+    """Finishes what a kill interrupted, and takes in what git did, as the next command would."""
     pending = project.state().intent
-    if pending is None:
-        return []
+    what = "" if pending is None else f"an interrupted operation ({pending.kind}) waits to be finished: "
     try:
         with hold_lock(project.repo.lock("operation"), wait=0):
-            done = recover(project)
+            done = None if pending is None else recover(project)
+            if not is_any_left(str(project.repo.private)):
+                look_at_git(project, by_agent=False)
     except UserError:
-        return [f"another command is at work ({pending.kind})"]
-    except StorageError as error:
-        return [f"an interrupted operation ({pending.kind}) waits to be finished: {error.message}"]
+        return [f"another command is at work ({pending.kind})"] if pending else []
+    except (StorageError, ToolMissing, NotARepository) as error:
+        return [f"{what}{error.message}"]
     return [] if done is None else [f"an operation was interrupted: {done}"]
 
 
-def _tree(
-    project: Project, state: WorktreeState, notes: list[str]
-) -> tuple[tuple[Unclaimed, ...], tuple[str, ...]]:
-    tree = project.workspace.snapshot()
-    if state.phase is Phase.RED and state.ground is not None:
-        return find_unclaimed(project, follow_git(project, state), tree, limit=SHOWN), ()
-    if state.phase is Phase.GREEN and state.turn is not None:
-        drift = difference(project, state.turn.tree, tree).oracle
-        below = foundation.find_changes(project, state.turn.foundation, state.turn.founded)
-        notes += [f"{path} {foundation.CHANGED}" for path in foundation.fold_paths(below)]
-        came = find_moved(project, state) if drift else frozenset()
-        return (), tuple(path for path in drift if path not in came)
-    return (), ()
+def _note_foundation(project: Project, state: WorktreeState) -> list[str]:
+    """What changed below an open turn."""
+    if state.phase is not Phase.GREEN or state.turn is None:
+        return []
+    below = foundation.find_changes(project, state.turn.foundation, state.turn.founded)
+    return [f"{path} {foundation.CHANGED}" for path in foundation.fold_paths(below)]

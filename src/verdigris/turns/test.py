@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
 from verdigris.checks.observation import difference
 from verdigris.core.errors import UnknownTest
-from verdigris.core.events import Characterized, Event, LayingAside, TestRun
+from verdigris.core.events import Characterized, Event, FilesUnloaded, LayingAside, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import RunEnd, Status, TestReport, unseen_files
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import nearest, shell_words, split_id
+from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
 from verdigris.execution.test_selection import baseline_ids, resolve
@@ -93,15 +93,12 @@ def run_tests(
         after = project.state()
         lacking = _missing_needs(project, report)
         stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
-        after_this = following_move(project, after, tree)
-        if stubs and not after.valid_reds:
-            after_this = f"`tdd stub {shell_words(next(iter(stubs)))}`"
         uncollected = {} if natives else _find_uncollected(project, report, tree)
         return Tested(
             events,
             report,
             after.phase,
-            after_this,
+            following_move(project, after, tree),
             needs=lacking,
             stubs=stubs,
             uncollected=uncollected,
@@ -165,7 +162,7 @@ def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mappin
 def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:
     if not report.errors and all(run.red in {None, "valid"} for run in runs):
         return {}
-    from verdigris.turns.stub import stubs_of_run
+    from verdigris.checks.missing_stubs import stubs_of_run
 
     return stubs_of_run(project, report, runs)
 
@@ -211,15 +208,23 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
     runs = test_events(project, report, tree)
     if any(run.red for run in runs) and not _tree_stood_still(project, seen):
         runs = tuple(replace(run, red=MOVED) if run.red else run for run in runs)
+    elif any(run.red for run in runs):
+        from verdigris.checks.known_failures import mark_failures
+
+        runs = mark_failures(project, state, runs, tree)
     valid = tuple(run.native_id for run in runs if run.red == "valid")
     known = frozenset(red.native_id for red in state.reds.values())
     events: list[Event] = [*run_events(project, state, report, runs, seen.asked, known)]
     if pins := _find_characterizations(project, state, runs, tree):
         events.append(Characterized(test_ids=pins, tree=tree))
-    if state.test_bugs:
-        from verdigris.turns.test_bug import closed_bugs
+    if state.test_bugs and state.open_cycle is None:
+        from verdigris.checks.test_reports import closed_bugs
 
-        events += closed_bugs(project, state, valid, tree)
+        ended = {run.native_id: run.status for run in runs}
+        events += closed_bugs(project, state, ended, seen.asked, tree)
+    unloaded = _unloaded_files(state, seen)
+    if unloaded != state.unloaded:
+        events.append(FilesUnloaded(files=unloaded))
     suite = (
         suite_event(project, report, tree) if seen.whole and _whole_enough(project, state, report) else None
     )
@@ -230,6 +235,18 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
 
         prepare(project, (*report.below, *out_of_sight(project, report, tree)))
     return runs
+
+
+def _unloaded_files(state: WorktreeState, seen: _ObservedRun) -> dict[str, str]:
+    """What was not looked for this time may still not load."""
+    asked = [name.rstrip("/") for name in seen.asked]
+    kept = {
+        path: tree
+        for path, tree in state.unloaded.items()
+        if seen.report.ended is not RunEnd.FINISHED
+        or (asked and not any(split_id(name).path == path or covers_test(name, path) for name in asked))
+    }
+    return kept | {error.path: seen.tree for error in seen.report.errors if error.path}
 
 
 def _find_characterizations(

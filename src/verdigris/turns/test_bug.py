@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.checks.source_edits import on_disk, only_for_tests
+from verdigris.checks.test_reports import revised_reports, without_ended
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import UserError
-from verdigris.core.events import Event, LayingAside, TestBug, TestBugClosed
+from verdigris.core.events import LayingAside, TestBug, TestBugClosed
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
@@ -16,9 +17,9 @@ from verdigris.core.turn_events import next_aside
 from verdigris.core.value import value
 from verdigris.execution.test_selection import baseline_ids
 from verdigris.languages.registry import holds_tests, reader_of
-from verdigris.languages.tests import find_test_at, is_made_by, text_of_test, written_tests
+from verdigris.languages.tests import find_test_at, is_made_by, written_tests
 from verdigris.storage.paths import canonical
-from verdigris.storage.project import text_of, texts_at
+from verdigris.storage.project import text_of
 from verdigris.turns.aside import set_aside
 from verdigris.turns.operation import operation, refusal
 
@@ -36,6 +37,7 @@ class Reported:
     places: tuple[str, ...]
     aside: str | None
     paths: tuple[str, ...]
+    phase: str = Phase.RED
 
 
 @value
@@ -57,10 +59,11 @@ def report_bug(project: Project, places: Sequence[str], why: str, *, cwd: Path) 
         report = TestBug(bug=bug, places=named, why=why, tree=tree, tests=tests)
         if state.phase is not Phase.GREEN or state.turn is None:
             project.record(report, sync=True)
-            return Reported(bug, named, None, ())
+            return Reported(bug, named, None, (), state.phase)
         intent = _lay_turn_aside(project, state, state.turn.tree, tree, named)
         laid = set_aside(project, intent, report)
-        return Reported(bug, named, laid.aside if laid.paths else None, laid.paths)
+        aside = laid.aside if laid.paths else None
+        return Reported(bug, named, aside, laid.paths, project.state().phase)
 
 
 def _lay_turn_aside(
@@ -78,14 +81,19 @@ def _lay_turn_aside(
     )
 
 
-def close_bug(project: Project, bug: str) -> tuple[str, ...]:
-    """`tdd test-bug close ID`: the test is right after all; the places that it was about."""
+def close_bug(project: Project, bug: str) -> str:
+    """`tdd test-bug close ID`: what became of the test that it was about."""
     with operation(project) as state:
         if bug not in state.test_bugs:
             known = ", ".join(state.test_bugs) or "none is open"
             raise UserError(f"there is no open test-bug {bug!r}: {known}.", hint="`tdd status` lists them")
         project.record(TestBugClosed(bug=bug, test_id=""), sync=True)
-        return state.test_bugs[bug].places
+        report, tree = state.test_bugs[bug], project.workspace.snapshot()
+        where = ", ".join(report.places)
+        if not without_ended(project, {bug: report}, tree):
+            return f"the test at {where} is gone"
+        revised = revised_reports(project, [report], tree)
+        return f"the test at {where} was revised" if revised else f"the test at {where} stays as it is"
 
 
 def _resolve_place(project: Project, state: WorktreeState, spelling: str, cwd: Path) -> _Named:
@@ -132,21 +140,3 @@ def _is_test(project: Project, path: str, line: int) -> bool:
     if regions is None:
         return False
     return only_for_tests(path, read) or regions.is_test_line(read(path) or b"", line)
-
-
-def closed_bugs(project: Project, state: WorktreeState, valid: Sequence[str], tree: str) -> tuple[Event, ...]:
-    """Bugs whose test was revised since the report and is a valid red now."""
-    events = []
-    for bug in state.test_bugs.values():
-        for test in bug.tests:
-            path, _, name = test.partition("::")
-            red = next((native for native in valid if is_made_by(path, name, native)), None)
-            if red is not None and _is_revised(project, bug.tree, tree, path, name):
-                events.append(TestBugClosed(bug=bug.id, test_id=red))
-                break
-    return tuple(events)
-
-
-def _is_revised(project: Project, old: str, new: str, path: str, name: str) -> bool:
-    before, after = (texts_at(project, at, [path]).get(path, "") for at in (old, new))
-    return text_of_test(path, before, name) != text_of_test(path, after, name)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from verdigris.checks.source_edits import on_disk, only_for_tests
+from verdigris.checks.source_edits import CONFLICT, on_disk, only_for_tests
 from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Write
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
@@ -16,6 +16,7 @@ from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
+from verdigris.storage.repository import in_progress
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -136,7 +137,16 @@ def _read_write(project: Project, phase: Phase, file: FileWrite) -> FileWrite:
     from verdigris.checks.source_edits import more_than_stubs
     from verdigris.languages.registry import with_stub_facts
 
-    return with_stub_facts(file, more_than_stubs(project, file.path, file.before, file.after))
+    before = _before_conflict(project, file) if CONFLICT in (file.before or b"") else file.before
+    return with_stub_facts(file, more_than_stubs(project, file.path, before, file.after))
+
+
+def _before_conflict(project: Project, file: FileWrite) -> bytes | None:
+    """In the middle of a merge a file is compared with the ground: with its marks it is no program."""
+    ground = project.state().ground
+    if ground is None or file.path is None or in_progress(project.repo) is None:
+        return file.before
+    return project.workspace.read(ground, file.path)
 
 
 def _protected_names(project: Project) -> Iterator[str]:

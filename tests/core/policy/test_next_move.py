@@ -36,10 +36,18 @@ from verdigris.core.events import (
 from verdigris.core.fold import advance
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.next_move import ended_reds, newest, next_move, next_red, without_parents
+from verdigris.core.policy.claims import deny_stale
+from verdigris.core.policy.next_move import (
+    TreeFacts,
+    ended_reds,
+    implied_claim,
+    newest,
+    next_move,
+    without_parents,
+)
 from verdigris.core.report import CollectError, RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.core.settings import Settings
-from verdigris.core.state import Phase, Red, WorktreeState
+from verdigris.core.state import Phase, Red, Turn, WorktreeState
 from verdigris.core.turn_events import (
     OracleFacts,
     accepted_events,
@@ -80,6 +88,8 @@ class World:
     state: WorktreeState = START
     merging: bool = False
     seq: int = 0
+    passed: frozenset[str] = frozenset()
+    """Tests whose last run passed."""
 
     @cached_property
     def tree(self) -> str:
@@ -89,7 +99,7 @@ class World:
         return dict(self.files)[path]
 
     def with_files(self, files: Files) -> World:
-        return World(files, self.state, self.merging, self.seq)
+        return replace(self, files=files)
 
     def wrote(self, path: str, text: str) -> World:
         return self.with_files(tuple((p, text if p == path else t) for p, t in self.files))
@@ -108,7 +118,7 @@ class World:
         state = self.state
         for seq, event in enumerate(events, self.seq + 1):
             state = advance(state, event, seq)
-        return World(self.files, state, self.merging, self.seq + len(events))
+        return replace(self, state=state, seq=self.seq + len(events))
 
     @property
     def git(self) -> str | None:
@@ -121,6 +131,7 @@ class World:
         return (
             self.files,
             self.merging,
+            self.passed,
             s.phase,
             s.ground and s.ground.split()[0],
             tuple((red.test_id, self.differing(red.tree, SOURCE, *ORACLE) != ()) for red in order),
@@ -207,9 +218,17 @@ def ran(world: World, name: str, *, passed: bool, tree: str) -> World:
         native_id=name,
         red=red,
     )
-    bugs = [b.id for b in world.state.test_bugs.values() if name in b.tests and world.tree != b.tree]
-    closing = [TestBugClosed(bug=bug, test_id=name) for bug in bugs if not passed]
-    return world.told(event, *closing)
+    bugs = [b for b in world.state.test_bugs.values() if name in b.tests]
+    closing = [
+        TestBugClosed(bug=bug.id, test_id=name) for bug in bugs if passed or bug.id in revised_reports(world)
+    ]
+    after = world.told(event, *closing)
+    return replace(after, passed=world.passed - {name} | ({name} if passed else set()))
+
+
+def revised_reports(world: World) -> frozenset[str]:
+    bugs = world.state.test_bugs.values()
+    return frozenset(b.id for b in bugs if world.differing(b.tree, *(TESTS[test] for test in b.tests)))
 
 
 def resume(world: World) -> World:
@@ -242,10 +261,17 @@ def aside(world: World, start: str, ids: tuple[str, ...] = (), *, back: bool = F
     return world.told(laid).laid(start, paths).told(Reverted(aside=laid.aside))
 
 
-def claim(world: World, test_id: str) -> World:
+def claim(world: World, *test_ids: str) -> World:
+    """Without a name: the reds that this change brought."""
     world = operation(world)
-    permitted(decide(world.state, observed(world, test_id), SETTINGS, in_progress=world.git))
-    world = world.told(*claim_events(world.state, (test_id,), (".",), OracleFacts(world.tree)))
+    if not test_ids:
+        implied = implied_claim(world.state)
+        permitted(implied)
+        assert isinstance(implied, Allow)
+        test_ids = tuple(red.test_id for red in implied.claims)
+    for test_id in test_ids:
+        permitted(decide(world.state, observed(world, test_id), SETTINGS, in_progress=world.git))
+    world = world.told(*claim_events(world.state, test_ids, (".",), OracleFacts(world.tree)))
     for laid in world.state.aside.values():
         if laid.back_at_claim:
             world = world.laid(laid.edited, laid.paths).told(Restored(aside=laid.id))
@@ -301,9 +327,12 @@ def lay_unclaimed_aside(world: World) -> World:
     return aside(world, ground, back=True) if unclaimed(world) else world
 
 
-def restore(world: World, name: str) -> World:
+def restore(world: World, *names: str) -> World:
     world = operation(world)
     verb(world, "restore")
+    name, turn = names[0], world.state.turn
+    if turn is not None and world.differing(turn.tree, *names):
+        return world.laid(turn.tree, names)
     if name not in world.state.aside:
         raise Refused(f"nothing is set aside as {name}")
     laid = world.state.aside[name]
@@ -407,26 +436,43 @@ def reachable(tests: tuple[str, ...], deep: int) -> dict[object, World]:
 
 
 def advice(world: World) -> str:
-    """As `turns.claim_check.following` asks: the policy itself says whether the claim would be allowed."""
+    """As `turns.claim_check.following_move` asks, with what its world shows."""
     world = operation(world)
-    red = next_red(world.state, world.tree) if world.state.phase is Phase.RED else None
-    answer: Red | Deny | None = None
-    if red is not None:
-        decision = decide(world.state, observed(world, red.test_id), SETTINGS, in_progress=world.git)
-        answer = red if isinstance(decision, Allow) else decision
-    turn = world.state.turn
-    if turn is not None and (drift := world.differing(turn.tree, *ORACLE)) and not turn.suspended:
-        return f"put {drift[0]} back"
-    return next_move(world.state, claimable=answer, in_progress=world.git)
+    state, turn = world.state, world.state.turn
+    here = {bug for bug in state.test_bugs.values() if any(world.text(TESTS[i]) != ABSENT for i in bug.tests)}
+    state = replace(state, test_bugs={bug.id: bug for bug in state.test_bugs.values() if bug in here})
+    return next_move(state, facts(replace(world, state=state), turn))
+
+
+def facts(world: World, turn: Turn | None) -> TreeFacts:
+    state, reds = world.state, world.state.valid_reds
+    if state.phase is Phase.GREEN and turn is not None:
+        drift = () if turn.suspended else world.differing(turn.tree, *ORACLE)
+        edited = world.differing(turn.judged or turn.tree, SOURCE) != ()
+        failed = any(red.tree == world.tree for i, red in state.reds.items() if i in state.claims)
+        return TreeFacts(world.git, drift=drift, edited=edited and not failed)
+    if state.phase is not Phase.RED:
+        return TreeFacts(world.git)
+    lost = world.text(OLD) == WEAK and OLD not in state.revised
+    stale = [red.test_id for red in reds if world.differing(red.tree, SOURCE, *ORACLE)]
+    laid = next(reversed(list(state.aside.values())), None)
+    struck = laid.test_ids if laid is not None and laid.paths and not laid.back_at_claim else ()
+    return TreeFacts(
+        world.git,
+        unclaimed=unclaimed(world),
+        losses=(f"{OLD}:1: weaker: was `x == 1`",) if lost else (),
+        revised=revised_reports(world),
+        claimable=deny_stale(stale) if stale else reds,
+        struck=tuple(i for i in struck if world.text(TESTS[i]) != ABSENT and i not in world.passed),
+    )
 
 
 def carried_out(world: World, text: str) -> World:
     """The first command that it names, after the edit that it asks for."""
-    if place := re.match(r"put (?:back what )?(\S+?)(?::\d+)? (?:back|lost)", text):
-        frozen = world.state.turn.tree if world.state.turn else ""
-        return world.laid(frozen, (place[1],)) if frozen else world.wrote(place[1], WRITTEN)
+    if place := re.match(r"put back what (\S+) lost", text):
+        return world.wrote(place[1].rstrip(","), WRITTEN)
     if text.startswith("edit the claimed source"):
-        world = world.wrote(SOURCE, RIGHT)
+        return typed(world.wrote(SOURCE, RIGHT), "tdd settle")
     if text.startswith("revise the test"):
         return revised(world, text)
     if text.startswith("restructure"):
@@ -437,11 +483,12 @@ def carried_out(world: World, text: str) -> World:
 
 
 def revised(world: World, text: str) -> World:
-    """A test that passes as revised says nothing, so its report is closed by hand."""
-    first, second = re.findall(r"`([^`]+)`", text)
+    """The run that follows ends the report, however the revised test ends."""
+    first, _ = re.findall(r"`([^`]+)`", text)
     path = TESTS[first.split()[-1]]
-    world = typed(world.wrote(path, REVISED if world.text(path) == WRITTEN else WRITTEN), first)
-    return typed(world, second) if world.state.test_bugs else world
+    after = typed(world.wrote(path, REVISED if world.text(path) == WRITTEN else WRITTEN), first)
+    assert not after.state.test_bugs
+    return after
 
 
 def typed(world: World, command: str) -> World:
@@ -449,8 +496,10 @@ def typed(world: World, command: str) -> World:
     match words:
         case ("tdd", "test", *names):
             return run(world, *names)
-        case ("tdd", "claim", name):
-            return claim(world, name)
+        case ("tdd", "claim", *names):
+            return claim(world, *names)
+        case ("tdd", "restore", *names):
+            return restore(world, *names)
         case ("tdd", "settle"):
             return settle(world)
         case ("tdd", "aside"):

@@ -10,7 +10,7 @@ from support.writes import with_facts
 from verdigris.core.actions import Allow, ClaimTest, Decision, Deny, Do, FileWrite, Target, Unclaimed, Write
 from verdigris.core.paths import Classes, PathClass, classify
 from verdigris.core.policy import bound_classes, decide, deny_beyond, is_within
-from verdigris.core.policy.next_move import next_move
+from verdigris.core.policy.next_move import TreeFacts, next_move
 from verdigris.core.report import Status
 from verdigris.core.settings import Bounds, Settings
 from verdigris.core.state import Claim, OpenTestBug, Phase, Red, Refactor, Turn, WorktreeState
@@ -121,7 +121,7 @@ def test_where_tests_must_compile_the_way_to_declare_is_named(path: str, way: st
     denied = decide(reds(), Write((file,)), Settings())
     assert isinstance(denied, Deny)
     assert way in denied.next
-    assert bool(way) == ("refactor begin`; " in denied.next)
+    assert bool(way) == ("`tdd test`; " in denied.next)
 
 
 def test_deleting_source_in_red_needs_a_red_too() -> None:
@@ -132,23 +132,27 @@ def test_one_open_red_is_claimed_by_implication() -> None:
     assert written(reds(red()), SRC) == Allow(claims=(red(),))
 
 
-def test_with_several_reds_the_edit_must_say_which() -> None:
-    denial = written(reds(red(), red("u.py::b")), SRC, "src/a.py")
+def test_a_known_failure_is_claimed_by_name_only() -> None:
+    known = replace(red("u.py::b"), known=True)
+    assert (
+        decide(reds(known), ClaimTest("u.py::b", (Target("src/a.py", frozenset({SRC})),)), Settings())
+        == Allow()
+    )
+    denial = written(reds(known), SRC, "src/a.py")
     assert isinstance(denial, Deny)
-    assert denial.rule == "which-red"
-    assert denial.next.endswith(" src/a.py`")
+    assert (denial.rule, denial.next) == ("which-red", "`tdd claim u.py::b src/a.py`")
+    assert written(reds(red(), known), SRC, "src/a.py") == Allow(claims=(red(),))
 
 
-def test_an_edit_claims_all_reds_of_one_file() -> None:
-    both = reds(red(), red("t.py::b"))
-    assert written(both, SRC) == Allow(claims=tuple(both.reds.values()))
+def test_an_edit_claims_all_reds_that_this_change_brought() -> None:
+    all_three = reds(red(), red("t.py::b"), red("u.py::b"))
+    assert written(all_three, SRC) == Allow(claims=tuple(all_three.reds.values()))
 
 
 def test_a_go_test_and_its_only_red_case_are_one_red() -> None:
     case = red("a_test.go::TestA/one")
     both = reds(red("a_test.go::TestA"), case)
     assert written(both, SRC) == Allow(claims=(case,))
-    assert "TestA/one" in next_move(both)
     two = reds(*both.reds.values(), red("a_test.go::TestA/two"))
     assert written(two, SRC) == Allow(claims=(case, two.reds["a_test.go::TestA/two"]))
 
@@ -223,7 +227,7 @@ def test_all_that_the_suite_lost_is_named_at_once_with_one_line_that_gives_it_up
     denied = claimed(reds(red()), weakened=losses)
     assert isinstance(denied, Deny)
     assert denied.reason.splitlines()[1:] == [f"  {loss}" for loss in losses]
-    assert "`tdd revise tests/t.py 'tests/a b.py' --why \"WHY\"`" in denied.next
+    assert "tdd revise tests/t.py 'tests/a b.py', with --why and the reason" in denied.next
 
 
 def test_a_long_list_of_losses_is_cut_and_says_so() -> None:
@@ -306,9 +310,9 @@ def test_every_denial_fits_three_lines_and_names_a_move() -> None:
 def test_the_next_move_follows_the_state() -> None:
     bug = OpenTestBug("b1", ("tests/t.py:3",), "wrong", "g")
     assert "write one failing test" in next_move(reds())
-    assert next_move(reds(red())) == "`tdd test t.py::a`"
-    assert next_move(reds(red()), claimable=red()) == "`tdd claim t.py::a`"
-    assert next_move(reds(red()), claimable=Deny("weakened", "lost", "put it back")) == "put it back"
+    assert next_move(reds(red()), TreeFacts(claimable=(red(),))) == "`tdd claim t.py::a`"
+    denied = Deny("weakened", "lost", "put it back")
+    assert next_move(reds(red()), TreeFacts(claimable=denied)) == "put it back"
     assert "tdd settle" in next_move(GREEN)
     assert "revise the test at tests/t.py" in next_move(replace(reds(), test_bugs={"b1": bug}))
     assert "tdd refactor end" in next_move(STATES["refactor"])

@@ -11,16 +11,15 @@ pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("cls", PathClass)
-def test_what_was_put_back_is_named_with_the_next_move(cls: PathClass) -> None:
+def test_what_was_put_back_is_named_with_the_reason(cls: PathClass) -> None:
     text = put_back_text(["a.py"], cls, None)
     assert text.startswith("Put back: a.py. ")
-    assert "\nnext: " in text
+    assert text.endswith("What had been written is kept: `tdd displaced a.py`.")
 
 
 def test_a_denial_says_why_source_did_not_claim() -> None:
     text = put_back_text(["a.py"], PathClass.SOURCE, Deny("which-red", "Two are red.", "`tdd claim X`"))
     assert "Two are red." in text
-    assert text.endswith("next: `tdd claim X`")
 
 
 def test_a_long_list_is_cut() -> None:
@@ -33,8 +32,7 @@ def test_a_long_list_is_cut() -> None:
     ("cls", "phase", "following"),
     [
         (PathClass.SWITCH, Phase.RED, "go on"),
-        (PathClass.SOURCE, Phase.RED, "tdd aside"),
-        (PathClass.TEST, Phase.GREEN, "tdd test-bug a.py:LINE"),
+        (PathClass.TEST, Phase.GREEN, "tampered"),
         (PathClass.SPEC, Phase.REFACTOR, "tdd refactor abort"),
     ],
 )
@@ -45,8 +43,11 @@ def test_what_a_person_changed_is_answered_with_the_right_way(
 
 
 def test_a_sync_comes_after_the_open_turn() -> None:
-    assert "next: settle the open turn, then `tdd sync --" in moved_back_text(["a.py"], Phase.GREEN)
-    assert "next: `tdd sync --" in moved_back_text(["a.py"], Phase.RED)
+    tried = ("merge", "feat")
+    after = moved_back_text(["a.py"], Phase.GREEN, tried)
+    assert after.endswith("next: settle the open turn, then `tdd sync -- merge feat`")
+    assert moved_back_text(["a.py"], Phase.RED, tried).endswith("next: `tdd sync -- merge feat`")
+    assert "`" not in moved_back_text(["a.py"], Phase.RED, ()).partition("next: ")[2]
 
 
 def test_the_tree_that_a_phase_goes_by() -> None:

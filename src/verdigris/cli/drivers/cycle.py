@@ -14,6 +14,7 @@ from verdigris.cli.context import (
     here,
     json_option,
     live,
+    next_here,
     persons_command,
     persons_only,
     project,
@@ -196,7 +197,7 @@ def report_test_bug(words: tuple[str, ...], name: str | None) -> int:
     answer = report_bug(opened, places, why, cwd=here())
     if isinstance(answer, Deny):
         return deny(answer)
-    show(reported_lines(answer, opened.state()))
+    show(reported_lines(answer, next_here(opened)))
     return 0
 
 

@@ -192,6 +192,10 @@ class Configured(Event):
     """Digest of the file from which the rest was compiled."""
     settings: Mapping[str, Any]
     classes: Any
+    runner_files: tuple[str, ...] = ()
+    """The runners' own configuration, which may say which files are tests; some may not exist yet."""
+    runner: str = ""
+    """Digest of what they contain."""
 
 
 @value

@@ -163,6 +163,10 @@ class TestRun(Event):
     place: str = ""
     reads: str = ""
     """The blob with the files without a class that test code read; they are frozen by a claim."""
+    known: bool = False
+    """It fails on the ground too."""
+    by: str = ""
+    """The context that ran it; empty for a person."""
 
 
 @value
@@ -183,6 +187,14 @@ class RedsEnded(Event):
     """Reds whose test a run saw pass, or no longer found."""
 
     test_ids: tuple[str, ...]
+
+
+@value
+class FilesUnloaded(Event):
+    """Which test files the runs so far could not load; it replaces what was known."""
+
+    files: Mapping[str, str]
+    """Path → the tree on which it did not load."""
 
 
 @value

@@ -7,17 +7,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, assert_never
 
 from verdigris.core.actions import Action, Allow, BlockTests, ClaimTest, Decision, Deny, Do, FileWrite, Write
-from verdigris.core.languages import language_of
+from verdigris.core.languages import STUB_MARK, declaration_hint, language_of
 from verdigris.core.paths import Classes, PathClass
 from verdigris.core.policy import cycle as cycles
 from verdigris.core.policy.claims import decide_block, decide_claim, decide_claim_phase, deny_suspended
+from verdigris.core.policy.cycle import SOURCE_WAITS
 from verdigris.core.policy.next_move import (
+    RED_FIRST,
     SYNCS_IN,
-    about_stubs,
     finish_git,
     implied_claim,
     next_move,
     owners,
+    report_wrong_test,
 )
 from verdigris.core.state import Phase, WorktreeState
 from verdigris.core.test_ids import shell_words
@@ -56,6 +58,10 @@ _MISPLACED = {
     ("on", Phase.GREEN): "The laws are on already",
     ("on", Phase.REFACTOR): "The laws are on already",
 }
+
+
+BY_PHASE = frozenset({"not-in-phase", "in-cycle"})
+"""Rules of denials that leave open what the actor wanted: what comes next depends on the tree as well."""
 
 
 def decide(
@@ -104,7 +110,22 @@ def _write(state: WorktreeState, action: Write, settings: Settings) -> Decision:
     if not edits:
         return Allow(joins=tuple(joins))
     decision = implied_claim(state, edits[0].path or "")
-    return about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
+    return _about_stubs(decision, edits[0]) if isinstance(decision, Deny) else decision
+
+
+def _about_stubs(denial: Deny, file: FileWrite) -> Deny:
+    """Adds advice about stubs: if the edit tried one, or if a test needs declarations to load."""
+    if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
+        return denial
+    reason, following = denial.reason, denial.next
+    mark = STUB_MARK.encode()
+    if file.beyond_stubs and mark in file.after and mark not in (file.before or b""):
+        reason += f" More than a stub: {file.beyond_stubs}."
+    if way := declaration_hint(file.path or ""):
+        following += f"; {way}"
+    if file.stub:
+        following += f"; as a stub: `{file.stub}`"
+    return Deny(denial.rule, reason, following)
 
 
 def _deny_beyond(state: WorktreeState, file: FileWrite, settings: Settings) -> Deny | None:
@@ -131,9 +152,9 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
         case _, (Phase.PLAN | Phase.HELD) if state.open_cycle is not None:
             return cycles.deny_write(state.open_cycle, name)
         case ((PathClass.TEST | PathClass.SPEC), Phase.GREEN):
-            return _deny_frozen(name)
+            return _deny_frozen(state, name)
         case PathClass.SOURCE, (Phase.GREEN | Phase.RED) if file.only_tests:
-            return _deny_frozen(name) if state.phase is Phase.GREEN else "ok"
+            return _deny_frozen(state, name) if state.phase is Phase.GREEN else "ok"
         case PathClass.SPEC, Phase.REFACTOR:
             return Deny(
                 "spec-in-refactor",
@@ -148,11 +169,11 @@ def _write_one(state: WorktreeState, file: FileWrite, settings: Settings) -> Den
             return "ok"
 
 
-def _deny_frozen(name: str) -> Deny:
+def _deny_frozen(state: WorktreeState, name: str) -> Deny:
     wrong = (
         "if it is what you are to write, a person may name it under `oracle.exclude`"
         if language_of(name) is None
-        else f'if the test is wrong: `tdd test-bug {name}:LINE "WHY"`'
+        else report_wrong_test(state.claims.values(), name)
     )
     return Deny(
         "frozen-oracle",
@@ -176,7 +197,7 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
         return deny_suspended(state, state.turn)
     name = file.path or file.spelling
     if file.changes_oracle:
-        return _tests_among_source(name)
+        return _tests_among_source(state, name)
     if file.path is None or owners(state.claims.values(), file.path):
         return "ok"
     if settings.claims == "strict":
@@ -189,13 +210,13 @@ def _source_in_green(state: WorktreeState, file: FileWrite, settings: Settings) 
     return "join"
 
 
-def _tests_among_source(name: str) -> Deny:
+def _tests_among_source(state: WorktreeState, name: str) -> Deny:
     return Deny(
         "frozen-oracle",
         f"the tests in {name} are frozen from claim to verdict; where they cannot be told"
         " from the rest (a string without an end), the whole file is.",
-        f'edit the code around them; if a test is wrong: `tdd test-bug {name}:LINE "WHY"`; new tests come '
-        "after the verdict",
+        f"edit the code around them; {report_wrong_test(state.claims.values(), name)}; new tests come after "
+        "the verdict",
     )
 
 
@@ -210,8 +231,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
     if action.verb == "refactor begin" and state.open_cycle is not None:
         why = f"The cycle {state.open_cycle.id} is open, and has no stage for a refactor."
         return Deny("in-cycle", why, next_move(state))
-    is_own = action.verb == "restore" and action.by_person and state.phase is Phase.RED
-    if state.phase not in _NEEDS[action.verb] and not is_own:
+    if state.phase not in _NEEDS[action.verb] and not (action.free and state.phase is Phase.RED):
         why = _MISPLACED.get((action.verb, state.phase), f"`tdd {action.verb}` does nothing in this phase")
         return Deny("not-in-phase", f"{why} (phase {state.phase}).", next_move(state))
     if action.verb == "settle" and state.turn is not None and state.turn.suspended:
@@ -221,7 +241,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
-            "`tdd aside`, then `tdd refactor begin`",
+            "`tdd aside`, then `tdd refactor begin`; it stays aside until you restore it there",
         )
     return Allow()
 

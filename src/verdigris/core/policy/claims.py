@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, BlockTests, ClaimTest, Decision, Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import cycle as cycles
-from verdigris.core.policy.next_move import next_move
+from verdigris.core.policy.next_move import give_up_losses, next_move
 from verdigris.core.state import Phase, Turn, WorktreeState
-from verdigris.core.test_ids import shell_words
-from verdigris.core.verdict.redness import WHY_NOT
+from verdigris.core.test_ids import shell_words, split_id
+from verdigris.core.value import replace
+from verdigris.core.verdict.redness import way_out, why_not
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-
 _MANY_LOSSES = 20
 """The most losses of a suite that are listed."""
+_MANY_STALE = 10
+"""The most stale reds that are run by name."""
 
 
 def deny_suspended(state: WorktreeState, turn: Turn) -> Deny:
@@ -78,7 +80,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
         return Deny(
             "oracle-drift",
             f"{action.drift[0]} changed since the open turn froze it.",
-            f"put {action.drift[0]} back as it was, then claim again",
+            f"`tdd restore {shell_words(action.drift[0])}` puts it back; then claim again",
         )
     if action.test_id in state.claims:
         return None
@@ -94,11 +96,7 @@ def _claim_red(state: WorktreeState, action: ClaimTest) -> Deny | None:
 def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | None:
     """Why the tree does not allow these reds to be cited."""
     if action.moved:
-        return Deny(
-            "stale-red",
-            f"{action.moved[0]} changed since that red was seen.",
-            f"run `tdd test {shell_words(*test_ids)}` again",
-        )
+        return replace(deny_stale(test_ids), reason=f"{action.moved[0]} changed since that red was seen.")
     if action.weakened:
         more = len(action.weakened) - _MANY_LOSSES
         named = [*action.weakened[:_MANY_LOSSES], *([f"and {more} more"] if more > 0 else [])]
@@ -118,13 +116,10 @@ def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | Non
     return None
 
 
-def give_up_losses(losses: Sequence[str]) -> str:
-    """One `tdd revise` line that gives up all losses; each begins with `path:line: `."""
-    files = dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses)
-    named = ", ".join([*list(files)[:3], *(["others"] if len(files) > 3 else [])])  # noqa: PLR2004 - some are enough
-    return (
-        f'put back what {named} lost, or a person gives it up: `tdd revise {shell_words(*files)} --why "WHY"`'
-    )
+def deny_stale(test_ids: Sequence[str]) -> Deny:
+    """Many are run together with all others."""
+    run = shell_words("tdd", "test", *(test_ids if len(test_ids) <= _MANY_STALE else ()))
+    return Deny("stale-red", "The tree changed since these reds were seen.", f"`{run}`")
 
 
 def _no_red(action: ClaimTest) -> Deny:
@@ -141,8 +136,9 @@ def _no_red(action: ClaimTest) -> Deny:
 
 
 def _wrong_red(test_id: str, why: str) -> Deny:
-    reason, following = WHY_NOT.get(why, (f"it failed for another reason ({why})", "revise the test"))
-    return Deny(f"red-{why}", f"{test_id} is not red for the right reason: {reason}", following)
+    reason, _ = why_not(why)
+    path = split_id(test_id).path
+    return Deny(f"red-{why}", f"{test_id} is not red for the right reason: {reason}", way_out(why, path))
 
 
 def decide_block(state: WorktreeState, action: BlockTests) -> Decision:
@@ -162,6 +158,7 @@ def decide_block(state: WorktreeState, action: BlockTests) -> Decision:
         return Deny(
             "passed-before",
             f"{action.passed[0]} passed before, so it is not skipped: something broke it.",
-            'mend the source; if it asks for what nobody wants any more: `tdd revise TEST --why "WHY"`',
+            "mend the source; if it asks for what nobody wants any more, a person gives it up: "
+            f"tdd revise {shell_words(action.passed[0])}, with --why and the reason",
         )
     return _deny_observed(action, *action.test_ids) or Allow()

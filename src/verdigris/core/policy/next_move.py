@@ -7,21 +7,22 @@ from re import Pattern
 from re import compile as compile_regex
 from typing import TYPE_CHECKING
 
-from verdigris.core.actions import Allow, Decision, Deny
-from verdigris.core.languages import STUB_MARK, declaration_hint, is_loaded_singly
+from verdigris.core.actions import Allow, Decision, Deny, Unclaimed
+from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import compile_glob
 from verdigris.core.policy import cycle as cycles
-from verdigris.core.policy.cycle import SOURCE_WAITS, deny_source
+from verdigris.core.policy.cycle import deny_source
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.state import Phase, Red
 from verdigris.core.test_ids import named_tests, shell_words, split_id
+from verdigris.core.value import value
+from verdigris.core.verdict.redness import UNDECLARED, way_out
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from verdigris.core.actions import FileWrite
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Claim, WorktreeState
+    from verdigris.core.state import Claim, OpenTestBug, WorktreeState
 
 
 def ended_reds(
@@ -89,44 +90,30 @@ def without_parents(reds: tuple[Red, ...]) -> tuple[Red, ...]:
 RED_FIRST = "red-first"
 
 
-def about_stubs(denial: Deny, file: FileWrite) -> Deny:
-    """Adds advice about stubs: if the edit tried one, or if a test needs declarations to load."""
-    if denial.rule not in {RED_FIRST, SOURCE_WAITS} or file.after is None:
-        return denial
-    reason, following = denial.reason, denial.next
-    mark = STUB_MARK.encode()
-    if file.beyond_stubs and mark in file.after and mark not in (file.before or b""):
-        reason += f" More than a stub: {file.beyond_stubs}."
-    if way := declaration_hint(file.path or ""):
-        following += f"; {way}"
-    if file.stub:
-        following += f"; as a stub: `{file.stub}`"
-    return Deny(denial.rule, reason, following)
-
-
 def implied_claim(state: WorktreeState, edited: str = "") -> Decision:
-    """An edit of `edited` claims every valid red when all of them lie in one file."""
+    """An edit of `edited`, and a claim without words, take the reds that this change brought.
+
+    Known failures are claimed by name only: nobody says that the edit is for them.
+    """
     if state.open_cycle is not None:
         return deny_source(state.open_cycle, edited)
-    reds = without_parents(state.valid_reds)
-    files = {split_id(red.native_id).path for red in reds}
-    match len(files):
-        case 0:
-            return Deny(
-                RED_FIRST,
-                "Source can be edited only for a test that is red, and no test is red now.",
-                "write one failing test, run `tdd test ID`, then `tdd claim ID`; "
-                "where behaviour stays as it is: `tdd refactor begin`",
-            )
-        case 1:
-            return Allow(claims=reds)
-        case _:
-            last = max(reds, key=lambda red: red.seq)
-            return Deny(
-                "which-red",
-                f"{len(reds)} tests are red in {len(files)} files; say which of them this edit is for.",
-                f"`tdd claim {shell_words(last.test_id, edited or 'PATH')}`",
-            )
+    if reds := without_parents(state.brought_reds):
+        return Allow(claims=reds)
+    known = newest(state.valid_reds)
+    if known is None:
+        return Deny(
+            RED_FIRST,
+            "Source can be edited only for a test that is red, and no test is red now; where behaviour stays "
+            "as it is, `tdd refactor begin` opens it.",
+            FIRST_MOVE,
+        )
+    count = len(without_parents(state.valid_reds))
+    which = "A test fails, and it failed" if count == 1 else f"{count} tests fail, and they failed"
+    return Deny(
+        "which-red",
+        f"{which} before this change too; say that this edit is for it.",
+        f"`tdd claim {shell_words(known.test_id, *([edited] if edited else []))}`",
+    )
 
 
 @lru_cache(maxsize=512)
@@ -165,68 +152,183 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 """The phases in which `tdd sync` moves the tree."""
 
 
-FIRST_MOVE = "write one failing test, then `tdd test ID`"
+FIRST_MOVE = "write one failing test and run `tdd test`"
 """Where nothing is red yet."""
+RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
+_NAMED = 5
+"""The most tests or files that a move names."""
 
 
-def next_move(
-    state: WorktreeState, *, claimable: Red | Deny | None = None, in_progress: str | None = None
-) -> str:
-    """The move that leads on from here, in one line.
+@value
+class TreeFacts:
+    """What the tree shows, and the state alone does not say. `turns.claim_check` gathers it."""
 
-    `claimable`: the red that the policy allows to claim now, or its denial. If None, the move is to run again
-    the red that was seen last, which is always allowed.
-    """
-    if in_progress is not None and state.phase is not Phase.OFF:
-        return finish_git(state, in_progress)
+    in_progress: str | None = None
+    """A merge, rebase … that git has not finished."""
+    hindrance: str = ""
+    """Why the suite does not run at all, with the cure."""
+    drift: tuple[str, ...] = ()
+    """In green: oracle paths that differ from the frozen ones."""
+    edited: bool = False
+    """In green: source changed since the last verdict, and no run saw a claimed test fail on it."""
+    unclassed: tuple[str, ...] = ()
+    """In red: files whose tests the runner runs, although they are not of class test."""
+    unclaimed: tuple[Unclaimed, ...] = ()
+    """In red: source edits that no claim covers."""
+    losses: tuple[str, ...] = ()
+    """In red: what the suite lost without a reason."""
+    revised: frozenset[str] = frozenset()
+    """Open reports whose test was revised since."""
+    claimable: tuple[Red, ...] | Deny = ()
+    """In red: what a claim without words takes, or its denial; or else the known failure seen last."""
+    undeclared: str = ""
+    """A test file that needs declarations which `tdd stub` writes."""
+    unloaded: str = ""
+    """A test file that did not load."""
+    touched: bool = False
+    """Something changed since it did not load."""
+    struck: tuple[str, ...] = ()
+    """Tests whose edits the last strike set aside, and that nobody has run since."""
+
+
+@value
+class Asker:
+    """Who is told the next move."""
+
+    is_agent: bool = False
+    context: str = ""
+    fellows: frozenset[str] = frozenset()
+    """Other agents that are at work."""
+
+
+def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker = Asker()) -> str:  # noqa: B008 - frozen
+    """The one move that leads on from here: a whole command, or what a person has to write or decide."""
     suspended = state.turn is not None and state.turn.suspended
-    if state.open_cycle is not None and state.phase is not Phase.OFF and not suspended:
+    if state.phase is Phase.OFF:
+        return "run `tdd on` to resume (a person's command)"
+    if facts.in_progress is not None:
+        return finish_git(state, facts.in_progress)
+    if facts.hindrance:
+        return facts.hindrance
+    if facts.drift and not suspended:
+        return f"`tdd restore {shell_words(*facts.drift[:_NAMED])}` puts back what the open turn froze"
+    if state.open_cycle is not None and not suspended:
         return cycles.next_step(state.open_cycle, turn=state.turn is not None)
     match state.phase:
-        case Phase.OFF:
-            return "run `tdd on` to resume (a person's command)"
         case Phase.REFACTOR:
-            return "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
-        case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            return (
-                f"`tdd test {shell_words(*state.claims)}`{'' if state.turn.why else ' on the new baseline'}"
-            )
+            return RESTRUCTURE
         case Phase.GREEN:
-            return "edit the claimed source, then `tdd settle`"
-        case Phase.RED if state.test_bugs:
-            bug = next(iter(state.test_bugs.values()))
-            test = next(iter(bug.tests), bug.places[0].rpartition(":")[0])
-            return (
-                f"revise the test at {bug.places[0]}, then `tdd test {shell_words(test)}` "
-                f"(or, if it is right, `tdd test-bug close {bug.id}`)"
-            )
+            return _next_in_green(state, facts, asker)
         case _:
-            return _next_claim(state, claimable)
+            return _next_in_red(state, facts, asker)
 
 
-def next_after(state: WorktreeState, context: str, fellows: Collection[str]) -> str:
-    """The move of an agent while all open claims belong to `fellows`, other agents of its session."""
-    theirs = {claim.by for claim in state.claims.values()}
-    if state.phase is not Phase.GREEN or context in theirs or not theirs.issubset(fellows):
-        return ""
-    claimed = ", ".join(state.claims)
-    return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
+def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
+    turn, theirs = state.turn, {claim.by for claim in state.claims.values()}
+    if asker.is_agent and asker.context not in theirs and theirs and theirs <= asker.fellows:
+        claimed = ", ".join(state.claims)
+        return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
+    if turn is not None and turn.suspended:
+        return f"`tdd test {shell_words(*state.claims)}`{'' if turn.why else ' on the new baseline'}"
+    if facts.edited:
+        return "`tdd settle`"
+    former = [
+        laid.id for laid in state.aside.values() if laid.paths and state.claims.keys() & set(laid.test_ids)
+    ]
+    back = f" (`tdd restore {former[-1]}` brings your former edits back)" if former else ""
+    return f"edit the claimed source{back}, then `tdd settle`"
 
 
-def next_red(state: WorktreeState, tree: str) -> Red | None:
-    """The red that the next claim cites: seen last, and on this tree where there is one."""
-    return newest(state.valid_reds, tree) or newest(state.valid_reds)
-
-
-def _next_claim(state: WorktreeState, claimable: Red | Deny | None) -> str:
-    match claimable:
-        case Red(test_id=test_id):
-            return f"`tdd claim {shell_words(test_id)}`"
+def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
+    if facts.unclassed:
+        names = ", ".join(facts.unclassed[:_NAMED])
+        return f"a person names {names} under `test:` in tdd.yaml, since the test runner runs tests of it"
+    if facts.unclaimed:
+        return "`tdd aside` sets aside what was edited before a red; a claim of these files brings it back"
+    if state.test_bugs:
+        return _next_of_report(next(iter(state.test_bugs.values())), facts)
+    if facts.losses:
+        return give_up_losses(facts.losses)
+    match facts.claimable:
         case Deny(next=following):
             return following
-        case None:
-            red = newest(state.valid_reds)
-            return f"`tdd test {shell_words(red.test_id)}`" if red else FIRST_MOVE
+        case (Red(known=False), *_) as reds:
+            return _next_claim(reds, asker)
+    return _next_without_red(state, facts, asker)
+
+
+def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
+    if facts.undeclared:
+        return f"`tdd stub {shell_words(facts.undeclared)}`"
+    if facts.unloaded:
+        run = f"`tdd test {shell_words(facts.unloaded)}`"
+        return run if facts.touched else f"correct {facts.unloaded}, which does not load, then {run}"
+    if wrong := [red for red in state.reds.values() if not red.valid and not red.known]:
+        return _correct(max(wrong, key=lambda red: red.seq))
+    if facts.struck:
+        return f"`tdd test {shell_words(*facts.struck)}` shows the red without your edits"
+    if facts.claimable and not isinstance(facts.claimable, Deny):
+        known = shell_words(facts.claimable[0].test_id)
+        return f"{FIRST_MOVE}; a known failure is claimed by its name: `tdd claim {known}`"
+    kept = [laid.id for laid in state.aside.values() if laid.back_at_claim]
+    if kept and not asker.is_agent:
+        return f"{FIRST_MOVE}; its claim brings back what is set aside, and so does `tdd restore {kept[-1]}`"
+    return FIRST_MOVE
+
+
+def _correct(red: Red) -> str:
+    """What to do about a red that does not count, where no stub helps."""
+    if red.why in UNDECLARED:
+        run = f"`tdd test {shell_words(red.test_id)}`"
+        return f"correct {red.test_id}, which asks for a name that nothing declares, then {run}"
+    return f"{red.test_id}: {way_out(red.why, split_id(red.native_id).path)}"
+
+
+def _next_of_report(bug: OpenTestBug, facts: TreeFacts) -> str:
+    test = shell_words(next(iter(bug.tests), bug.places[0].rpartition(":")[0]))
+    if bug.id in facts.revised:
+        return f"`tdd test {test}`"
+    return (
+        f"revise the test at {bug.places[0]}, then `tdd test {test}` "
+        f"(or, if it is right, `tdd test-bug close {bug.id}`)"
+    )
+
+
+def _next_claim(reds: Sequence[Red], asker: Asker) -> str:
+    if len(reds) == 1:
+        return f"`tdd claim {shell_words(reds[0].test_id)}`"
+    more = [f"and {len(reds) - _NAMED} more"] if len(reds) > _NAMED else []
+    named = f"these {len(reds)} tests: {', '.join([*(red.test_id for red in reds[:_NAMED]), *more])}"
+    return f"edit the source: it claims {named}" if asker.is_agent else f"`tdd claim` claims {named}"
+
+
+def unclassed_tests(state: WorktreeState) -> tuple[str, ...]:
+    """Files that are not of class test, although the runner runs tests of them."""
+    paths = (split_id(red.native_id).path for red in state.reds.values() if red.why == "not-a-test")
+    return tuple(dict.fromkeys(paths))
+
+
+def without_tests(edits: Iterable[Unclaimed], state: WorktreeState) -> tuple[Unclaimed, ...]:
+    """The edits of files whose tests nobody runs: a test is not set aside, whatever its class is."""
+    tests = unclassed_tests(state)
+    return tuple(edit for edit in edits if edit.path not in tests)
+
+
+def report_wrong_test(claims: Iterable[Claim], path: str) -> str:
+    """How to report a wrong test of a file, with its line where a claimed red failed there."""
+    places = (claim.place for claim in claims if claim.place.rpartition(":")[0] == path)
+    place = next(places, f"{path}, a colon and its line")
+    return f"if the test is wrong, report it: tdd test-bug {place}, and why in quotation marks"
+
+
+def give_up_losses(losses: Sequence[str]) -> str:
+    """What gives up all losses at once; each begins with `path:line: `."""
+    files = list(dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses))
+    named = ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])])
+    return (
+        f"put back what {named} lost; or a person gives it up: tdd revise {shell_words(*files)}, with --why "
+        "and the reason"
+    )
 
 
 def finish_git(state: WorktreeState, in_progress: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import compiler_of
 from verdigris.core.paths import PathClass
 from verdigris.core.report import CollectError, Failure, Place, RunPhase, Status, TestResult
+from verdigris.core.test_ids import shell_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 
 VALID = "valid"
+BROKEN = "broken-by-edit"
+UNDECLARED = frozenset({"import", "build", "missing-name"})
+"""Reasons of invalid reds that a missing declaration may cause."""
 
 WHY_NOT: Mapping[str, tuple[str, str]] = {
     "passing": (
@@ -102,11 +106,26 @@ WHY_NOT: Mapping[str, tuple[str, str]] = {
         "source or tests changed while it ran",
         "run `tdd test` again",
     ),
+    BROKEN: (
+        "it passed before, and this edit broke it",
+        "mend the source until it passes again",
+    ),
     "not-collected": (
         "no such test was collected, so nothing ran",
         "check its name and its file, and that the runner's own configuration finds it",
     ),
 }
+
+
+def why_not(code: str) -> tuple[str, str]:
+    """Why a red does not count, and what to do."""
+    return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
+
+
+def way_out(code: str, path: str) -> str:
+    """What to do about a red that does not count, in a test of `path`."""
+    return why_not(code)[1].replace("FILE", shell_words(path))
+
 
 _SYNTAX = frozenset({"SyntaxError", "IndentationError", "TabError", "syntax error"})
 _IMPORT = frozenset(

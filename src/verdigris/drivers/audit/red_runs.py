@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import red_of, with_subjects
+from verdigris.checks.missing_stubs import missing_stubs
 from verdigris.checks.verdict_checks import traced_tests
 from verdigris.core.languages import declares_packages
 from verdigris.core.paths import FILE, PathClass
@@ -12,11 +13,10 @@ from verdigris.core.report import Status
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
-from verdigris.core.verdict.redness import VALID, judge_collect_error
+from verdigris.core.verdict.redness import UNDECLARED, VALID, judge_collect_error
 from verdigris.drivers.audit.report import FLAKY, RedTest
 from verdigris.languages.findings import TestText
 from verdigris.languages.registry import holds_tests, reader_of
-from verdigris.turns.stub import UNDECLARED, missing_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -17,8 +17,8 @@ from verdigris.core.events import (
     LayingAside,
     TestBugClosed,
 )
-from verdigris.core.policy.claims import give_up_losses
 from verdigris.core.policy.cycle import deny_source, next_step
+from verdigris.core.policy.next_move import give_up_losses
 from verdigris.core.state import ABORTED, PASS, Stage
 from verdigris.core.turn_events import next_aside
 from verdigris.drivers.cycle.completion import complete

@@ -139,4 +139,5 @@ def plain_environment(environment: Mapping[str, str], programs: Iterable[str]) -
         "PATH": ":".join(programs),
         "GIT_CONFIG_COUNT": str(len(steered)),
         "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        "GIT_EDITOR": ":",  # nobody sits before it: a merge that goes on keeps git's own message
     }

@@ -71,6 +71,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def conventions(self, runner: str) -> Usual:
         return project.places(runner)
 
+    def configuration(self) -> tuple[str, ...]:
+        return tuple(sorted(project.NODE_CONFIG))
+
     def runner_keys(self, name: str, text: str) -> bytes:
         return project.package(text) if name == "package.json" else project.compiler(text)
 

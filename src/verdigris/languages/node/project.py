@@ -165,7 +165,7 @@ _SETUP = re.compile(
     r"""(\[[^\]]*\]|["'`][^"'`\n]*["'`])"""
 )
 _QUOTED = re.compile(r"""["'`](?:<rootDir>/|\./)?([^"'`\n]+)["'`]""")
-_NODE_CONFIG = frozenset(
+NODE_CONFIG = frozenset(
     f"{name}.{end}"
     for name in ("vitest.config", "vite.config", "jest.config", "vitest.workspace")
     for end in ("ts", "mts", "cts", "js", "mjs", "cjs", "json")
@@ -180,7 +180,7 @@ def _setup_files(home: Path) -> tuple[str, ...]:
     """The files that the configuration of a runner, in any package, loads before or around the tests."""
     found: dict[str, None] = {}
     for folder, _, files in walk(home, PACKAGES_DEPTH):
-        if configured := sorted(_NODE_CONFIG & frozenset(files)):
+        if configured := sorted(NODE_CONFIG & frozenset(files)):
             named = (path for text in _texts(home / folder, configured) for path in _named_files(text))
             found |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in named)
     return tuple(literal_glob(path) for path in found if _is_ours(home, path))

@@ -102,6 +102,9 @@ there is."""
     def runner_keys(self, name: str, text: str) -> bytes:
         return project.pyproject(text) if name == "pyproject.toml" else project.sections(text)
 
+    def configuration(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in project.CONFIG_FILES)
+
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
 

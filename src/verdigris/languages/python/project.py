@@ -248,7 +248,7 @@ class PytestConfig:
 
 def read_pytest_config(home: Path) -> PytestConfig:
     """Reads the first file that pytest would use; a broken one counts as empty (the runner reports it)."""
-    for name, sections in _FILES:
+    for name, sections in CONFIG_FILES:
         try:
             text = (home / name).read_text(encoding="utf-8")
             table = _table(name, text, sections)
@@ -261,7 +261,7 @@ def read_pytest_config(home: Path) -> PytestConfig:
     return PytestConfig()
 
 
-_FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
+CONFIG_FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     ("pytest.toml", (("pytest",), ())),
     (".pytest.toml", (("pytest",), ())),
     ("pytest.ini", (("pytest",), ())),

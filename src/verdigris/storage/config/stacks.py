@@ -11,11 +11,11 @@ import msgspec
 
 from verdigris.core.errors import ConfigError, NotARepository
 from verdigris.core.languages import facts_named, known_languages, runners_of, suffixes_of
-from verdigris.core.paths import Detected, Where, compile_glob, where
+from verdigris.core.paths import Classes, Detected, PathClass, Where, classify, compile_glob, where
 from verdigris.core.settings import JUnit, Stack
 from verdigris.core.value import replace
-from verdigris.languages.folders import text_in
-from verdigris.languages.registry import language_named
+from verdigris.languages.folders import text_in, walk
+from verdigris.languages.registry import language_named, reader_of
 from verdigris.runners.registry import is_known, kind_of, runs
 from verdigris.storage.config.file import wrong
 from verdigris.storage.git import null_split, users_git
@@ -198,6 +198,28 @@ _SPECIAL = frozenset("*?[!#\\ ")
 
 def layouts(root: Path, settings: Settings) -> dict[Where, Detected]:
     return {where(stack): layout(root, stack) for stack in settings.stacks}
+
+
+def runner_files(settings: Settings) -> tuple[str, ...]:
+    """The files from which layouts are read, relative to the worktree's root."""
+    return tuple(
+        str(PurePosixPath(stack.root) / name)
+        for stack in settings.stacks
+        for name in language_named(stack.language).configuration()
+    )
+
+
+def keep_source(root: Path, before: Classes, after: Classes) -> Classes:
+    """`after`, but source without a test in it does not become a test: it would be open in red."""
+    paths = (f"{at}/{name}".removeprefix("./") for at, _, files in walk(root) for name in files)
+    kept = [
+        re.escape(path)
+        for path in paths
+        if classify(path, before) is PathClass.SOURCE
+        and classify(path, after) is PathClass.TEST
+        and not reader_of(path).holds_test((root / path).read_bytes())
+    ]
+    return Classes(((PathClass.SOURCE, rf"(?:{'|'.join(kept)})\Z"), *after.rules)) if kept else after
 
 
 def layout(root: Path, stack: Stack) -> Detected:

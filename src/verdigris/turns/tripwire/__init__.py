@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.paths import CACHES, PathClass
 from verdigris.core.policy.cycle import authored_classes, closes_stage
+from verdigris.core.policy.next_move import report_wrong_test
 from verdigris.core.records import from_json, to_json
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import shell_words
@@ -70,28 +71,27 @@ def base(state: WorktreeState) -> str | None:
 
 def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
     """`denial`: why source written in red did not claim, or why a stage of a cycle closes the path."""
-    why, following = _why(paths[0], cls)
+    why = _why(paths[0], cls)
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        more = "More changed than comments, layout and stubs. " if by_content else ""
-        why, following = f"{more}{denial.reason}", denial.next
+        changed = f"More changed than comments, layout and stubs. {denial.reason}"
+        why = changed if by_content else f"{denial.reason} The way: {denial.next}."
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
-    return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
+    return f"Put back: {_names(paths)}. {why} {kept}"
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
     if cls is PathClass.SWITCH:
-        following = "only a person may change it; go on with your task"
-    elif phase is Phase.RED and cls is not PathClass.SPEC:
-        following = "`tdd aside`, then `tdd test` and claim: the claim brings the edits back"
-    elif phase in {Phase.PLAN, Phase.HELD, Phase.RED}:
-        following = "undo it before the cycle goes on: `tdd cycle status` says what its stage may write"
+        then = " Only a person may change it; go on with your task."
     elif phase is Phase.GREEN:
-        bug = f'`tdd test-bug {paths[0]}:LINE "WHY"`'
-        following = f"undo it, or {bug} and claim anew; until then every verdict is `tampered`"
+        then = " Until it is put back every verdict is `tampered`."
+    elif phase is Phase.REFACTOR:
+        then = " Undo it before `tdd refactor end`, or `tdd refactor abort`."
+    elif phase is Phase.RED and cls is not PathClass.SPEC:
+        then = ""
     else:
-        following = "undo it before `tdd refactor end`, or `tdd refactor abort`"
-    return f"{_names(paths)} changed outside the agent's calls: kept.\nnext: {following}"
+        then = " Undo it before the cycle goes on: `tdd cycle status` says what its stage may write."
+    return f"{_names(paths)} changed outside the agent's calls: kept.{then}"
 
 
 def link_put_back_text(path: str) -> str:
@@ -125,34 +125,28 @@ def unproven_text(lines: Sequence[str], following: str) -> str:
     return f"{shown}.\nnext: {following}"
 
 
-def moved_back_text(paths: Sequence[str], phase: Phase) -> str:
+def moved_back_text(paths: Sequence[str], phase: Phase, tried: Sequence[str]) -> str:
+    """`tried`: the words of the git command, where the repository tells them."""
     first = "" if phase in {Phase.RED, Phase.OFF} else "settle the open turn, then "
+    again = f"`tdd sync -- {shell_words(*tried)}`" if tried else "say the same git command after tdd sync --"
     return (
         f"Git moved, but {_names(paths)} is protected in the {phase} phase: HEAD, index and files went back "
         f"together; commits and stashes made on the way are still objects of the repository (`git reflog`).\n"
-        f"next: {first}`tdd sync -- GIT…` (e.g. `tdd sync -- switch BRANCH`)"
+        f"next: {first}{again}"
     )
 
 
-def _why(path: str, cls: PathClass) -> tuple[str, str]:
+def _why(path: str, cls: PathClass) -> str:
     match cls:
         case PathClass.SWITCH:
-            return "It turns Verdigris itself on or off, so no agent may write it.", "leave it as it is"
+            return "It turns Verdigris itself on or off, so no agent may write it: leave it as it is."
         case PathClass.SOURCE:
-            return (
-                "Source can be edited only under a claim, and no claim is open.",
-                "write one failing test, run `tdd test ID`, then claim",
-            )
+            return "Source can be edited only under a claim, and no claim is open."
         case PathClass.TEST | PathClass.SPEC:
-            return (
-                "It decides the verdict, so it is frozen from claim to verdict.",
-                f'make the source pass it; if the test is wrong: `tdd test-bug {path}:LINE "WHY"`',
-            )
+            wrong = report_wrong_test((), path)
+            return f"It decides the verdict, so it is frozen from claim to verdict; {wrong}."
         case PathClass.OTHER:
-            return (
-                "The test runner's keys in it decide the verdict, so they are frozen.",
-                "change its other keys only, or settle first",
-            )
+            return "The test runner's keys in it decide the verdict: they are frozen, and the others are not."
 
 
 def _names(paths: Sequence[str]) -> str:
@@ -172,6 +166,8 @@ class TripwireMemory:
     """A process of the agent's call was still running when the call had ended."""
     moved: tuple[str, ...] = ()
     """Protected paths for which a verb within the call moved git back; reported after the call."""
+    tried: tuple[str, ...] = ()
+    """The git command that was moved back, as far as the repository tells it."""
     undone: tuple[str, ...] = ()
     """Paths in a commit, undone within the call, that never were so in the tree; reported likewise."""
     texts: tuple[str, ...] = ()

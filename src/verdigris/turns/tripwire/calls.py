@@ -27,7 +27,7 @@ from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within
+from verdigris.turns.claim_check import claim_within, following_move
 from verdigris.turns.rollback import GitPosition, place, put_back
 from verdigris.turns.tripwire import (
     Tripped,
@@ -139,7 +139,10 @@ def _look_at_tree(
     else:
         stat_cache.forget(project.repo.private)
     texts += [words.unproven_text(describe(unproven), remedy(unproven))] if unproven else []
-    text = "\n".join([*texts, *([done.text] if done else [])])
+    texts += [done.text] if done else []
+    if done.put_back or done.claimed or persons:
+        texts.append(f"next: {following_move(project, project.state())}")
+    text = "\n".join(texts)
     moved = memory.moved + memory.undone if memory else ()
     return replace(done, kept=_paths(persons), moved_back=moved, unproven=tuple(unproven), text=text)
 
@@ -150,7 +153,7 @@ def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]
         return
     yield from memory.texts
     if memory.moved:
-        yield words.moved_back_text(memory.moved, phase)
+        yield words.moved_back_text(memory.moved, phase, memory.tried)
     if memory.undone:
         yield words.commit_undone_text(memory.undone)
 
@@ -197,7 +200,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
         done = _claim_for_edit(project, state, stray, tree)
         if isinstance(done, str):
             claimed = done
-            texts.append(f"{', '.join(stray.paths)}: claims {done}.\nnext: `tdd settle`")
+            texts.append(f"{', '.join(stray.paths)}: claims {done}.")
             continue
         home = stray.home
         if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
@@ -262,10 +265,11 @@ def _join_edits(project: Project, done: Tripped) -> Tripped:
         project.record(*joining_events(state, paths))
         return done
     put_back(project, state.turn.tree, paths, why=CALLED)
+    added = shell_words("tdd", "claim", next(iter(state.claims)), paths[0])
     denial = Deny(
         "outside-targets",
-        "It is outside the targets of the open claims (`claims: strict`).",
-        f"`tdd claim {shell_words(next(iter(state.claims)), paths[0])}`",
+        f"It is outside the targets of the open claims (`claims: strict`); `{added}` adds it.",
+        f"`{added}`",
     )
     text = words.put_back_text(paths, PathClass.SOURCE, denial)
     return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
-from verdigris.checks.source_edits import find_edits
+from verdigris.checks.source_edits import CONFLICT, find_edits
 from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.events import Violation
@@ -18,7 +18,14 @@ from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
 from verdigris.storage.repository import Head
 from verdigris.storage.snapshots import head_moves, trees
-from verdigris.turns.rollback import GitPosition, move_back, place, same_entries, stashes
+from verdigris.turns.rollback import (
+    GitPosition,
+    command_of_move,
+    move_back,
+    place,
+    same_entries,
+    stashes,
+)
 from verdigris.turns.tripwire import base, recall, remember
 
 if TYPE_CHECKING:
@@ -113,7 +120,8 @@ class _Comparison:
         if PathClass.SOURCE in wanted:
             edits = find_edits(self.project, since.source, self.tree, seconds=LOOKING)
             # A file that could not be read in time counts as an edit.
-            changed[PathClass.SOURCE] = [*(edit.path for edit in edits.found), *edits.unread]
+            edited = [*(edit.path for edit in edits.found), *edits.unread]
+            changed[PathClass.SOURCE] = self._without_resolved(edited, home)
         if self.state.phase is not Phase.RED:
             for path in since.oracle:
                 cls = self.project.classify(path)
@@ -122,6 +130,18 @@ class _Comparison:
         for cls in wanted - {PathClass.SWITCH}:
             if paths := self._unlike_base(changed[cls]):
                 yield Strays(cls, paths, home)
+
+    def _without_resolved(self, paths: list[str], home: str) -> list[str]:
+        """Leaves out files that had the marks of a conflict and now equal the ground but for stubs."""
+        ground = self.state.ground
+        held = self.project.workspace.read_many(home, paths)
+        conflicts = {path for path, data in held.items() if CONFLICT in (data or b"")}
+        if not conflicts or ground is None:
+            return paths
+        resolved = [c for c in self._changes(ground) if c.path in conflicts]
+        edits = find_edits(self.project, resolved, self.tree, seconds=LOOKING)
+        left = {*(edit.path for edit in edits.found), *edits.unread}
+        return [path for path in paths if path in left or path not in conflicts]
 
     def _changes(self, before: str) -> Sequence[Change]:
         return self.project.workspace.changes(before, self.tree) if before != self.tree else ()
@@ -193,8 +213,10 @@ def undo_moves(project: Project) -> None:
     target = project.workspace.graft(tree, memory.tree, paths)
     target = project.workspace.compose(target, _from_stash(project, move))
     project.record(*(Violation(path=path, what=COMMITTED) for path in behind))
+    tried = command_of_move(project.repo, memory.place, now) if hit else ()
     move_back(project, memory.place, target, paths, tree)
-    remember(project, replace(memory, place=place(project, memory.place), moved=hit, undone=behind))
+    there = place(project, memory.place)
+    remember(project, replace(memory, place=there, moved=hit, tried=tried, undone=behind))
 
 
 def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tuple[str, ...]:

@@ -51,9 +51,15 @@ def test_the_first_source_edit_claims_a_single_red_and_says_so(client: Client) -
     assert client.world.state.phase is Phase.GREEN
 
 
-def test_a_fork_in_what_is_red_is_the_agents_to_decide(client: Client) -> None:
-    client.world.red_by_record(SUB_ID, "tests/test_add.py::test_add")
+def test_a_known_failure_is_the_agents_to_name(client: Client) -> None:
+    client.world.red_by_record(SUB_ID, known=True)
     assert edit(client, SUB) == "which-red"
+
+
+def test_an_edit_claims_all_that_this_change_made_red(client: Client) -> None:
+    client.world.red_by_record(SUB_ID, "tests/test_add.py::test_add")
+    assert edit(client, SUB) == "pass"
+    assert set(client.world.state.claims) == {SUB_ID, "tests/test_add.py::test_add"}
 
 
 @pytest.mark.parametrize(

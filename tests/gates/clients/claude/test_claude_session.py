@@ -42,7 +42,7 @@ def test_the_laws_and_the_phase_are_the_same_bytes_for_the_same_state(client: Cl
     assert first == again
     assert "phase red" in first.stdout
     assert (
-        "tdd test ID"
+        "next: write one failing test and run `tdd test`"
         in client.say("UserPromptSubmit", prompt="hello")["hookSpecificOutput"]["additionalContext"]
     )
     client.world.green_by_record()
@@ -65,7 +65,7 @@ def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:
     ("error", "way"),
     [
         ("sed: couldn't open temporary file tests/x: Read-only file system", "`tdd status` names"),
-        ("sed: cannot rename tests/sedfIEHDS: Device or resource busy", "`tdd test-bug FILE:LINE WHY`"),
+        ("sed: cannot rename tests/sedfIEHDS: Device or resource busy", "report it by tdd test-bug"),
     ],
 )
 def test_what_the_sandbox_stopped_is_explained(client: Client, error: str, way: str) -> None:

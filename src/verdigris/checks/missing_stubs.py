@@ -1,0 +1,96 @@
+"""Finds the declarations that test files need to load and that source lacks; nothing is run or written."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from verdigris.core.errors import ConfigError, ToolMissing
+from verdigris.core.languages import language_of
+from verdigris.core.paths import PathClass
+from verdigris.core.test_ids import split_id
+from verdigris.core.verdict.redness import UNDECLARED, judge_collect_error
+from verdigris.execution.tools.interpreter import find_interpreter
+from verdigris.languages.registry import language_for
+from verdigris.storage.project import bytes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from verdigris.core.events import TestRun
+    from verdigris.core.report import TestReport
+    from verdigris.core.settings import Stack
+    from verdigris.languages.stubs import Stub
+    from verdigris.storage.project import Project
+
+
+def missing_stubs(project: Project, path: str) -> tuple[Stub, ...]:
+    """The stubs that a test file needs to load, by its text alone; nothing is run or written."""
+    language = language_for(path)
+    if language is None:
+        return ()
+    try:
+        return language.missing_stubs(path, ProjectFiles.of(project))
+    except (SyntaxError, RecursionError):
+        return ()
+
+
+def stubs_of_run(
+    project: Project, report: TestReport | None, runs: Iterable[TestRun]
+) -> dict[str, tuple[Stub, ...]]:
+    """Stubs by test file, where a run shows that something is not declared."""
+    found = {split_id(run.native_id).path for run in runs if run.red in UNDECLARED}
+    errors = report.errors if report else ()
+    found |= {e.path for e in errors if e.kind == "AttributeError" or judge_collect_error(e) in UNDECLARED}
+    there = [path for path in sorted(found) if bytes_of(project, path) is not None]
+    told = {path: missing_stubs(project, path) for path in there}
+    return {path: stubs for path, stubs in told.items() if stubs}
+
+
+class ProjectFiles:
+    """The files of the worktree, for the stubs of each language."""
+
+    def __init__(self, project: Project, paths: frozenset[str]) -> None:
+        self.project = project
+        self.paths = paths
+
+    @classmethod
+    def of(cls, project: Project) -> ProjectFiles:
+        entries = project.workspace.files(project.workspace.snapshot())
+        return cls(project, frozenset(entry.path for entry in entries))
+
+    @cached_property
+    def source(self) -> tuple[str, ...]:
+        return tuple(sorted(path for path in self.paths if self.is_source(path)))
+
+    def is_source(self, path: str) -> bool:
+        """Whether a path is source, also of a file that does not exist yet."""
+        return self.project.classify(path) is PathClass.SOURCE
+
+    def text(self, path: str) -> str:
+        if path not in self.paths:
+            return ""
+        # As bytes: line ends stay as they are.
+        return (bytes_of(self.project, path) or b"").decode("utf-8", "surrogateescape")
+
+    def stack_of(self, path: str) -> Stack:
+        """The innermost stack of the file's language around it, or the first of all."""
+        stacks = self.project.settings.stacks
+        same = [stack for stack in stacks if stack.language == language_of(path)] or list(stacks)
+        around = [s for s in same if s.root in {"", "."} or f"{path}/".startswith(f"{s.root.rstrip('/')}/")]
+        return max(around or same, key=lambda stack: len(stack.root))
+
+    @property
+    def is_behaviour_red(self) -> bool:
+        return self.project.settings.red == "behaviour"
+
+    def packages(self, stack: Stack) -> tuple[Path, ...]:
+        home = self.project.root / ("" if stack.root in {"", "."} else stack.root.rstrip("/"))
+        known = self.project.repo.private / "interpreters.json"
+        try:
+            found = find_interpreter(home, self.project.root, stack.python, os.environ, known)
+        except (ConfigError, ToolMissing):
+            return ()
+        return tuple(map(Path, found.places.packages)) if found.places else ()
