@@ -8,6 +8,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
+from verdigris.checks.hindrance import hindered_events, hindrance_of
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import ended_reds
@@ -16,6 +17,7 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import judge_red
+from verdigris.execution.test_selection import baseline_ids
 from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
@@ -198,7 +200,23 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         failed=counts[Status.FAIL] + counts[Status.ERROR],
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
+        hindrance=hindrance_of(project, report, tree),
     )
+
+
+def standing_events(
+    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
+) -> tuple[Event, ...]:
+    """What a run says about the suite. `whole`: all of it was asked for.
+
+    Only acceptance may make the baseline smaller: else a test could be configured away before a claim.
+    """
+    known = baseline_ids(project, state) or frozenset() if whole and state.turn is None else None
+    if known is not None and known <= {result.native_id for result in report.results}:
+        suite = suite_event(project, report, tree)
+        if suite is not None:
+            return (suite,)
+    return hindered_events(project, state, report, tree, whole=whole)
 
 
 def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:

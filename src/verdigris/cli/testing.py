@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from verdigris.core.confinement.needs import Need
     from verdigris.core.events import TestRun
     from verdigris.core.report import CollectError, Failure, Place, TestResult
+    from verdigris.core.standing import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
     from verdigris.turns.stub import Stubbed
@@ -77,6 +78,12 @@ def _describe_need(need: Need) -> str:
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
     return [{"key": need.key, "value": need.value, "why": need.why} for need in needs]
+
+
+def hindrance_data(hindrance: Hindrance | None) -> dict[str, Any] | None:
+    if hindrance is None:
+        return None
+    return {"what": hindrance.what, "cure": hindrance.cure, "files": list(hindrance.files)}
 
 
 def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
@@ -142,7 +149,8 @@ def report_lines(
     if not quiet:
         for run in tested.tests:
             found += _test(run, results.get(run.native_id), source)
-        found += [*_unfinished_lines(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
+        found += _about_the_run(tested.report) if tested.report else []
         found += _uncollected_lines(tested.uncollected)
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
@@ -221,11 +229,14 @@ def why_not(code: str) -> tuple[str, str]:
     return WHY_NOT.get(code, (f"it failed for another reason ({code})", "revise the test"))
 
 
-def _unfinished_lines(report: TestReport) -> list[Line]:
+def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[Line]:
     """Files that did not load, and the output of a runner that did not finish."""
     found: list[Line] = []
+    cure = hindrance.cure if hindrance else ""
+    cured = frozenset(hindrance.files if hindrance and cure else ())
     for error in report.errors:
-        found += _not_loaded(error)
+        found += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
+    found += [Line(f"  {hindrance.what}: {cure}", "yellow")] if hindrance and cure else []
     if report.ended is RunEnd.FINISHED:
         return found
     for result in report.results:
@@ -247,15 +258,15 @@ def unconfined_lines(report: TestReport | None) -> list[Line]:
     return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
 
 
-def _not_loaded(error: CollectError) -> list[Line]:
+def _not_loaded(error: CollectError, *, advised: bool) -> list[Line]:
     code = judge_collect_error(error)
     reason, following = why_not(code)
-    return [
+    told = [
         Line(f"error {error.path}  red: {code}", "red"),
         Line(f"    {error.kind}: {first_line(error.message)}"),
-        Line(f"    no valid red: {reason}"),
-        Line(f"    next: {following}"),
     ]
+    advice = [Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+    return [*told, *advice] if advised else told
 
 
 def _summary(tested: Tested) -> str:
@@ -282,6 +293,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "sandbox": report.sandbox if report else None,
         "wrote": list(report.wrote) if report else [],
         "needs": need_data(tested.needs),
+        "hindrance": hindrance_data(tested.hindrance),
         "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
         "phase": tested.phase,

@@ -8,6 +8,7 @@ from typing import Any
 
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
+from verdigris.core.standing import Hindrance, SuiteCounts
 from verdigris.core.value import field, value
 
 
@@ -118,6 +119,7 @@ class Baseline:
     tree: str
     record: str
     duration_ms: int = 0
+    counts: SuiteCounts | None = None
 
     def limit(self, configured: int) -> float:
         """The suite's time limit in seconds, from its last duration: a hang should not cost ten minutes."""
@@ -291,6 +293,8 @@ class WorktreeState:
     """Tests that passed when they were new: they describe code that had no tests."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
+    hindrance: Hindrance | None = None
+    """What kept tests from running when they were run last."""
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""

@@ -132,6 +132,9 @@ def following_move(
         fellows = at_work(str(project.repo.private), session or session_in(os.environ))
         if waiting := next_after(state, project.actor.context, fellows):
             return waiting
+    hindrance = state.hindrance if state.phase is Phase.RED and not (unfinished or state.test_bugs) else None
+    if hindrance is not None and hindrance.blocks and not state.valid_reds:
+        return hindrance.cure
     if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
         return next_move(state, in_progress=unfinished)
     return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))

@@ -46,6 +46,9 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     path = split_id(native).path
     if bytes_of(project, path) is None:
         raise UserError(f"{path} is not a test file.", hint="name a test, or the file that holds it")
+    hindrance = project.state().hindrance
+    if hindrance is not None and hindrance.cure and path in hindrance.files:
+        return Deny("suite-broken", f"No stub is missing: {hindrance.what}.", hindrance.cure)
     stubs = missing_stubs(project, path)
     if not stubs:
         return Stubbed(path, ())
@@ -118,7 +121,7 @@ class ProjectFiles:
         home = self.project.root / ("" if stack.root in {"", "."} else stack.root.rstrip("/"))
         known = self.project.repo.private / "interpreters.json"
         try:
-            found = find_interpreter(home, self.project.root, stack.python, os.environ, known)
+            found = find_interpreter(home, self.project.root, stack.python, os.environ, known, stack.runner)
         except (ConfigError, ToolMissing):
             return ()
         return tuple(map(Path, found.places.packages)) if found.places else ()

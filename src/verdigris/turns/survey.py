@@ -58,6 +58,7 @@ def survey(project: Project) -> Survey:
         edits, drift = _tree(project, state, notes)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
+        notes += [state.hindrance.line] if state.hindrance else []
         state = _without_lost_reds(project, state)
         move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import configparser
 import posixpath
 import re
-import shlex
 import tomllib
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.paths import ENVIRONMENT_PARTS, FILLED, NODE_MODULES, Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.value import value
 from verdigris.languages.conventions import (
     SIDE,
     Usual,
@@ -35,6 +32,7 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
+from verdigris.languages.python.pytest_config import PytestConfig, read_pytest_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -238,63 +236,3 @@ def _runner(home: Path) -> str:
 def _test_files(home: Path) -> Iterator[str]:
     found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
     return islice(found, _MANY)
-
-
-@value
-class PytestConfig:
-    testpaths: tuple[str, ...] = ()
-    python_files: tuple[str, ...] = ()
-
-
-def read_pytest_config(home: Path) -> PytestConfig:
-    """Reads the first file that pytest would use; a broken one counts as empty (the runner reports it)."""
-    for name, sections in _FILES:
-        try:
-            text = (home / name).read_text(encoding="utf-8")
-            table = _table(name, text, sections)
-            if table is not None:
-                return PytestConfig(_words(table.get("testpaths")), _words(table.get("python_files")))
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError, configparser.Error):
-            return PytestConfig()
-    return PytestConfig()
-
-
-_FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
-    ("pytest.toml", (("pytest",), ())),
-    (".pytest.toml", (("pytest",), ())),
-    ("pytest.ini", (("pytest",), ())),
-    (".pytest.ini", (("pytest",), ())),
-    ("pyproject.toml", (("tool", "pytest", "ini_options"), ("tool", "pytest"))),
-    ("tox.ini", (("pytest",),)),
-    ("setup.cfg", (("tool:pytest",),)),
-)
-"""Files and sections in pytest's order. An empty section at the end means that the file alone is enough."""
-
-
-def _table(name: str, text: str, sections: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:
-    document: Any = tomllib.loads(text) if name.endswith(".toml") else _ini(text)
-    for keys in sections:
-        table = document
-        for key in keys:
-            table = table.get(key) if isinstance(table, dict) else None
-        if isinstance(table, dict):
-            return table
-    return None
-
-
-def _ini(text: str) -> dict[str, Any]:
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    parser.read_string(text)
-    return {section: dict(parser.items(section)) for section in parser.sections()}
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    match value:
-        case str():
-            return tuple(shlex.split(value))
-        case list():
-            return tuple(str(word) for word in value)
-        case _:
-            return ()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.runners.protocol import Harness, ReportChannel, RunnerCall, RunnerKind
+from verdigris.runners.python.causes import causes_of
 from verdigris.runners.python.report import parse
 
 if TYPE_CHECKING:
@@ -272,6 +273,7 @@ KINDS = (
         oldest_program=(3, 8),
         read_log=read_pytest_log,
         find_needs=find_plugin_needs,
+        find_cause=causes_of("pytest"),
         refusals=(
             r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|"
             r"No module named '?pytest"
@@ -284,5 +286,6 @@ KINDS = (
         takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
         oldest_program=(3, 8),
         read_log=read_unittest_log,
+        find_cause=causes_of("unittest"),
     ),
 )
