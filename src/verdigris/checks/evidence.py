@@ -8,7 +8,6 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
 
-from verdigris.checks.hindrance import hindered_events, hindrance_of
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import ended_reds
@@ -23,6 +22,7 @@ from verdigris.storage.project import text_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from verdigris.core.standing import Hindrance
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
@@ -200,8 +200,16 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         failed=counts[Status.FAIL] + counts[Status.ERROR],
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
-        hindrance=hindrance_of(project, report, tree),
+        hindrance=_hindrance_of(project, report, tree),
     )
+
+
+def _hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
+    if not report.errors:
+        return None
+    from verdigris.checks.hindrance import hindrance_of
+
+    return hindrance_of(project, report, tree)
 
 
 def standing_events(
@@ -216,6 +224,10 @@ def standing_events(
         suite = suite_event(project, report, tree)
         if suite is not None:
             return (suite,)
+    if state.hindrance is None and not report.errors and report.ended is not RunEnd.NO_START:
+        return ()
+    from verdigris.checks.hindrance import hindered_events
+
     return hindered_events(project, state, report, tree, whole=whole)
 
 

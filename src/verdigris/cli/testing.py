@@ -236,7 +236,8 @@ def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[L
     cured = frozenset(hindrance.files if hindrance and cure else ())
     for error in report.errors:
         found += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
-    found += [Line(f"  {hindrance.what}: {cure}", "yellow")] if hindrance and cure else []
+    if hindrance and cure:
+        found.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
     if report.ended is RunEnd.FINISHED:
         return found
     for result in report.results:

@@ -12,6 +12,7 @@ from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call
+from verdigris.turns.baseline import describe_baseline
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire.calls import before_call
 
@@ -163,7 +164,10 @@ def start(project: Project, call: HookCall) -> Reply:
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
     left = _describe_open_turn(state)
-    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, describe_standing(project)]
+    baseline = describe_baseline(project)
+    suite = [f"[tdd] {baseline}"] if baseline else []
+    confined = [] if call.confinable else [UNCONFINED]
+    lines = [_laws(state), *confined, *suite, *left, describe_standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 
 

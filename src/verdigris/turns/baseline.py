@@ -26,7 +26,7 @@ SECONDS = 60.0
 
 
 def take_baseline(project: Project, progress: Progress | None = None, *, seconds: float = SECONDS) -> None:
-    """Runs the suite, unless a turn is open or it is known how it stands on this tree."""
+    """Runs the suite, unless a turn is open or it is known how it stands on this tree or on the ground."""
     with operation(project) as state:
         tree = project.workspace.snapshot()
         if state.phase is not Phase.RED or _is_known(state, tree):
@@ -47,7 +47,7 @@ def _is_known(state: WorktreeState, tree: str) -> bool:
     """What is in the way of a suite may be mended outside the tree, so it is tried again."""
     if state.hindrance is not None:
         return state.hindrance.tree == tree and not state.hindrance.cure
-    return state.baseline is not None and state.baseline.tree == tree
+    return state.baseline is not None and state.baseline.tree in {tree, state.ground}
 
 
 def _stopped(report: TestReport, tree: str, limit: float) -> Hindrance:

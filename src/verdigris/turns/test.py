@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, standing_events, suite_names, test_events, violations
-from verdigris.checks.hindrance import record_missing_tool
 from verdigris.checks.observation import difference
 from verdigris.core.errors import ToolMissing, UnknownTest
 from verdigris.core.events import Characterized, Event, TestRun
@@ -92,6 +91,8 @@ def run_tests(
         try:
             asked, report = _run_asked(project, natives, progress)
         except ToolMissing as error:
+            from verdigris.checks.hindrance import record_missing_tool
+
             record_missing_tool(project, error, tree)
             raise
         events = _record_runs(

@@ -115,7 +115,7 @@ there is."""
         return project.HOLDS_TESTS.search(data) is not None
 
     def may_hold_tests(self, path: str) -> bool:
-        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py"}
+        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py", "manage.py"}
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
         return tuple(

@@ -32,6 +32,7 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
+from verdigris.languages.python.django import settings_of
 from verdigris.languages.python.pytest_config import PytestConfig, read_pytest_config
 
 if TYPE_CHECKING:
@@ -129,7 +130,11 @@ def layout(home: Path) -> Detected:
     return Detected(
         flat=flat,
         source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
-        tests=(*_configured_tests(home, config), *map(literal_glob, _nested_test_folders(home))),
+        tests=(
+            *_configured_tests(home, config),
+            *map(literal_glob, _nested_test_folders(home)),
+            *(["**/tests.py", "manage.py"] if settings_of(home) else []),
+        ),
         uncollected=tuple(
             map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
         ),
@@ -213,7 +218,17 @@ def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundSta
         places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
     if not places and alone and _has_modules(root):
         places = ["."]
-    return FoundStacks(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
+    homes = [_django_home(root, place) for place in places]
+    return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
+
+
+def _django_home(root: Path, place: str) -> str:
+    """The folder of `manage.py`, if the project keeps its code in one folder with it."""
+    home = root / place
+    if settings_of(home) or (home / "tests").is_dir():
+        return place
+    inner = [name for name in _folders(home) if settings_of(home / name)]
+    return posixpath.normpath(posixpath.join(place, inner[0])) if len(inner) == 1 else place
 
 
 def _has_modules(root: Path) -> bool:
@@ -222,8 +237,14 @@ def _has_modules(root: Path) -> bool:
 
 
 def _runner(home: Path) -> str:
-    """The runner of a project: unittest only if the project never mentions pytest, which runs both."""
-    if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
+    """The runner of a project: unittest only if the project never mentions pytest, which runs both.
+
+    Django needs to be set up: that is done by pytest if the project mentions it, else by `manage.py test`.
+    """
+    mentioned = _PYTEST.search(text_in(home, *_NAMES_PYTEST))
+    if settings_of(home) and not mentioned:
+        return "django"
+    if mentioned or any(home.glob(".venv/lib/*/site-packages/pytest")):
         return "pytest"
     files = list(_test_files(home))
     if not all(_DISCOVERED.fullmatch(path.rpartition("/")[2]) for path in files):

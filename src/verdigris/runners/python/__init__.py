@@ -1,4 +1,4 @@
-"""pytest and unittest, which run in the user's interpreter with our reporter: facts, calls and reports."""
+"""pytest, unittest and Django's tests, run by the user's interpreter with our reporter: calls and reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.runners.protocol import Harness, ReportChannel, RunnerCall, RunnerKind
-from verdigris.runners.python.causes import causes_of
 from verdigris.runners.python.report import parse
 
 if TYPE_CHECKING:
@@ -20,7 +19,8 @@ if TYPE_CHECKING:
 
     from verdigris.core.confinement.needs import RoomFacts
     from verdigris.core.report import TestReport
-    from verdigris.runners.protocol import RunnerAnswer, TestRequest
+    from verdigris.core.standing import Hindrance
+    from verdigris.runners.protocol import FindStackCause, RunnerAnswer, StackFacts, TestRequest
 
 
 BOOTSTRAP = Path(__file__).parents[1] / "reporter" / "verdigris_bootstrap.py"
@@ -30,7 +30,8 @@ CHANNEL = "VERDIGRIS_CHANNEL"
 @value
 class PythonTool:
     name: str
-    """Its name for `python -m`."""
+    typed: tuple[str, ...]
+    """The words after `python` with which a person starts it."""
     argv: tuple[str, ...]
     """The arguments with which `verdigris_bootstrap.py` starts it."""
     arguments: Callable[[TestRequest], tuple[str, ...]]
@@ -55,7 +56,7 @@ class PythonRunner:
             RunnerCall(
                 argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
                 cwd=request.folder,
-                command=shlex.join(["python", "-m", self.tool.name, *request.extra, *selection]),
+                command=shlex.join(["python", *self.tool.typed, *request.extra, *selection]),
                 channel=channel,
             ),
         )
@@ -140,17 +141,18 @@ def _findable(path: str) -> str:
     return f"./{path}" if path.startswith(("-", "@")) else path
 
 
-PYTEST = PythonTool("pytest", (), _pytest_arguments)
+PYTEST = PythonTool("pytest", ("-m", "pytest"), (), _pytest_arguments)
 
 
 def _unittest_arguments(request: TestRequest) -> tuple[str, ...]:
-    """The user's options for `python -m unittest [discover]`, then `--` and our arguments."""
+    """The user's options for `python -m unittest [discover]` or `manage.py test`, then `--` and ours."""
     listed = ("--collect-only",) if request.collect_only else ()
     return (*request.extra, *listed, "--", *_paths(request))
 
 
-UNITTEST = PythonTool("unittest", ("unittest",), _unittest_arguments)
-PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST)}
+UNITTEST = PythonTool("unittest", ("-m", "unittest"), ("unittest",), _unittest_arguments)
+DJANGO = PythonTool("django", ("manage.py", "test"), ("django",), _unittest_arguments)
+PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST, DJANGO)}
 
 
 _EXCEPTION = (
@@ -251,6 +253,15 @@ def _provider(name: str) -> str | None:
     return None
 
 
+def _causes_of(runner: str) -> FindStackCause:
+    def find(kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+        from verdigris.runners.python.causes import find_cause  # only a suite that does not run needs it
+
+        return find_cause(runner, kind, text, facts)
+
+    return find
+
+
 _HARNESS = Harness(
     "parse_log_pytest",
     lambda native: native,
@@ -273,7 +284,7 @@ KINDS = (
         oldest_program=(3, 8),
         read_log=read_pytest_log,
         find_needs=find_plugin_needs,
-        find_cause=causes_of("pytest"),
+        find_cause=_causes_of("pytest"),
         refusals=(
             r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|"
             r"No module named '?pytest"
@@ -286,6 +297,16 @@ KINDS = (
         takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
         oldest_program=(3, 8),
         read_log=read_unittest_log,
-        find_cause=causes_of("unittest"),
+        find_cause=_causes_of("unittest"),
+    ),
+    RunnerKind(
+        "django",
+        in_interpreter=True,
+        takes="it takes test*.py in packages, as `manage.py test` does",
+        package="django",
+        oldest=(3, 2),
+        oldest_program=(3, 8),
+        read_log=read_unittest_log,
+        find_cause=_causes_of("django"),
     ),
 )

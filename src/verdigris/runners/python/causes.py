@@ -14,11 +14,13 @@ from verdigris.languages.python.pytest_config import pytest_setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verdigris.runners.protocol import FindStackCause, StackFacts
+    from verdigris.runners.protocol import StackFacts
 
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
 _NO_METADATA = re.compile(r"No package metadata was found for ([\w.-]+)")
 _NO_SETTINGS = re.compile(r"DJANGO_SETTINGS_MODULE|settings are not configured")
+_NO_DJANGO = "Couldn't import Django"
+"""The words of every `manage.py`."""
 _DECLARATIONS = (
     *("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "tox.ini", "requirements.txt"),
     *("requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt", "requirements/dev.txt"),
@@ -37,19 +39,16 @@ _NAMES = {
 """Modules with the distribution that brings them, where its name is another."""
 
 
-def causes_of(runner: str) -> FindStackCause:
-    def find(kind: str, text: str, facts: StackFacts) -> Hindrance | None:
-        if kind == "NoPytest":
-            return _lacks(f"{text.partition(': ')[0]} has no pytest", facts.install("pytest"))
-        if kind == "ImproperlyConfigured" or _NO_SETTINGS.search(text):
-            return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
-        if found := _NO_METADATA.search(text):
-            return _lacks(
-                f"{found[1]} is not installed, and the code asks for its version", facts.install("")
-            )
-        return next(filter(None, (_unresolved(name, facts, runner) for name in _missing_modules(text))), None)
-
-    return find
+def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+    if kind == "NoPytest":
+        return _lacks(f"{text.partition(': ')[0]} has no pytest", facts.install("pytest"))
+    if _NO_DJANGO in text:
+        return _lacks("Django is not installed", facts.install("") or facts.install("django"))
+    if kind == "ImproperlyConfigured" or _NO_SETTINGS.search(text):
+        return _unconfigured(facts, runner) if (facts.home / "manage.py").is_file() else None
+    if found := _NO_METADATA.search(text):
+        return _lacks(f"{found[1]} is not installed, and the code asks for its version", facts.install(""))
+    return next(filter(None, (_unresolved(name, facts, runner) for name in _missing_modules(text))), None)
 
 
 def _missing_modules(text: str) -> Iterator[str]:
