@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,14 +106,11 @@ def make_environment(root: Path) -> None:
 
 
 def _own_pytest() -> list[str]:
-    import _pytest
-    import iniconfig
-    import packaging
-    import pluggy
-    import pygments
-
-    modules = (_pytest, pytest, iniconfig, packaging, pluggy, pygments)
-    return [os.path.dirname(module.__file__ or "") for module in modules]  # noqa: PTH120
+    """The folders of pytest and of what it needs."""
+    found = (
+        find_spec(name) for name in ("_pytest", "pytest", "iniconfig", "packaging", "pluggy", "pygments")
+    )
+    return [os.path.dirname(spec.origin) for spec in found if spec and spec.origin]  # noqa: PTH120
 
 
 def installed() -> Path:

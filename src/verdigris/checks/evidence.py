@@ -205,7 +205,7 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
 
 
 def _hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
-    if not report.errors:
+    if not report.errors and not report.outside:
         return None
     from verdigris.checks.hindrance import hindrance_of
 
@@ -224,7 +224,8 @@ def standing_events(
         suite = suite_event(project, report, tree)
         if suite is not None:
             return (suite,)
-    if state.hindrance is None and not report.errors and report.ended is not RunEnd.NO_START:
+    fine = not report.errors and not report.outside and report.ended is not RunEnd.NO_START
+    if state.hindrance is None and fine:
         return ()
     from verdigris.checks.hindrance import hindered_events
 

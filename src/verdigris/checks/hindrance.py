@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
     """What kept tests of this run from running, as it is recorded."""
-    if not report.errors and report.ended is not RunEnd.NO_START:
+    if not report.errors and not report.outside and report.ended is not RunEnd.NO_START:
         return None
     found = find_hindrance(report, tuple(_causes(project, tree)))
     return None if found is None else found.record(tree)
@@ -47,8 +47,9 @@ def hindered_events(
     if found is not None:
         return (SuiteHindered(hindrance=found),) if found.blocks or whole else ()
     ran = {split_id(result.native_id).path for result in report.results}
-    over = before is not None and ran and (whole or not before.files or not ran.isdisjoint(before.files))
-    return (SuiteHindered(),) if over else ()
+    if before is None or not ran or (before.elsewhere and not report.loaded):
+        return ()
+    return (SuiteHindered(),) if whole or not before.files or not ran.isdisjoint(before.files) else ()
 
 
 def record_missing_tool(project: Project, error: VerdigrisError, tree: str) -> None:

@@ -24,9 +24,14 @@ class Hindrance:
     """How many there are."""
     tree: str = ""
     blocks: bool = False
-    """No test ran at all: the cure is the next move."""
+    """No test of the project's code ran at all: the cure is the next move."""
     stopped: bool = False
     """The run took longer than it was given."""
+    elsewhere: bool = False
+    """Tests load an installed copy of the project, so they say nothing about its code.
+
+    Only runs that report what they loaded can tell.
+    """
 
     @property
     def line(self) -> str:
@@ -63,6 +68,6 @@ def describe_suite(counts: SuiteCounts | None, hindrance: Hindrance | None) -> s
         return counts.line if counts is not None else ""
     if hindrance.stopped:
         return hindrance.what
-    if hindrance.blocks or counts is None:
+    if counts is None or (hindrance.blocks and not hindrance.elsewhere):
         return f"no test runs: {hindrance.line}"
     return f"{counts.line}; {hindrance.line}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import standing_events
 from verdigris.checks.hindrance import record_missing_tool
+from verdigris.checks.observation import source_roots
 from verdigris.core.errors import ToolMissing
 from verdigris.core.events import SuiteHindered
 from verdigris.core.report import RunEnd
@@ -33,7 +34,8 @@ def take_baseline(project: Project, progress: Progress | None = None, *, seconds
             return
         limit = min(seconds, float(project.settings.timeout))
         try:
-            report = execute_suite(project, TestRequest(timeout=limit), progress=progress)
+            asked = TestRequest(timeout=limit, sources=source_roots(project, tree))
+            report = execute_suite(project, asked, progress=progress)
         except ToolMissing as error:
             record_missing_tool(project, error, tree)
             return

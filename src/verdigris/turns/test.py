@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks.evidence import run_events, standing_events, suite_names, test_events, violations
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import difference, source_roots
 from verdigris.core.errors import ToolMissing, UnknownTest
 from verdigris.core.events import Characterized, Event, TestRun
 from verdigris.core.languages import is_loaded_singly
@@ -89,7 +89,7 @@ def run_tests(
             return Tested(seen, None, state.phase, following_move(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
         try:
-            asked, report = _run_asked(project, natives, progress)
+            asked, report = _run_asked(project, _request(project, state, natives, tree), progress)
         except ToolMissing as error:
             from verdigris.checks.hindrance import record_missing_tool
 
@@ -101,7 +101,8 @@ def run_tests(
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _missing_needs(project, report)
-        hindrance = after.hindrance if report.errors or report.ended is RunEnd.NO_START else None
+        hindered = report.errors or report.outside or report.ended is RunEnd.NO_START
+        hindrance = after.hindrance if hindered else None
         stubs = _stubs(project, report, events, hindrance) if after.phase == Phase.RED else {}
         after_this = following_move(project, after, tree)
         if stubs and not after.valid_reds:
@@ -120,17 +121,24 @@ def run_tests(
         )
 
 
+def _request(project: Project, state: WorktreeState, natives: tuple[str, ...], tree: str) -> TestRequest:
+    """If the last run loaded a copy of the project, this one says where it loads modules from."""
+    elsewhere = state.hindrance is not None and state.hindrance.elsewhere
+    return TestRequest(natives, sources=source_roots(project, tree) if elsewhere else None)
+
+
 def _run_asked(
-    project: Project, natives: tuple[str, ...], progress: Progress | None
+    project: Project, request: TestRequest, progress: Progress | None
 ) -> tuple[tuple[str, ...], TestReport]:
     """Runs these tests, or the suite; returns the ids that the words mean, and the report."""
+    natives = request.names
     if not natives:
-        report = execute_suite(project, progress=progress)
+        report = execute_suite(project, request, progress=progress)
         return suite_names(project), report
-    report = execute(project, TestRequest(natives), progress=progress)
+    report = execute(project, request, progress=progress)
     meant = _resolve_names(natives, report)
     if meant != natives:
-        report = execute(project, TestRequest(meant), progress=progress)
+        report = execute(project, replace(request, names=meant), progress=progress)
     return meant, report
 
 

@@ -178,13 +178,19 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
         by_cause.setdefault(cause, []).append(said.where)
     if not by_cause:
         return None
-    main = max(by_cause, key=lambda cause: (bool(cause.cure), len(by_cause[cause])))
+    main = max(by_cause, key=lambda cause: (cause.elsewhere, bool(cause.cure), len(by_cause[cause])))
     files = tuple(path for path in by_cause[main] if path) if main.cure else tuple(unloaded)
-    blocks = bool(main.cure) and not report.results
+    blocks = main.elsewhere or (bool(main.cure) and not report.results)
     return replace(main, files=files, unloaded=len(unloaded), blocks=blocks)
 
 
+ELSEWHERE = "loaded from elsewhere"
+"""The kind of the saying `FILE instead of PATH`."""
+
+
 def _reports_of_no_test(report: TestReport) -> Iterator[_FailureText]:
+    for module in report.outside[:1]:
+        yield _FailureText("", ELSEWHERE, module)
     for error in report.errors:
         yield _FailureText(error.path, error.kind, error.message)
     if report.ended is RunEnd.NO_START and not report.errors:

@@ -6,6 +6,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from verdigris.core.confinement.needs import ELSEWHERE
 from verdigris.core.standing import AGAIN, Hindrance
 from verdigris.languages.folders import text_in
 from verdigris.languages.python.django import settings_of
@@ -40,6 +41,8 @@ _NAMES = {
 
 
 def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+    if kind == ELSEWHERE:
+        return _copied(text, facts, runner)
     if kind == "NoPytest":
         return _lacks(f"{text.partition(': ')[0]} has no pytest", facts.install("pytest"))
     if _NO_DJANGO in text:
@@ -77,16 +80,32 @@ def _unresolved(module: str, facts: StackFacts, runner: str) -> Hindrance | None
         if not _is_declared(top, lambda *names: text_in(facts.home, *names)):
             return None
         return _lacks(f"{top} is a dependency that is not installed", facts.install(""))
+    where = posixpath.normpath(posixpath.join(facts.root, folder))
+    what = f"{module} in {'the root' if where == '.' else f'{where}/'} cannot be imported"
+    return Hindrance(what, _put_on_path(folder, facts, runner))
+
+
+def _copied(text: str, facts: StackFacts, runner: str) -> Hindrance | None:
+    """An installed copy of the project's module was loaded, so edits of the project show nothing."""
+    path = text.rpartition(" instead of ")[2]
+    below = "" if facts.root in {"", "."} else f"{facts.root}/"
+    if path not in facts.files or not path.startswith(below):
+        return None
+    folder = posixpath.dirname(path)
+    while f"{folder}/__init__.py" in facts.files:
+        folder = posixpath.dirname(folder)
+    cure = _put_on_path(folder.removeprefix(below.rstrip("/")).strip("/") or ".", facts, runner)
+    return Hindrance(f"the tests load {text}", cure, elsewhere=True)
+
+
+def _put_on_path(folder: str, facts: StackFacts, runner: str) -> str:
     install = facts.install("")
     if runner == "pytest":
         line = f"write {pytest_setting(facts.home, 'pythonpath', (folder,))}"
-        cure = f"{line} (or `{install}`), {AGAIN}" if install else f"{line}, {AGAIN}"
-    elif install:
-        cure = f"`{install}`, {AGAIN}"
-    else:
-        cure = f"a person writes `room: {{env: [PYTHONPATH={folder}]}}` in tdd.yaml, {AGAIN}"
-    where = posixpath.normpath(posixpath.join(facts.root, folder))
-    return Hindrance(f"{module} in {'the root' if where == '.' else f'{where}/'} cannot be imported", cure)
+        return f"{line} (or `{install}`), {AGAIN}" if install else f"{line}, {AGAIN}"
+    if install:
+        return f"`{install}`, {AGAIN}"
+    return f"a person writes `room: {{env: [PYTHONPATH={folder}]}}` in tdd.yaml, {AGAIN}"
 
 
 def find_folder(module: str, facts: StackFacts) -> str | None:
