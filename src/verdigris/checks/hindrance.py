@@ -15,7 +15,8 @@ from verdigris.core.standing import AGAIN, Hindrance
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
 from verdigris.execution.tools.registry import tool_of
-from verdigris.runners.protocol import StackFacts
+from verdigris.languages.findings import StackFacts
+from verdigris.languages.registry import language_named
 from verdigris.runners.registry import kind_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
-    from verdigris.runners.protocol import FindStackCause
     from verdigris.storage.project import Project
 
 
@@ -62,15 +62,14 @@ def _causes(project: Project, tree: str) -> Iterator[FindCause]:
     paths = (entry.path for entry in project.workspace.files(tree))
     source = frozenset(path for path in paths if project.classify(path) is PathClass.SOURCE)
     for stack in project.settings.stacks:
-        kind = kind_of(stack.runner)
-        if kind.find_cause is not None:
-            yield _of_stack(kind.find_cause, _facts(project, stack, source))
+        yield _of_stack(stack, _facts(project, stack, source))
         here = "" if stack.root in {".", ""} else f"cd {shlex.quote(stack.root)} && "
-        yield partial(_lacks_download, kind.downloads, here)
+        yield partial(_lacks_download, kind_of(stack.runner).downloads, here)
 
 
-def _of_stack(find: FindStackCause, facts: StackFacts) -> FindCause:
-    return lambda kind, text: find(kind, text, facts)
+def _of_stack(stack: Stack, facts: StackFacts) -> FindCause:
+    language = language_named(stack.language)
+    return lambda kind, text: language.find_cause(stack.runner, kind, text, facts)
 
 
 def _facts(project: Project, stack: Stack, source: frozenset[str]) -> StackFacts:

@@ -16,12 +16,10 @@ if TYPE_CHECKING:
     from verdigris.core.confinement.needs import FindNeeds
     from verdigris.core.report import TestReport
     from verdigris.core.settings import Stack
-    from verdigris.core.standing import Hindrance
     from verdigris.languages.folders import Folder, FoundStacks
 
     FindTool = Callable[[Stack, Path, Mapping[str, str]], "Toolset"]
     ReadLog = Callable[[str], Iterator[tuple[str, str]]]
-    FindStackCause = Callable[[str, str, "StackFacts"], Hindrance | None]
     DetectStacks = Callable[[Path, Sequence[Folder]], FoundStacks]
 
 
@@ -196,20 +194,6 @@ class Toolset:
 
 
 @value
-class StackFacts:
-    """What tells why a test of a stack does not load."""
-
-    home: Path
-    """The folder of the stack."""
-    root: str
-    """The same, relative to the worktree."""
-    files: Collection[str]
-    """The source files of the worktree."""
-    install: Callable[[str], str]
-    """Gives the command that installs a package; for an empty name, what the project needs."""
-
-
-@value
 class Harness:
     """How the harness of SWE-bench runs the tool and reads its output."""
 
@@ -261,8 +245,6 @@ class RunnerKind:
     """The same for what the user installs with a command of the project."""
     find_needs: FindNeeds | None = None
     """Reads from a failure which settings of the room the tool needs."""
-    find_cause: FindStackCause | None = None
-    """Reads from an error what is not installed, or cannot be imported, and names the cure."""
     refusals: str = ""
     """A regex for what the tool prints when a plugin is missing that the project's configuration names."""
     is_doc_test: Callable[[str], bool] | None = None

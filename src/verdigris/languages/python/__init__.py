@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.core.paths import Detected
+    from verdigris.core.standing import Hindrance
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         Mutated,
         Parcel,
         SourceChange,
+        StackFacts,
         StubBody,
         StubFinding,
         TestComment,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Chance, Replaced
     from verdigris.languages.python import (
+        causes,
         concerns,
         imports,
         modules,
@@ -63,6 +66,7 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, imports, mutation, project = lazy_modules(__name__, "concerns imports mutation project")
+    (causes,) = lazy_modules(__name__, "causes")
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
     )
@@ -107,6 +111,9 @@ there is."""
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
         return project.find_stacks(root, known, alone=alone)
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+        return causes.find_cause(runner, kind, text, facts)
 
     def starter(self) -> starters.Starter:
         return starters.Starter(starter.script, starter)

@@ -9,10 +9,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.core.standing import AGAIN, Hindrance
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace, value
-from verdigris.languages.folders import text_in
 from verdigris.languages.registry import reader_of
 from verdigris.runners.node import report as node_report
 from verdigris.runners.node.selection import batches, by_path, escape, full_path
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.report import TestReport
     from verdigris.runners.node.selection import SelectionBatch
-    from verdigris.runners.protocol import RunnerAnswer, StackFacts, TestRequest
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 
 VITEST, JEST = "node_modules/vitest/vitest.mjs", "node_modules/jest/bin/jest.js"
@@ -169,21 +167,6 @@ def _jest_name(native: str) -> str:
 _IMAGE = "node:22"
 _INSTALL = ("if [ -f package-lock.json ]; then npm ci; else npm install; fi",)
 _MISSING = ((r"Cannot find (?:module|package) '", "install the packages"),)
-_NO_PACKAGE = re.compile(
-    r"(?:Cannot find (?:package|module)|Failed to resolve import) ['\"]((?:@[\w.-]+/)?[A-Za-z][\w.-]*)"
-)
-
-
-def find_missing_package(kind: str, text: str, facts: StackFacts) -> Hindrance | None:  # noqa: ARG001 - its text tells
-    """A package that `package.json` names and that is not installed."""
-    described = text_in(facts.home, "package.json")
-    names = (found[1] for found in _NO_PACKAGE.finditer(text))
-    name = next((name for name in names if f'"{name}":' in described.replace(" ", "")), None)
-    if name is None or (facts.home / "node_modules" / name).exists():
-        return None
-    return Hindrance(f"{name} is in package.json, and not installed", f"`{facts.install('')}`, {AGAIN}")
-
-
 KINDS = (
     RunnerKind(
         "vitest",
@@ -192,7 +175,6 @@ KINDS = (
         oldest_program=_OLDEST_NODE,
         read_log=read_vitest_log,
         missing=_MISSING,
-        find_cause=find_missing_package,
         harness=Harness(
             "parse_log_vitest",
             _vitest_name,
@@ -209,7 +191,6 @@ KINDS = (
         oldest_program=_OLDEST_NODE,
         read_log=read_jest_log,
         missing=_MISSING,
-        find_cause=find_missing_package,
         harness=Harness(
             "parse_log_jest",
             _jest_name,
@@ -224,6 +205,5 @@ KINDS = (
         oldest_program=_OLDEST_NODE,
         read_log=read_tap_log,
         missing=_MISSING,
-        find_cause=find_missing_package,
     ),
 )

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.confinement.needs import RoomFacts
     from verdigris.core.report import TestReport
-    from verdigris.core.standing import Hindrance
-    from verdigris.runners.protocol import FindStackCause, RunnerAnswer, StackFacts, TestRequest
+    from verdigris.runners.protocol import RunnerAnswer, TestRequest
 
 
 BOOTSTRAP = Path(__file__).parents[1] / "reporter" / "verdigris_bootstrap.py"
@@ -253,15 +252,6 @@ def _provider(name: str) -> str | None:
     return None
 
 
-def _causes_of(runner: str) -> FindStackCause:
-    def find(kind: str, text: str, facts: StackFacts) -> Hindrance | None:
-        from verdigris.runners.python.causes import find_cause  # only a suite that does not run needs it
-
-        return find_cause(runner, kind, text, facts)
-
-    return find
-
-
 _HARNESS = Harness(
     "parse_log_pytest",
     lambda native: native,
@@ -284,7 +274,6 @@ KINDS = (
         oldest_program=(3, 8),
         read_log=read_pytest_log,
         find_needs=find_plugin_needs,
-        find_cause=_causes_of("pytest"),
         refusals=(
             r"unrecognized arguments|[Uu]nknown config option|Missing required plugins|"
             r"No module named '?pytest"
@@ -297,7 +286,6 @@ KINDS = (
         takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
         oldest_program=(3, 8),
         read_log=read_unittest_log,
-        find_cause=_causes_of("unittest"),
     ),
     RunnerKind(
         "django",
@@ -307,6 +295,5 @@ KINDS = (
         oldest=(3, 2),
         oldest_program=(3, 8),
         read_log=read_unittest_log,
-        find_cause=_causes_of("django"),
     ),
 )

@@ -15,7 +15,7 @@ from verdigris.languages.python.pytest_config import pytest_setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from verdigris.runners.protocol import StackFacts
+    from verdigris.languages.findings import StackFacts
 
 _NO_MODULE = re.compile(r"No module named '?([\w.]+)")
 _NO_METADATA = re.compile(r"No package metadata was found for ([\w.-]+)")
