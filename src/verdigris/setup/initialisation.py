@@ -24,7 +24,7 @@ from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
-from verdigris.turns.baseline import describe_baseline, take_baseline
+from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def carry_out(plan: InitPlan, actor: Actor) -> Initialised:
 def with_baseline(start: Path, actor: Actor, done: Initialised, progress: Progress | None) -> Initialised:
     """Runs the suite once on what is there, so that what does not run is said first."""
     project = open_project(start, actor)
-    take_baseline(project, progress)
-    return replace(done, next=following_move(project, project.state()), baseline=describe_baseline(project))
+    baseline = known_baseline(project, progress)
+    return replace(done, next=following_move(project, project.state()), baseline=baseline)
 
 
 def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:

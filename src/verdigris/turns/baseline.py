@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import standing_events
 from verdigris.checks.hindrance import record_missing_tool
 from verdigris.checks.observation import source_roots
-from verdigris.core.errors import ToolMissing
+from verdigris.core.errors import ToolMissing, VerdigrisError
 from verdigris.core.events import SuiteHindered
 from verdigris.core.report import RunEnd
 from verdigris.core.standing import Hindrance, describe_suite
 from verdigris.core.state import Phase
+from verdigris.core.value import replace
 from verdigris.execution.test_run import execute_suite
 from verdigris.runners.protocol import TestRequest
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
     from verdigris.core.report import TestReport
+    from verdigris.core.settings import Settings
     from verdigris.core.state import WorktreeState
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
@@ -32,10 +34,11 @@ def take_baseline(project: Project, progress: Progress | None = None, *, seconds
         tree = project.workspace.snapshot()
         if state.phase is not Phase.RED or _is_known(state, tree):
             return
-        limit = min(seconds, float(project.settings.timeout))
+        limit = _limit(project.settings, seconds)
+        bounded = replace(project, settings=replace(project.settings, timeout=limit))  # builds included
         try:
-            asked = TestRequest(timeout=limit, sources=source_roots(project, tree))
-            report = execute_suite(project, asked, progress=progress)
+            asked = TestRequest(sources=source_roots(project, tree))
+            report = execute_suite(bounded, asked, progress=progress)
         except ToolMissing as error:
             record_missing_tool(project, error, tree)
             return
@@ -45,6 +48,20 @@ def take_baseline(project: Project, progress: Progress | None = None, *, seconds
             project.record(*standing_events(project, state, report, tree, whole=True))
 
 
+def known_baseline(project: Project, progress: Progress | None = None) -> str:
+    """Takes the baseline, and tells it in one line, or why there is none: nobody's work waits for it."""
+    try:
+        take_baseline(project, progress)
+    except VerdigrisError as error:
+        return f"baseline: not known: {error.message}"
+    return describe_baseline(project)
+
+
+def _limit(settings: Settings, seconds: float) -> int:
+    """Of the run of one stack, since each is run by itself."""
+    return max(1, min(round(seconds / max(1, len(settings.stacks))), settings.timeout))
+
+
 def _is_known(state: WorktreeState, tree: str) -> bool:
     """What is in the way of a suite may be mended outside the tree, so it is tried again."""
     if state.hindrance is not None:
@@ -52,9 +69,9 @@ def _is_known(state: WorktreeState, tree: str) -> bool:
     return state.baseline is not None and state.baseline.tree in {tree, state.ground}
 
 
-def _stopped(report: TestReport, tree: str, limit: float) -> Hindrance:
+def _stopped(report: TestReport, tree: str, limit: int) -> Hindrance:
     count = f"{len(report.collected)} tests, of which {len(report.results)} ran: " if report.collected else ""
-    what = f"{count}the suite was stopped after {limit:g} s; `tdd test` runs it to its end"
+    what = f"{count}the suite was stopped after {limit} s; `tdd test` runs it to its end"
     return Hindrance(what, tree=tree, stopped=True)
 
 

@@ -106,11 +106,15 @@ def test_a_package_without_an_init(tmp_path: Path) -> None:
     ("module", "file", "text"),
     [
         ("requests", "requirements.txt", "requests>=2\n"),
-        ("yaml", "pyproject.toml", 'dependencies = ["PyYAML >= 6"]\n'),
+        ("yaml", "pyproject.toml", '[project]\ndependencies = ["PyYAML >= 6"]\n'),
+        ("httpx", "pyproject.toml", '[project.optional-dependencies]\nweb = ["httpx[http2]"]\n'),
+        ("httpx", "pyproject.toml", '[tool.poetry.group.dev.dependencies]\nhttpx = "^1"\n'),
+        ("httpx", "setup.py", "setup(name='x', install_requires=['httpx>=1', 'y'])\n"),
+        ("httpx", "tox.ini", "[testenv]\ndeps =\n    httpx\n"),
         (
             "typing_extensions",
             "setup.cfg",
-            "install_requires =\n    typing-extensions; python_version < '3.11'\n",
+            "[options]\ninstall_requires =\n    typing-extensions; python_version < '3.11'\n",
         ),
         ("attr", "requirements-dev.txt", "attrs\n"),
     ],
@@ -121,9 +125,14 @@ def test_a_declared_dependency(tmp_path: Path, module: str, file: str, text: str
     assert told == (f"{module} is a dependency that is not installed", "`pip install -e .`, then `tdd test`")
 
 
-def test_a_word_that_only_begins_like_a_dependency_declares_nothing(tmp_path: Path) -> None:
+def test_words_elsewhere_in_the_files_declare_nothing(tmp_path: Path) -> None:
+    """The name of a new project stands in its manifest, and a stub of it may be missing."""
     (tmp_path / "requirements.txt").write_text("requests-mock\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "cart"\nkeywords = ["cart"]\n\n[tool.setuptools]\npackages = ["cart"]\n'
+    )
     assert no_module("requests", facts(tmp_path, SRC)) is None
+    assert no_module("cart", facts(tmp_path, SRC)) is None
 
 
 def test_the_runner(tmp_path: Path) -> None:

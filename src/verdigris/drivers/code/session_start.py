@@ -41,7 +41,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
-from verdigris.turns.baseline import describe_baseline, take_baseline
+from verdigris.turns.baseline import describe_baseline, known_baseline
 from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
@@ -253,10 +253,9 @@ def begin_session(
 def _take_baseline(session: Session) -> None:
     """A suite that does not run is said before anything is worked on."""
     project = replace(session.bench.project, actor=Actor(client=CLIENT))
-    if session.bench.has_tests():
-        take_baseline(project)
+    told = known_baseline(project) if session.bench.has_tests() else describe_baseline(project)
     if project.state().hindrance is not None:
-        session.watch(Noted(describe_baseline(project)))
+        session.watch(Noted(told))
 
 
 def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import ELSEWHERE
 from verdigris.core.standing import AGAIN, Hindrance
-from verdigris.languages.folders import text_in
+from verdigris.languages.python.dependencies import is_declared
 from verdigris.languages.python.django import settings_of
 from verdigris.languages.python.pytest_config import pytest_setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from verdigris.languages.findings import StackFacts
 
@@ -22,22 +22,6 @@ _NO_METADATA = re.compile(r"No package metadata was found for ([\w.-]+)")
 _NO_SETTINGS = re.compile(r"DJANGO_SETTINGS_MODULE|settings are not configured")
 _NO_DJANGO = "Couldn't import Django"
 """The words of every `manage.py`."""
-_DECLARATIONS = (
-    *("pyproject.toml", "setup.cfg", "setup.py", "Pipfile", "tox.ini", "requirements.txt"),
-    *("requirements-dev.txt", "requirements-test.txt", "dev-requirements.txt", "requirements/dev.txt"),
-    *("requirements/test.txt", "requirements/tests.txt", "requirements/base.txt"),
-)
-_NAMES = {
-    "attr": "attrs",
-    "bs4": "beautifulsoup4",
-    "cv2": "opencv-python",
-    "dateutil": "python-dateutil",
-    "dotenv": "python-dotenv",
-    "PIL": "pillow",
-    "sklearn": "scikit-learn",
-    "yaml": "pyyaml",
-}
-"""Modules with the distribution that brings them, where its name is another."""
 
 
 def find_cause(runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
@@ -77,7 +61,7 @@ def _unresolved(module: str, facts: StackFacts, runner: str) -> Hindrance | None
     folder = find_folder(module, facts)
     top = module.partition(".")[0]
     if folder is None:
-        if not _is_declared(top, lambda *names: text_in(facts.home, *names)):
+        if not is_declared(facts.home, top):
             return None
         return _lacks(f"{top} is a dependency that is not installed", facts.install(""))
     where = posixpath.normpath(posixpath.join(facts.root, folder))
@@ -121,9 +105,3 @@ def find_folder(module: str, facts: StackFacts) -> str | None:
     roots = [folder for folder in found if f"{folder}/__init__.py" not in own]
     nearest = min(roots, key=lambda folder: (folder.count("/"), folder), default=None)
     return None if nearest is None else nearest[1:] or "."
-
-
-def _is_declared(module: str, text: Callable[..., str]) -> bool:
-    name = re.escape(_NAMES.get(module, module)).replace("_", "[-_.]").replace(r"\-", "[-_.]")
-    pattern = rf"(?im)(?:^|[\"'\[,])\s*{name}\s*(?:\[[^\]]*\])?\s*(?:[<>=!~;@\"',\s]|$)"
-    return re.search(pattern, text(*_DECLARATIONS)) is not None
