@@ -8,7 +8,7 @@ from typing import Any
 
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
-from verdigris.core.standing import Hindrance, SuiteCounts
+from verdigris.core.standing import Hindrance, SuiteCounts, describe_suite
 from verdigris.core.value import field, value
 
 
@@ -321,6 +321,12 @@ class WorktreeState:
     @property
     def open_cycle(self) -> Cycle | None:
         return self.cycle if self.cycle is not None and self.cycle.open else None
+
+    @property
+    def suite(self) -> str:
+        """How the suite stood when it was run last, in one line; empty if nobody knows."""
+        told = describe_suite(self.baseline.counts if self.baseline else None, self.hindrance)
+        return f"baseline: {told}" if told else ""
 
     @property
     def valid_reds(self) -> tuple[Red, ...]:

@@ -12,7 +12,6 @@ from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call
-from verdigris.turns.baseline import describe_baseline
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire.calls import before_call
 
@@ -164,11 +163,11 @@ def start(project: Project, call: HookCall) -> Reply:
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
     left = _describe_open_turn(state)
-    baseline = describe_baseline(project)
-    suite = [f"[tdd] {baseline}"] if baseline else []
+    suite = [f"[tdd] {state.suite}"] if state.suite else []
     confined = [] if call.confinable else [UNCONFINED]
     lines = [_laws(state), *confined, *suite, *left, describe_standing(project)]
-    return Reply(text="\n".join(lines), note="\n".join(left))
+    hindered = suite if state.hindrance is not None and state.hindrance.blocks else []
+    return Reply(text="\n".join(lines), note="\n".join((*hindered, *left)))
 
 
 def subagent_start(project: Project, call: HookCall) -> Reply:

@@ -25,7 +25,7 @@ from verdigris.setup.initialisation import has_tests
 from verdigris.storage.config import load
 from verdigris.storage.project import CONFIG, Project, open_log
 from verdigris.storage.repository import Repository, find_repository, head, in_progress
-from verdigris.turns.baseline import describe_baseline, take_baseline
+from verdigris.turns.baseline import take_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,7 +159,7 @@ def _tests(project: Project, progress: Progress | None) -> Iterator[DoctorFindin
     try:
         present = has_tests(project)
         take_baseline(project, progress)
-        told = describe_baseline(project).removeprefix("baseline: ")
+        told = project.state().suite.removeprefix("baseline: ")
     except VerdigrisError as error:
         yield failure("tests", f"the suite cannot be looked at: {error.message}", error.hint)
         return

@@ -10,7 +10,7 @@ from verdigris.checks.observation import source_roots
 from verdigris.core.errors import ToolMissing, VerdigrisError
 from verdigris.core.events import SuiteHindered
 from verdigris.core.report import RunEnd
-from verdigris.core.standing import Hindrance, describe_suite
+from verdigris.core.standing import Hindrance
 from verdigris.core.state import Phase
 from verdigris.core.value import replace
 from verdigris.execution.test_run import execute_suite
@@ -54,7 +54,7 @@ def known_baseline(project: Project, progress: Progress | None = None) -> str:
         take_baseline(project, progress)
     except VerdigrisError as error:
         return f"baseline: not known: {error.message}"
-    return describe_baseline(project)
+    return project.state().suite
 
 
 def _limit(settings: Settings, seconds: float) -> int:
@@ -73,11 +73,3 @@ def _stopped(report: TestReport, tree: str, limit: int) -> Hindrance:
     count = f"{len(report.collected)} tests, of which {len(report.results)} ran: " if report.collected else ""
     what = f"{count}the suite was stopped after {limit} s; `tdd test` runs it to its end"
     return Hindrance(what, tree=tree, stopped=True)
-
-
-def describe_baseline(project: Project) -> str:
-    """How the suite stood when it was run last, in one line; empty if nobody knows."""
-    state = project.state()
-    counts = state.baseline.counts if state.baseline else None
-    told = describe_suite(counts, state.hindrance)
-    return f"baseline: {told}" if told else ""

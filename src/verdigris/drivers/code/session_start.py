@@ -41,7 +41,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
-from verdigris.turns.baseline import describe_baseline, known_baseline
+from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def begin_session(
 def _take_baseline(session: Session) -> None:
     """A suite that does not run is said before anything is worked on."""
     project = replace(session.bench.project, actor=Actor(client=CLIENT))
-    told = known_baseline(project) if session.bench.has_tests() else describe_baseline(project)
+    told = known_baseline(project) if session.bench.has_tests() else project.state().suite
     if project.state().hindrance is not None:
         session.watch(Noted(told))
 
@@ -288,7 +288,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
     state = project.state()
     lines = [f"{stack.language} with {stack.runner} in {stack.root}" for stack in project.settings.stacks]
     lines += list(describe_tools(project))
-    lines += filter(None, (describe_baseline(project),))
+    lines += filter(None, (state.suite,))
     if not resumed and state.phase is Phase.RED and session.bench.is_untested():
         lines.append(_UNTESTED)
     lines += list(describe_law(state))

@@ -99,7 +99,10 @@ def _ini(text: str) -> dict[str, Any]:
 def _words(value: Any) -> tuple[str, ...]:
     match value:
         case str():
-            return tuple(shlex.split(value))
+            try:
+                return tuple(shlex.split(value))
+            except ValueError:
+                return ()
         case list():
             return tuple(str(word) for word in value)
         case _:

@@ -67,6 +67,8 @@ def test_a_session_is_told_how_the_suite_stands_and_runs_nothing(client: Client)
     )
     client.world.project.record(SuiteHindered(hindrance=hindrance))
     events = len(client.world.events())
+    said = client.say("SessionStart")
+    assert "no test runs: shop in src/ cannot be imported" in said["systemMessage"]
     told = client.raw("SessionStart", source="startup").stdout
     assert "[tdd] baseline: no test runs: shop in src/ cannot be imported" in told
     assert "next: put it on the path, then `tdd test`" in told
