@@ -9,6 +9,7 @@ import pytest
 from support.turns import World, make_world
 from verdigris.core.events import Ground, SuiteHindered, SuiteRun
 from verdigris.core.policy.next_move import FIRST_MOVE
+from verdigris.core.standing import Hindrance
 from verdigris.turns import baseline
 from verdigris.turns.baseline import take_baseline
 from verdigris.turns.claim_check import following_move
@@ -100,4 +101,12 @@ def test_an_installed_copy_of_the_project_is_a_hindrance_until_a_run_shows_other
     assert world.test("tests/test_a.py").next == cure
     assert world.test().next == cure
     world.write("pytest.ini", "[pytest]\npythonpath = src\n")
+    assert world.test().next == FIRST_MOVE
+
+
+def test_a_tool_that_starts_again_ends_what_was_in_its_way_also_without_tests(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "w", **{"tests/test_add.py": ""})
+    missing = Hindrance("there is no pytest", "install it, then `tdd test`", blocks=True)
+    world.project.record(SuiteHindered(hindrance=missing))
+    assert following_move(world.project, world.state) == missing.cure
     assert world.test().next == FIRST_MOVE

@@ -46,10 +46,11 @@ def hindered_events(
     before = state.hindrance
     if found is not None:
         return (SuiteHindered(hindrance=found),) if found.blocks or whole else ()
-    ran = {split_id(result.native_id).path for result in report.results}
-    if before is None or not ran or (before.elsewhere and not report.loaded):
+    if before is None or (before.elsewhere and not report.loaded) or report.ended is not RunEnd.FINISHED:
         return ()
-    return (SuiteHindered(),) if whole or not before.files or not ran.isdisjoint(before.files) else ()
+    ran = {split_id(result.native_id).path for result in report.results}
+    loads = not ran.isdisjoint(before.files) if before.files else bool(ran)
+    return (SuiteHindered(),) if whole or loads else ()
 
 
 def record_missing_tool(project: Project, error: VerdigrisError, tree: str) -> None:
