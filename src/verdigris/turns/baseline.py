@@ -58,7 +58,7 @@ def known_baseline(project: Project, progress: Progress | None = None) -> str:
 
 
 def _limit(settings: Settings, seconds: float) -> int:
-    """Of the run of one stack, since each is run by itself."""
+    """The limit for one stack, since each is run by itself."""
     return max(1, min(round(seconds / max(1, len(settings.stacks))), settings.timeout))
 
 
