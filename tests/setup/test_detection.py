@@ -229,3 +229,26 @@ def test_a_language_may_be_named_where_nothing_is_there_yet(tmp_path: Path, lang
 def test_a_language_that_cannot_be_had(tmp_path: Path, lang: str, said: str) -> None:
     with pytest.raises(UserError, match=said):
         detect(tmp_path, lang)
+
+
+MANAGE = 'import os\n\nos.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")\n'
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"manage.py": MANAGE}, (".", "django")),
+        ({"manage.py": MANAGE, "requirements.txt": "django\npytest-django\n"}, (".", "pytest")),
+        ({"backend/manage.py": MANAGE, "requirements.txt": "django\n"}, ("backend", "django")),
+        ({"manage.py": "print('no Django')\n"}, (".", "pytest")),
+    ],
+)
+def test_django_is_recognised_by_its_manage_py(
+    tmp_path: Path, files: dict[str, str], expected: tuple[str, str]
+) -> None:
+    place = "backend/" if "backend/manage.py" in files else ""
+    for path, text in {**files, f"{place}shop/__init__.py": "", f"{place}shop/tests.py": ""}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (stack,) = detect(tmp_path).stacks
+    assert (stack.root, stack.runner) == expected

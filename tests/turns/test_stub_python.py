@@ -87,16 +87,17 @@ def test_an_empty_src_gets_its_first_module(tmp_path: Path) -> None:
     assert set(reds(world, "tests/test_money.py").values()) == {"valid"}
 
 
-def test_a_module_that_exists_and_is_not_found_leads_to_the_page_about_paths(tmp_path: Path) -> None:
+def test_a_module_that_exists_and_is_not_found_needs_no_stub_but_a_path(tmp_path: Path) -> None:
     """Without it `tdd test` and `tdd stub` would name each other for ever."""
     world = made(tmp_path / "w", {"src/cart.py": "def total(items):\n    return 0\n"})
     world.write(
         "tests/test_cart.py", "from cart import total\n\n\ndef test_total():\n    assert total([1]) == 1\n"
     )
-    assert not world.test("tests/test_cart.py").tests
-    *_, hint, last = view.stub_lines(stubbed(world, "tests/test_cart.py"))
-    assert "does not look in its folder: `tdd help troubleshooting`" in hint.text
-    assert last.text.startswith("next: correct tests/test_cart.py, which does not load, then `tdd test")
+    tested = world.test("tests/test_cart.py")
+    denied = write_stubs(world.project, "tests/test_cart.py", cwd=world.root)
+    assert isinstance(denied, Deny)
+    assert denied.next == tested.next
+    assert "`pythonpath = src` below `[pytest]` in pytest.ini" in denied.next
 
 
 def test_a_round_from_a_test_to_green(tmp_path: Path) -> None:

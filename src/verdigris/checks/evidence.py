@@ -16,11 +16,13 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import judge_red
+from verdigris.execution.test_selection import baseline_ids
 from verdigris.storage.project import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from verdigris.core.standing import Hindrance
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
@@ -199,7 +201,36 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         failed=counts[Status.FAIL] + counts[Status.ERROR],
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
+        hindrance=_hindrance_of(project, report, tree),
     )
+
+
+def _hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
+    if not report.errors and not report.outside:
+        return None
+    from verdigris.checks.hindrance import hindrance_of
+
+    return hindrance_of(project, report, tree)
+
+
+def standing_events(
+    project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
+) -> tuple[Event, ...]:
+    """What a run says about the suite. `whole`: all of it was asked for.
+
+    Only acceptance may make the baseline smaller: else a test could be configured away before a claim.
+    """
+    known = baseline_ids(project, state) or frozenset() if whole and state.turn is None else None
+    if known is not None and known <= {result.native_id for result in report.results}:
+        suite = suite_event(project, report, tree)
+        if suite is not None:
+            return (suite,)
+    fine = not report.errors and not report.outside and report.ended is not RunEnd.NO_START
+    if state.hindrance is None and fine:
+        return ()
+    from verdigris.checks.hindrance import hindered_events
+
+    return hindered_events(project, state, report, tree, whole=whole)
 
 
 def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:

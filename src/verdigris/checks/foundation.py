@@ -260,7 +260,7 @@ def _interpreters(project: Project) -> tuple[Interpreter, ...]:
             continue
         home = project.root / stack.root
         try:
-            found.append(find_interpreter(home, project.root, stack.python, os.environ, known))
+            found.append(find_interpreter(home, project.root, stack.python, os.environ, known, stack.runner))
         except (ConfigError, ToolMissing):
             continue
     return tuple(dict.fromkeys(found))

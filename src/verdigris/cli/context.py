@@ -123,8 +123,8 @@ def _state() -> WorktreeState:
 
 @contextmanager
 def live() -> Iterator[Progress | None]:
-    """Yields None if standard error is no terminal, or in CI."""
-    if not sys.stderr.isatty() or os.environ.get("CI"):
+    """Yields None if standard error is no terminal, in CI, and where the user wants plain text."""
+    if not sys.stderr.isatty() or os.environ.get("CI") or os.environ.get("NO_COLOR"):
         yield None
         return
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli.context import PERSON, deny, here, persons_only, project, say, show
+from verdigris.cli.context import PERSON, deny, here, live, persons_only, project, say, show
 from verdigris.core.errors import NotARepository
 from verdigris.core.value import value
 from verdigris.gates.clients.registry import BUILT_IN
@@ -86,7 +86,7 @@ def _refusal() -> Deny | None:
 
 
 def _set_up(lang: str | None, asked: Additions, *, yes: bool) -> int:
-    from verdigris.setup.initialisation import carry_out, plan
+    from verdigris.setup.initialisation import carry_out, plan, with_baseline
 
     try:
         planned = plan(here(), lang=lang)
@@ -99,6 +99,8 @@ def _set_up(lang: str | None, asked: Additions, *, yes: bool) -> int:
     if not _ask_person(yes=yes or not (planned.content is not None or asked.any)):
         return 1
     done = carry_out(planned, PERSON)
+    with live() as progress:
+        done = with_baseline(planned.repo.root, PERSON, done, progress)
     show([*done_lines(done), *_install(asked)])
     return 0
 
@@ -191,7 +193,12 @@ def done_lines(done: Initialised) -> list[Line]:
         Line("there are no tests yet: write the first one, or bring old code under test in a refactor"),
         Line("that may touch uncovered lines: `tdd refactor begin --uncovered`"),
     ]
-    return [Line(f"{head}; phase {done.phase}"), *([] if done.tests else none), Line(f"next: {done.next}")]
+    return [
+        Line(f"{head}; phase {done.phase}"),
+        *([] if done.tests else none),
+        *([Line(done.baseline)] if done.baseline else []),
+        Line(f"next: {done.next}"),
+    ]
 
 
 def asked_lines(asked: Additions) -> Iterator[Line]:

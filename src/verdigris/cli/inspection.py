@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,7 +35,7 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     from verdigris.models.role_models import check_players
     from verdigris.setup.doctor import examine
 
-    with live() if room else nullcontext() as progress:
+    with live() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
     found += (*check_players(start()), *check_plan(start()))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from verdigris.core.confinement.needs import Need
     from verdigris.core.events import LayingAside, TestRun
     from verdigris.core.report import CollectError, Failure, Place, TestResult
+    from verdigris.core.standing import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
     from verdigris.turns.stub import Stubbed
@@ -77,6 +78,12 @@ def _describe_need(need: Need) -> str:
 
 def need_data(needs: Sequence[Need]) -> list[dict[str, Any]]:
     return [{"key": need.key, "value": need.value, "why": need.why} for need in needs]
+
+
+def hindrance_data(hindrance: Hindrance | None) -> dict[str, Any] | None:
+    if hindrance is None:
+        return None
+    return {"what": hindrance.what, "cure": hindrance.cure, "files": list(hindrance.files)}
 
 
 def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
@@ -146,7 +153,8 @@ def report_lines(
             if known and run is known[0]:
                 found.append(Line(_KNOWN))
             found += _test(run, results.get(run.native_id), source)
-        found += [*_unfinished_lines(tested.report), *_about_the_run(tested.report)] if tested.report else []
+        found += _unfinished_lines(tested.report, tested.hindrance) if tested.report else []
+        found += _about_the_run(tested.report) if tested.report else []
         found += _uncollected_lines(tested.uncollected)
         found += offer_stubs(tested.stubs)
         found += need_lines(tested.needs)
@@ -224,11 +232,15 @@ def _worth(run: TestRun) -> str:
     return "  broken by this edit" if run.red == BROKEN else f"  red: {run.red}"
 
 
-def _unfinished_lines(report: TestReport) -> list[Line]:
+def _unfinished_lines(report: TestReport, hindrance: Hindrance | None) -> list[Line]:
     """Files that did not load, and the output of a runner that did not finish."""
     found: list[Line] = []
+    cure = hindrance.cure if hindrance else ""
+    cured = frozenset(hindrance.files if hindrance and cure else ())
     for error in report.errors:
-        found += _not_loaded(error)
+        found += _not_loaded(error, advised=error.path not in cured and not (cure and not error.path))
+    if hindrance and cure:
+        found.append(Line(f"  {hindrance.what}{'' if hindrance.blocks else f': {cure}'}", "yellow"))
     if report.ended is RunEnd.FINISHED:
         return found
     for result in report.results:
@@ -250,15 +262,15 @@ def unconfined_lines(report: TestReport | None) -> list[Line]:
     return [Line("  sandbox: none; what the run wrote took effect (`tdd doctor`)", "yellow")]
 
 
-def _not_loaded(error: CollectError) -> list[Line]:
+def _not_loaded(error: CollectError, *, advised: bool) -> list[Line]:
     code = judge_collect_error(error)
     reason, following = why_not(code)[0], way_out(code, error.path)
-    return [
+    told = [
         Line(f"error {error.path}  red: {code}", "red"),
         Line(f"    {error.kind}: {first_line(error.message)}"),
-        Line(f"    no valid red: {reason}"),
-        Line(f"    next: {following}"),
     ]
+    advice = [Line(f"    no valid red: {reason}"), Line(f"    next: {following}")]
+    return [*told, *advice] if advised else told
 
 
 def _summary(tested: Tested) -> str:
@@ -285,6 +297,7 @@ def report_document(tested: Tested) -> dict[str, Any]:
         "sandbox": report.sandbox if report else None,
         "wrote": list(report.wrote) if report else [],
         "needs": need_data(tested.needs),
+        "hindrance": hindrance_data(tested.hindrance),
         "uncollected": {runner: list(paths) for runner, paths in tested.uncollected.items()},
         "stubs": [one for stubs in tested.stubs.values() for one in stub_data(stubs)],
         "phase": tested.phase,

@@ -289,6 +289,7 @@ def abort(*, as_json: bool) -> int:
 
 def begun_lines(begun: Begun) -> list[Line]:
     failed = f", {begun.failed} not" if begun.failed else ""
+    failed += f"; {begun.hindrance.line}" if begun.hindrance else ""
     free = "; lines that no test runs may be added" if begun.uncovered else ""
     return [
         Line(f"phase refactor: {count_of(begun.passed, 'test')} passed{failed}{free}"),
@@ -302,6 +303,7 @@ def begun_document(begun: Begun) -> dict[str, Any]:
         "passed": begun.passed,
         "failed": begun.failed,
         "uncovered": begun.uncovered,
+        "hindrance": begun.hindrance.line if begun.hindrance else "",
         "next": RESTRUCTURE,
     }
 

@@ -8,6 +8,7 @@ from verdigris.core import events as e
 from verdigris.core.events import Event, decode
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
+from verdigris.core.standing import SuiteCounts
 from verdigris.core.state import (
     BLOCKER,
     PASS,
@@ -88,8 +89,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
-        case e.SuiteRun():
-            return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
+        case e.SuiteRun() | e.SuiteHindered():
+            return _suite(w, event)
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
@@ -121,6 +122,13 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return _refactor_ended(w, event)
         case _:
             return fold_turn(w, event)
+
+
+def _suite(w: WorktreeState, event: e.SuiteRun | e.SuiteHindered) -> WorktreeState:
+    if isinstance(event, e.SuiteRun):
+        counts = SuiteCounts(event.passed, event.failed, event.skipped)
+        w = replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms, counts))
+    return replace(w, hindrance=event.hindrance)
 
 
 def _machine(w: WorktreeState, event: Event) -> WorktreeState:

@@ -62,7 +62,7 @@ _BUILT_IN = (
     Facts(
         "python",
         (".py", ".pyi", ".pyx"),
-        ("pytest", "unittest"),
+        ("pytest", "unittest", "django"),
         ("py",),
         has_stubs=True,
         loads_singly=True,

@@ -8,6 +8,7 @@ from typing import Any
 
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
+from verdigris.core.standing import Hindrance, SuiteCounts, describe_suite
 from verdigris.core.value import field, value
 
 
@@ -126,6 +127,7 @@ class Baseline:
     tree: str
     record: str
     duration_ms: int = 0
+    counts: SuiteCounts | None = None
 
     def limit(self, configured: int) -> float:
         """The suite's time limit in seconds, from its last duration: a hang should not cost ten minutes."""
@@ -315,6 +317,8 @@ class WorktreeState:
     """Tests that passed when they were new: they describe code that had no tests."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
+    hindrance: Hindrance | None = None
+    """What kept tests from running when they were run last."""
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""
@@ -341,6 +345,12 @@ class WorktreeState:
     @property
     def open_cycle(self) -> Cycle | None:
         return self.cycle if self.cycle is not None and self.cycle.open else None
+
+    @property
+    def suite(self) -> str:
+        """How the suite stood when it was run last, in one line; empty if nobody knows."""
+        told = describe_suite(self.baseline.counts if self.baseline else None, self.hindrance)
+        return f"baseline: {told}" if told else ""
 
     @property
     def valid_reds(self) -> tuple[Red, ...]:

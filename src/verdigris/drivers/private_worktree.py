@@ -176,7 +176,7 @@ def _at_home(stack: Stack, home: Project) -> Stack:
         return replace(stack, python=str(root / stack.python))
     try:
         known = home.repo.private / "interpreters.json"
-        found = find_interpreter(root, home.root, None, os.environ, known)
+        found = find_interpreter(root, home.root, None, os.environ, known, stack.runner)
     except VerdigrisError:
         return stack
     return replace(stack, python=str(found.path)) if found.how == "project" else stack

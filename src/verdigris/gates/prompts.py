@@ -163,8 +163,11 @@ def start(project: Project, call: HookCall) -> Reply:
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
     left = _describe_open_turn(state)
-    lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, describe_standing(project)]
-    return Reply(text="\n".join(lines), note="\n".join(left))
+    suite = [f"[tdd] {state.suite}"] if state.suite else []
+    confined = [] if call.confinable else [UNCONFINED]
+    lines = [_laws(state), *confined, *suite, *left, describe_standing(project)]
+    hindered = suite if state.hindrance is not None and state.hindrance.blocks else []
+    return Reply(text="\n".join(lines), note="\n".join((*hindered, *left)))
 
 
 def subagent_start(project: Project, call: HookCall) -> Reply:

@@ -9,6 +9,7 @@ from verdigris.languages.probes import ByteEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
     from typing import Protocol
 
     from verdigris.languages.literals import Chance
@@ -248,3 +249,17 @@ class StubBody:
 def draw_word(dice: Chance) -> str:
     """Draws a word that no test expects."""
     return "".join(dice.choice("bcdfghjklmnpqrstvwxz") for _ in range(5))
+
+
+@value
+class StackFacts:
+    """What tells why a test of a stack does not load."""
+
+    home: Path
+    """The folder of the stack."""
+    root: str
+    """The same, relative to the worktree."""
+    files: Collection[str]
+    """The source files of the worktree."""
+    install: Callable[[str], str]
+    """Gives the command that installs a package; for an empty name, what the project needs."""

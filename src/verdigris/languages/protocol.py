@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from verdigris.core import test_ids
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
+    from verdigris.core.standing import Hindrance
     from verdigris.languages import assertions, conventions, findings, weakening
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Parcel,
         ReadMany,
         SourceChange,
+        StackFacts,
         StubBody,
         StubFinding,
         TestComment,
@@ -158,6 +160,10 @@ class Language:
 
     bare_runner: str | None = None
     """The runner of a new project."""
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+        """Reads from an error what is not installed or cannot be imported, and names the cure."""
+        return None
 
     def starter(self) -> Starter | None:
         """What `tdd init` scaffolds, and what `tdd demo` plays."""

@@ -26,6 +26,7 @@ GROUP = "verdigris.runners"
 BUILT_IN = {
     "pytest": "python",
     "unittest": "python",
+    "django": "python",
     "vitest": "node",
     "jest": "node",
     "node-test": "node",

@@ -25,6 +25,7 @@ from verdigris.setup.initialisation import has_tests
 from verdigris.storage.config import load
 from verdigris.storage.project import CONFIG, Project, open_log
 from verdigris.storage.repository import Repository, find_repository, head, in_progress
+from verdigris.turns.baseline import take_baseline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ def _examine(start: Path, actor: Actor, *, room: bool, progress: Progress | None
     yield from _warm(repo)
     if finding.level != "fail" and broken is None:
         project = _project(repo, log, actor, settings)
-        yield from _tests(project) if project else ()
+        yield from _tests(project, progress) if project else ()
         yield from (check_room(project, progress),) if project and room else ()
 
 
@@ -153,14 +154,20 @@ def _project(repo: Repository, log: Log[State], actor: Actor, settings: Settings
     return Project(repo, log, actor, settings, Classes.from_json(recorded.classes))
 
 
-def _tests(project: Project) -> Iterator[DoctorFinding]:
+def _tests(project: Project, progress: Progress | None) -> Iterator[DoctorFinding]:
+    """What is known of the suite on this tree; it is run if nothing is."""
     try:
         present = has_tests(project)
+        take_baseline(project, progress)
+        told = project.state().suite.removeprefix("baseline: ")
     except VerdigrisError as error:
-        yield failure("tests", f"the tree cannot be looked at: {error.message}", error.hint)
+        yield failure("tests", f"the suite cannot be looked at: {error.message}", error.hint)
         return
-    yield (
-        DoctorFinding("tests", "ok", "there are tests")
-        if present
-        else DoctorFinding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)
-    )
+    found = project.state().hindrance
+    if found is not None and not found.stopped:
+        fix = found.cure or "`tdd test` shows each file with its error"
+        yield DoctorFinding("tests", "fail" if found.blocks else "warn", told, fix)
+    elif present:
+        yield DoctorFinding("tests", "ok", told or "there are tests")
+    else:
+        yield DoctorFinding("tests", "warn", f"there are no tests in {os.fspath(project.root)}", UNCOVERED)

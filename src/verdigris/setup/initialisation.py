@@ -14,7 +14,7 @@ from verdigris.core.paths import Classes, PathClass
 from verdigris.core.records import from_json
 from verdigris.core.settings import Settings, Stack
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
 from verdigris.setup.detection import detect
@@ -24,6 +24,7 @@ from verdigris.storage.git import ask_users_git
 from verdigris.storage.intents import recover
 from verdigris.storage.project import CONFIG, Project, configured_event, drafts, open_log, open_project
 from verdigris.storage.repository import Repository, find_repository, head
+from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.records import Actor
     from verdigris.core.state import State, WorktreeState
+    from verdigris.runners.protocol import Progress
     from verdigris.storage.log.log import Log
 
 
@@ -61,6 +63,8 @@ class Initialised:
     tests: bool
     """Whether there are tests in the tree."""
     already: bool
+    baseline: str = ""
+    """How the suite stands, in one line, if it was run."""
 
 
 @value
@@ -94,6 +98,13 @@ def carry_out(plan: InitPlan, actor: Actor) -> Initialised:
     if plan.content is not None:
         write_whole(plan.repo.root / CONFIG, plan.content.encode())
     return _describe_result(_record(plan, log, actor), already=False)
+
+
+def with_baseline(start: Path, actor: Actor, done: Initialised, progress: Progress | None) -> Initialised:
+    """Runs the suite once on what is there, so that what does not run is said first."""
+    project = open_project(start, actor)
+    baseline = known_baseline(project, progress)
+    return replace(done, next=following_move(project, project.state()), baseline=baseline)
 
 
 def _is_set_up(here: WorktreeState, plan: InitPlan) -> bool:

@@ -223,7 +223,9 @@ def facts_of(
         from verdigris.checks.weakening import find_losses
 
         losses = find_losses(project, state, tree).blocking
-    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses)
+    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
+    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses, hindrance=cure)
     if unclassed or edits or facts.losses:
         return facts
     if state.test_bugs:

@@ -19,11 +19,12 @@ from verdigris.checks.evidence import (
 )
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
+from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
 from verdigris.checks.refactor import behaviour_changes, survivors
 from verdigris.checks.source_edits import test_texts
 from verdigris.core.actions import Deny, Do
-from verdigris.core.errors import HarnessError
+from verdigris.core.errors import HarnessError, ToolMissing
 from verdigris.core.events import LayingAside, RefactorBegun, RefactorEnded, Repair, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import give_up_losses
@@ -56,6 +57,7 @@ from verdigris.turns.settle import Settlement, complete, failed_output
 if TYPE_CHECKING:
     from verdigris.checks.observation import TreeDifference
     from verdigris.core.events import SuiteRun
+    from verdigris.core.standing import Hindrance
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.execution.room import Layer
     from verdigris.runners.protocol import Progress
@@ -71,6 +73,8 @@ class Begun:
     passed: int
     failed: int
     uncovered: bool
+    hindrance: Hindrance | None = None
+    """Files that do not load: their tests show nothing."""
 
 
 @value
@@ -101,10 +105,16 @@ def begin(
         record = _known_record(project, state, tree) if known else None
         suites: list[SuiteRun] = []
         if record is None:
-            report = execute_suite(project, progress=progress)
+            try:
+                report = execute_suite(project, progress=progress)
+            except ToolMissing as error:
+                record_missing_tool(project, error, tree)
+                raise
             suite = suite_event(project, report, tree)
+            if suite is None:
+                project.record(*hindered_events(project, state, report, tree, whole=True))
             if suite is None and not uncovered:
-                return _deny_without_suite(report)
+                return _deny_without_suite(report, project.state().hindrance)
             suites = [suite] if suite else []
             record = suite.record if suite else project.workspace.blob(b"{}")
         begun = RefactorBegun(
@@ -117,7 +127,8 @@ def begin(
         )
         project.record(*suites, begun, sync=True)
         statuses = Counter(_statuses(project, record).values())
-        return Begun(statuses[Status.PASS], statuses[Status.FAIL] + statuses[Status.ERROR], uncovered)
+        failed = statuses[Status.FAIL] + statuses[Status.ERROR]
+        return Begun(statuses[Status.PASS], failed, uncovered, project.state().hindrance)
 
 
 def _known_record(project: Project, state: WorktreeState, tree: str) -> str | None:
@@ -128,12 +139,13 @@ def _known_record(project: Project, state: WorktreeState, tree: str) -> str | No
     return baseline.record if project.workspace.blob_bytes(baseline.record) else None
 
 
-def _deny_without_suite(report: TestReport) -> Deny:
-    if report.results or report.errors:
+def _deny_without_suite(report: TestReport, hindrance: Hindrance | None) -> Deny:
+    if report.results or report.errors or hindrance:
+        why = f" ({hindrance.line})" if hindrance else ""
         return Deny(
             "suite-broken",
-            "The suite did not run to its end, so it cannot show that a refactor keeps behaviour.",
-            "`tdd test`",
+            f"The suite did not run to its end{why}, so it cannot show that a refactor keeps behaviour.",
+            hindrance.cure if hindrance and hindrance.cure else "`tdd test`",
         )
     return Deny(
         "no-tests",

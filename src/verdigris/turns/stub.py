@@ -36,6 +36,9 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     path = split_id(native).path
     if bytes_of(project, path) is None:
         raise UserError(f"{path} is not a test file.", hint="name a test, or the file that holds it")
+    hindrance = project.state().hindrance
+    if hindrance is not None and hindrance.cure and path in hindrance.files:
+        return Deny("suite-broken", f"No stub is missing: {hindrance.what}.", hindrance.cure)
     stubs = missing_stubs(project, path)
     if not stubs:
         return Stubbed(path, (), following_move(project, project.state()))

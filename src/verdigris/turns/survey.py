@@ -61,6 +61,7 @@ def survey(project: Project) -> Survey:
         notes += _note_foundation(project, state)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
+        notes += [state.hindrance.line] if state.hindrance else []
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
     move = next_move(state, facts, asker)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.checks.evidence import run_events, suite_event, suite_names, test_events, violations
-from verdigris.checks.observation import difference
-from verdigris.core.errors import UnknownTest
+from verdigris.checks.evidence import run_events, standing_events, suite_names, test_events, violations
+from verdigris.checks.observation import difference, source_roots
+from verdigris.core.errors import ToolMissing, UnknownTest
 from verdigris.core.events import Characterized, Event, FilesUnloaded, LayingAside, TestRun
 from verdigris.core.languages import is_loaded_singly
 from verdigris.core.paths import PathClass
@@ -17,7 +17,7 @@ from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.execution.test_run import execute, execute_suite
-from verdigris.execution.test_selection import baseline_ids, resolve
+from verdigris.execution.test_selection import resolve
 from verdigris.languages.registry import is_traced, reader_of
 from verdigris.runners.protocol import TestRequest
 from verdigris.runners.registry import is_in_interpreter, need_finders
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.confinement.needs import Need
+    from verdigris.core.standing import Hindrance
     from verdigris.core.state import Turn, WorktreeState
     from verdigris.languages.stubs import Stub
     from verdigris.runners.protocol import Progress
@@ -50,6 +51,8 @@ class Tested:
     resumed: bool = False
     needs: tuple[Need, ...] = ()
     """What failing tests seem to need that the room does not give them."""
+    hindrance: Hindrance | None = None
+    """What kept tests of this run from running."""
     stubs: Mapping[str, tuple[Stub, ...]] = field(default_factory=dict)
     """Test file → the declarations that it needs and source lacks."""
     uncollected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -85,14 +88,22 @@ def run_tests(
         if seen:
             return Tested(seen, None, state.phase, following_move(project, state, tree))
         is_steady = _watch_for_writers(project, tree)
-        asked, report = _run_asked(project, natives, progress)
+        try:
+            asked, report = _run_asked(project, _request(project, state, natives, tree), progress)
+        except ToolMissing as error:
+            from verdigris.checks.hindrance import record_missing_tool
+
+            record_missing_tool(project, error, tree)
+            raise
         events = _record_runs(
             project, state, _ObservedRun(report, tree, asked, whole=not natives, steady=is_steady())
         )
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _missing_needs(project, report)
-        stubs = _stubs(project, report, events) if after.phase == Phase.RED else {}
+        hindered = report.errors or report.outside or report.ended is RunEnd.NO_START
+        hindrance = after.hindrance if hindered else None
+        stubs = _stubs(project, report, events, hindrance) if after.phase == Phase.RED else {}
         uncollected = {} if natives else _find_uncollected(project, report, tree)
         return Tested(
             events,
@@ -100,23 +111,31 @@ def run_tests(
             after.phase,
             following_move(project, after, tree),
             needs=lacking,
+            hindrance=hindrance,
             stubs=stubs,
             uncollected=uncollected,
             characterized=after.characterized[len(state.characterized) :],
         )
 
 
+def _request(project: Project, state: WorktreeState, natives: tuple[str, ...], tree: str) -> TestRequest:
+    """If the last run loaded a copy of the project, this one says where it loads modules from."""
+    elsewhere = state.hindrance is not None and state.hindrance.elsewhere
+    return TestRequest(natives, sources=source_roots(project, tree) if elsewhere else None)
+
+
 def _run_asked(
-    project: Project, natives: tuple[str, ...], progress: Progress | None
+    project: Project, request: TestRequest, progress: Progress | None
 ) -> tuple[tuple[str, ...], TestReport]:
     """Runs these tests, or the suite; returns the ids that the words mean, and the report."""
+    natives = request.names
     if not natives:
-        report = execute_suite(project, progress=progress)
+        report = execute_suite(project, request, progress=progress)
         return suite_names(project), report
-    report = execute(project, TestRequest(natives), progress=progress)
+    report = execute(project, request, progress=progress)
     meant = _resolve_names(natives, report)
     if meant != natives:
-        report = execute(project, TestRequest(meant), progress=progress)
+        report = execute(project, replace(request, names=meant), progress=progress)
     return meant, report
 
 
@@ -159,12 +178,17 @@ def _find_uncollected(project: Project, report: TestReport, tree: str) -> Mappin
     return found
 
 
-def _stubs(project: Project, report: TestReport, runs: Sequence[TestRun]) -> Mapping[str, tuple[Stub, ...]]:
+def _stubs(
+    project: Project, report: TestReport, runs: Sequence[TestRun], hindrance: Hindrance | None
+) -> Mapping[str, tuple[Stub, ...]]:
+    """What is there and cannot be imported needs no stub."""
     if not report.errors and all(run.red in {None, "valid"} for run in runs):
         return {}
     from verdigris.checks.missing_stubs import stubs_of_run
 
-    return stubs_of_run(project, report, runs)
+    cured = hindrance.files if hindrance and hindrance.cure else ()
+    found = stubs_of_run(project, report, runs)
+    return {path: stubs for path, stubs in found.items() if path not in cured}
 
 
 def _already_seen(state: WorktreeState, natives: Sequence[str], tree: str) -> tuple[TestRun, ...]:
@@ -225,10 +249,7 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
     unloaded = _unloaded_files(state, seen)
     if unloaded != state.unloaded:
         events.append(FilesUnloaded(files=unloaded))
-    suite = (
-        suite_event(project, report, tree) if seen.whole and _whole_enough(project, state, report) else None
-    )
-    project.record(*events, *([suite] if suite else []))
+    project.record(*events, *standing_events(project, state, report, tree, whole=seen.whole))
     if valid:
         from verdigris.checks.file_use import out_of_sight
         from verdigris.checks.foundation import prepare
@@ -281,13 +302,6 @@ def _find_characterizations(
 def _tree_stood_still(project: Project, seen: _ObservedRun) -> bool:
     """Asked for reds only, since a look at the tree takes a tenth of a short run."""
     return seen.steady and not difference(project, seen.tree, project.workspace.snapshot()).protected
-
-
-def _whole_enough(project: Project, state: WorktreeState, report: TestReport) -> bool:
-    """Only acceptance may make the baseline smaller: else a test could be configured away before a claim."""
-    if state.turn is not None:
-        return False
-    return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
 
 
 def _resolve_names(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:

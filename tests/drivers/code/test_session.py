@@ -607,3 +607,23 @@ def test_each_call_is_told_before_it_begins_and_when_it_has_ended_under_a_name_o
         "Two\n",
         "Two\nlines.",
     ]
+
+
+def test_a_suite_that_does_not_run_is_told_to_person_and_model_before_the_work(tmp_path: Path) -> None:
+    """No advice about stubs for a package that is there."""
+    files = {
+        "src/shop/__init__.py": "VALUE = 1\n",
+        "tests/test_shop.py": "import shop\n\n\ndef test_shop():\n    assert shop.VALUE == 1\n",
+    }
+    script = (turn(call("run_tests", ids=[])), turn(call("finish", summary="It cannot run.")))
+    with playing(tmp_path, script, files=files) as played:
+        worked = work(played, "Add a tax.")
+        noted = [one.text for one in worked.happenings if isinstance(one, Noted)]
+        assert any(
+            "no test runs: 1 file does not load: tests/test_shop.py: shop in src/" in one for one in noted
+        )
+        asked = str(played.server.requests)
+        assert "baseline: no test runs: 1 file does not load" in asked
+        assert "`pythonpath = src` below `[pytest]` in pytest.ini" in asked
+        assert "tdd stub" not in asked
+        assert "stubs may be written" not in asked

@@ -120,3 +120,48 @@ def test_a_cache_that_cannot_be_read_or_written_is_no_hindrance(
     assert find_interpreter(stack, stack.parent, None, {}, cache).how == "project"
     assert json.loads(cache.read_bytes())
     assert find_interpreter(stack, stack.parent, None, {}, tmp_path / "no folder" / "cache").how == "project"
+
+
+def made_by_tool(folder: Path, *packages: str) -> Path:
+    """An environment that runs, and has these packages."""
+    python = fake_environment(folder)
+    site = folder / "lib" / "site-packages"
+    for package in packages:
+        (site / package).mkdir(parents=True)
+    places = {"prefix": str(folder), "library": "", "packages": [str(site)], "cache_tag": ""}
+    python.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(places)}\nEND\n")
+    return python
+
+
+def test_environments_of_tox_and_nox_that_have_the_runner(stack: Path, tmp_path: Path) -> None:
+    env = on_path(tmp_path / "bin")
+    made_by_tool(stack / ".tox" / "lint", "ruff")
+    fake_environment(stack / ".tox" / "py313", code=1)
+    older = made_by_tool(stack / ".tox" / "py39", "pytest")
+    newer = made_by_tool(stack / ".tox" / "py312-cov", "pytest")
+    nox = made_by_tool(stack / ".nox" / "tests", "pytest")
+    for python in (newer, older, nox):
+        found = find_interpreter(stack, stack.parent, None, env)
+        assert (found.path, found.how) == (python, "project")
+        python.unlink()
+    assert find_interpreter(stack, stack.parent, None, env).how == "PATH"
+
+
+def test_an_environment_of_tox_comes_after_the_projects_own(stack: Path) -> None:
+    made_by_tool(stack / ".tox" / "py312", "pytest")
+    own = fake_environment(stack / "venv")
+    assert find_interpreter(stack, stack.parent, None, {}).path == own
+
+
+def test_an_active_environment_with_the_runner_comes_before_one_of_tox(stack: Path, tmp_path: Path) -> None:
+    tox = made_by_tool(stack / ".tox" / "py312", "pytest")
+    active = made_by_tool(tmp_path / "active")
+    env = {"VIRTUAL_ENV": str(tmp_path / "active")}
+    assert find_interpreter(stack, stack.parent, None, env).path == tox
+    (tmp_path / "active" / "lib" / "site-packages" / "pytest").mkdir(parents=True)
+    assert find_interpreter(stack, stack.parent, None, env).path == active
+
+
+def test_unittest_needs_no_package_in_an_environment_of_tox(stack: Path) -> None:
+    tox = made_by_tool(stack / ".tox" / "py312")
+    assert find_interpreter(stack, stack.parent, None, {}, runner="unittest").path == tox

@@ -82,7 +82,8 @@ def test_packages_that_are_lent_are_found_where_a_run_finds_them(tmp_path: Path)
         ("package-lock.json", "npm ci"),
         ("pnpm-lock.yaml", "pnpm install --frozen-lockfile"),
         ("yarn.lock", "yarn install --immutable"),
-        (None, "npm install"),
+        ("web/package-lock.json", "cd web && npm ci"),
+        (None, "cd web && npm install"),
     ],
 )
 def test_the_next_move_goes_by_the_lock_file(tmp_path: Path, lock: str | None, command: str) -> None:

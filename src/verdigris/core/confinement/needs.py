@@ -1,7 +1,7 @@
 """What a run needs to work in its room, and what it lacked there.
 
 It needs environment variables, none of the user's secrets among them. What it lacked is read from failures,
-and named by the key of `tdd.yaml` that gives it.
+and named by the key of `tdd.yaml` that gives it. What the machine itself lacks is a hindrance.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.toolchains import HOMES, KEPT
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.value import value
+from verdigris.core.standing import Hindrance
+from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     FindNeeds = Callable[[str, str, "RoomFacts"], Iterator[tuple[str, str]]]
     """Gets the kind and the text of a failure, and gives keys of `tdd.yaml` with values."""
+    FindCause = Callable[[str, str], Hindrance | None]
+    """Gets the same, and gives what is missing on the machine, with the cure."""
 
 
 def surroundings(environ: Mapping[str, str], given: Sequence[str], *, home: str, tmp: str) -> dict[str, str]:
@@ -160,6 +163,39 @@ def _sayings(report: TestReport) -> Iterator[_FailureText]:
         yield _FailureText(error.path, error.kind, error.message)
     if report.ended is RunEnd.NO_START:
         yield _FailureText("the run", "", report.tail)
+
+
+def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindrance | None:
+    """What kept tests from running; None if every test that was asked for could run.
+
+    The cause with the most files is told, one with a cure first.
+    """
+    unloaded = [error.path for error in report.errors if error.path]
+    by_cause: dict[Hindrance, list[str]] = {}
+    for said in _reports_of_no_test(report):
+        known = (cause for find in causes if (cause := find(said.kind, said.text)) is not None)
+        cause = next(known, None) or Hindrance(said.why.removeprefix(f"{said.where}: "))
+        by_cause.setdefault(cause, []).append(said.where)
+    if not by_cause:
+        return None
+    main = max(by_cause, key=lambda cause: (cause.elsewhere, bool(cause.cure), len(by_cause[cause])))
+    files = tuple(path for path in by_cause[main] if path) if main.cure else tuple(unloaded)
+    blocks = main.elsewhere or (bool(main.cure) and not report.results)
+    return replace(main, files=files, unloaded=len(unloaded), blocks=blocks)
+
+
+ELSEWHERE = "loaded from elsewhere"
+"""The kind of the saying `FILE instead of PATH`."""
+
+
+def _reports_of_no_test(report: TestReport) -> Iterator[_FailureText]:
+    for module in report.outside[:1]:
+        yield _FailureText("", ELSEWHERE, module)
+    for error in report.errors:
+        yield _FailureText(error.path, error.kind, error.message)
+    if report.ended is RunEnd.NO_START and not report.errors:
+        lines = report.tail.strip().splitlines() or ["the test tool said nothing"]
+        yield _FailureText("", "the test tool did not start", "\n".join((lines[-1], *lines)))
 
 
 def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:

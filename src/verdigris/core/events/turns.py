@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
+from verdigris.core.standing import Hindrance
 from verdigris.core.value import value
 
 
@@ -180,6 +181,15 @@ class SuiteRun(Event):
     failed: int
     skipped: int
     duration_ms: int
+    hindrance: Hindrance | None = None
+    """Files that did not load."""
+
+
+@value
+class SuiteHindered(Event):
+    """Tests did not run; without a hindrance: what was in their way is gone."""
+
+    hindrance: Hindrance | None = None
 
 
 @value

@@ -155,9 +155,13 @@ def describe_run(
     elif tested.report.ended is not RunEnd.FINISHED:
         told += f"; the run did not end as it should ({tested.report.ended})"
     parts = [told if tested.phase == Phase.RED else f"{told}; phase {tested.phase}"]
-    parts += [
-        feedback.describe_failures(tested.tests, tested.report, withheld=frozenset(withheld), quote=quote)
-    ]
+    report, hindrance = tested.report, tested.hindrance
+    if report is not None and hindrance is not None and hindrance.cure:
+        # What is there and cannot be loaded needs no advice about the test.
+        errors = tuple(error for error in report.errors if error.path and error.path not in hindrance.files)
+        report = replace(report, errors=errors)
+        parts.append(hindrance.line if hindrance.blocks else f"{hindrance.line}: {hindrance.cure}")
+    parts += [feedback.describe_failures(tested.tests, report, withheld=frozenset(withheld), quote=quote)]
     parts += _describe_stubs(stub for stubs in tested.stubs.values() for stub in stubs)
     parts += [f"perhaps the run lacks something that a person can set: {need.why}" for need in tested.needs]
     if tested.characterized:

@@ -41,6 +41,7 @@ from verdigris.storage.lock import hold_alone
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
+from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
@@ -242,10 +243,19 @@ def begin_session(
     resumed = session.file.record.openings > 1
     root, replay = str(session.bench.project.root), session.model.name.startswith("replay:")
     session.watch(SessionBegan(session.file.name, session.model.name, resumed, root, task, replay))
+    _take_baseline(session)
     if uncovered or sweep is not None:
         begin_refactor(session, uncovered=uncovered, sweep=sweep)
     elif not resumed and session.bench.is_untested():
         session.watch(Noted(_OFFER))
+
+
+def _take_baseline(session: Session) -> None:
+    """A suite that does not run is said before anything is worked on."""
+    project = replace(session.bench.project, actor=Actor(client=CLIENT))
+    told = known_baseline(project) if session.bench.has_tests() else project.state().suite
+    if project.state().hindrance is not None:
+        session.watch(Noted(told))
 
 
 def work_on_task(session: Session, task: str, *, resumed: bool = False, notes: str = "") -> SessionEnded:
@@ -278,6 +288,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
     state = project.state()
     lines = [f"{stack.language} with {stack.runner} in {stack.root}" for stack in project.settings.stacks]
     lines += list(describe_tools(project))
+    lines += filter(None, (state.suite,))
     if not resumed and state.phase is Phase.RED and session.bench.is_untested():
         lines.append(_UNTESTED)
     lines += list(describe_law(state))

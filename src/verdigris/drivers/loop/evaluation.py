@@ -210,7 +210,9 @@ def _find_python(project: Project) -> str:
             try:
                 home = project.root / stack.root
                 known = project.repo.private / "interpreters.json"
-                return str(find_interpreter(home, project.root, stack.python, os.environ, known).path)
+                return str(
+                    find_interpreter(home, project.root, stack.python, os.environ, known, stack.runner).path
+                )
             except VerdigrisError:
                 continue
     return ""

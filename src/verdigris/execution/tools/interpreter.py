@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 How = Literal["configured", "project", "VIRTUAL_ENV", "PATH"]
 
 _FOLDERS = (".venv", "venv", "env")
+_MAKERS = (".tox", ".nox")
+"""Folders with environments that a tool made for the project, of which only some are for its tests."""
+_PACKAGES = {"pytest": "pytest", "django": "django"}
+"""Runners that are packages."""
 _PROBE = """
 import json, site, sys, sysconfig
 if sys.version_info < (3, 8):
@@ -63,15 +67,20 @@ def find_interpreter(
     configured: str | None,
     env: Mapping[str, str],
     cache: Path | None = None,
+    runner: str = "pytest",
 ) -> Interpreter:
-    """Finds the interpreter. `cache`: a file that remembers which interpreters run."""
+    """Finds the interpreter. `cache`: a file that remembers which interpreters run.
+
+    An environment of tox or nox is taken only if it has the runner.
+    """
     probe = _InterpreterQuery(worktree_root, env, cache)
     if configured is not None:
         return _use_configured(stack_root / configured, probe)
-    for path, how in _candidates(stack_root, worktree_root, env):
-        seen = probe.look_at(path)
-        if seen is not None:
-            return Interpreter(path, how, seen.places)
+    package = _PACKAGES.get(runner, "")
+    for candidate in _candidates(stack_root, worktree_root, env):
+        seen = probe.look_at(candidate.path)
+        if seen is not None and (not candidate.for_runner or seen.has(package)):
+            return Interpreter(candidate.path, candidate.how, seen.places)
     raise ToolMissing(
         "no Python (3.8 or newer) that executes was found for the project's tests",
         hint="`python3 -m venv .venv && .venv/bin/pip install pytest`, or name one in tdd.yaml: `python:`",
@@ -89,19 +98,49 @@ def _use_configured(path: Path, probe: _InterpreterQuery) -> Interpreter:
     )
 
 
-def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -> Iterator[tuple[Path, How]]:
-    for root in dict.fromkeys((stack_root, worktree_root)):
+@value
+class _Candidate:
+    path: Path
+    how: How
+    for_runner: bool = False
+    """It counts only if it has the runner."""
+
+
+def _candidates(stack_root: Path, worktree_root: Path, env: Mapping[str, str]) -> Iterator[_Candidate]:
+    roots = tuple(dict.fromkeys((stack_root, worktree_root)))
+    for root in roots:
         for folder in _FOLDERS:
-            yield root / folder / "bin" / "python", "project"
+            yield _Candidate(_python_in(root / folder), "project")
+    made = [path for root in roots for path in _made_environments(root)]
     active = env.get("VIRTUAL_ENV")
     if active:
-        yield Path(active) / "bin" / "python", "VIRTUAL_ENV"
+        yield _Candidate(_python_in(Path(active)), "VIRTUAL_ENV", for_runner=bool(made))
+    for path in made:
+        yield _Candidate(path, "project", for_runner=True)
+    if active and made:
+        yield _Candidate(_python_in(Path(active)), "VIRTUAL_ENV")
     from shutil import which
 
     for name in ("python3", "python"):
         found = which(name, path=env.get("PATH", os.defpath))
         if found:
-            yield Path(found).absolute(), "PATH"
+            yield _Candidate(Path(found).absolute(), "PATH")
+
+
+def _python_in(environment: Path) -> Path:
+    return environment / "bin" / "python"
+
+
+def _made_environments(root: Path) -> list[Path]:
+    """The interpreters that tox and nox made: `py311` and the like first, the newest version first."""
+    found = (path for maker in _MAKERS for path in (root / maker).glob("*/bin/python"))
+    return sorted(found, key=_rank)
+
+
+def _rank(path: Path) -> tuple[bool, int, str]:
+    name = path.parents[1].name
+    digits = "".join(filter(str.isdigit, name.partition("-")[0]))
+    return not name.startswith("py"), -int(digits or "0"), name
 
 
 @value
@@ -109,6 +148,10 @@ class _InterpreterFacts:
     """What an interpreter said about itself."""
 
     places: InterpreterPlaces | None = None
+
+    def has(self, package: str) -> bool:
+        folders = self.places.packages if self.places else ()
+        return not package or any(os.path.isdir(f"{folder}/{package}") for folder in folders)  # noqa: PTH112 - quick
 
 
 @value

@@ -61,6 +61,9 @@ class NodeTestTool(TestTool):
             return call
         return replace(call, argv=(sys.executable, "-I", "-S", node_watch.__file__, str(limit), *call.argv))
 
+    def installation(self, stack: Stack, root: Path, package: str = "") -> str:  # noqa: ARG002 - all packages at once
+        return install_command(home_of(stack, root), root)
+
     def kept_paths(self, stack: Stack, root: Path) -> Iterator[str]:
         for folder in dict.fromkeys((path_in(stack, MODULES), MODULES)):
             try:

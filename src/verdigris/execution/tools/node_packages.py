@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,18 +74,21 @@ def _missing_package(package: str, home: Path, root: Path) -> ToolMissing:
 
 
 def install_command(home: Path, root: Path) -> str:
-    """The command that installs the packages, by the lock file that exists."""
-    for folder in _folders_above(home, root):
-        for lock, command in _INSTALL.items():
-            if (folder / lock).is_file():
-                return command
-    return "npm install"
+    """The command that installs the packages, by the lock file that exists; it is given in the root."""
+    folder, command = _installation(home, root)
+    return command if folder == root else f"cd {shlex.quote(str(folder.relative_to(root)))} && {command}"
+
+
+def _installation(home: Path, root: Path) -> tuple[Path, str]:
+    locks = ((folder, lock) for folder in _folders_above(home, root) for lock in _INSTALL)
+    found = next(((folder, lock) for folder, lock in locks if (folder / lock).is_file()), None)
+    return (home, "npm install") if found is None else (found[0], _INSTALL[found[1]])
 
 
 def _add_command(package: str, home: Path, root: Path) -> str:
-    command = install_command(home, root)
-    tool = command.split()[0]
+    tool = _installation(home, root)[1].split()[0]
     verb = "install" if tool == "npm" else "add"
+    command = install_command(home, root)
     return f"`{command}`; where it is no dependency yet, `{tool} {verb} -D {package}`"
 
 

@@ -76,7 +76,9 @@ class _PythonCall:
 def call_interpreter(call: TestCall) -> TestReport:
     project, stack, request = call.project, call.stack, call.request
     known = project.repo.private / "interpreters.json"
-    interpreter = find_interpreter(project.root / stack.root, project.root, stack.python, os.environ, known)
+    interpreter = find_interpreter(
+        project.root / stack.root, project.root, stack.python, os.environ, known, stack.runner
+    )
     runner = PythonRunner(PYTHON_TOOLS[stack.runner], str(interpreter.path))
     words = (str(BOOTSTRAP), *runner.tool.argv)
     if request.command:

@@ -82,6 +82,13 @@ class TestTool:
         """Files besides the program that decide how tests end; not the project's own dependencies."""
         return ()
 
+    def installation(self, stack: Stack, root: Path, package: str = "") -> str:
+        """The command, given in the root, that installs a package, or else all that the project's tests need.
+
+        Empty if the tool knows none.
+        """
+        return ""
+
     def check(self, stack: Stack, root: Path) -> Iterator[ToolCheck]:
         """Checks for `tdd doctor` that the tool is there, works and is new enough."""
         yield check_program(self.find, stack, root)[0]

@@ -49,8 +49,8 @@ ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)
 a disk that root could write below all of them, an empty folder of the call's own."""
 
 NEUTRAL = frozenset(
-    b"call checkpoint denied edit head_seen left_open put_back putting_back sent_back suite_run test_run"
-    b" tool_allowed violation".split()
+    b"call checkpoint denied edit head_seen left_open put_back putting_back sent_back suite_hindered"
+    b" suite_run test_run tool_allowed violation".split()
 )
 """Events after which the same is protected as before them."""
 VARIABLES = (

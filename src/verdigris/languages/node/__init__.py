@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
+    from verdigris.core.standing import Hindrance
     from verdigris.languages import starter as starters
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Imported,
         Parcel,
         ReadMany,
+        StackFacts,
         TestComment,
         TestFault,
         TestText,
@@ -88,6 +90,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
 
     def detect_bare(self, root: Path, known: Sequence[Folder]) -> FoundStacks:
         return stacks.find_bare(root, known)
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:  # noqa: ARG002 - its text tells
+        return project.find_missing_package(text, facts)
 
     def starter(self) -> starters.Starter:
         return starters.Starter(project.script, project)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.paths import NODE_MODULES, Detected
 from verdigris.core.settings import Stack
+from verdigris.core.standing import AGAIN, Hindrance
 from verdigris.languages.conventions import (
     SIDE,
     Usual,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from verdigris.languages.findings import StackFacts
     from verdigris.languages.starter import FindPython
 
 
@@ -291,3 +293,18 @@ def script() -> Script:
         good=_CALC + _SUB,
         needs=RequiredTool("node", "--version", _NO_NODE, _BROKEN_NODE),
     )
+
+
+_NO_PACKAGE = re.compile(
+    r"(?:Cannot find (?:package|module)|Failed to resolve import) ['\"]((?:@[\w.-]+/)?[A-Za-z][\w.-]*)"
+)
+
+
+def find_missing_package(text: str, facts: StackFacts) -> Hindrance | None:
+    """A package that `package.json` names and that is not installed."""
+    described = text_in(facts.home, "package.json")
+    names = (found[1] for found in _NO_PACKAGE.finditer(text))
+    name = next((name for name in names if f'"{name}":' in described.replace(" ", "")), None)
+    if name is None or (facts.home / "node_modules" / name).exists():
+        return None
+    return Hindrance(f"{name} is in package.json, and not installed", f"`{facts.install('')}`, {AGAIN}")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.core.paths import Detected
+    from verdigris.core.standing import Hindrance
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         Mutated,
         Parcel,
         SourceChange,
+        StackFacts,
         StubBody,
         StubFinding,
         TestComment,
@@ -39,11 +41,13 @@ if TYPE_CHECKING:
     from verdigris.languages.folders import Folder, FoundStacks
     from verdigris.languages.literals import Chance, Replaced
     from verdigris.languages.python import (
+        causes,
         concerns,
         imports,
         modules,
         mutation,
         project,
+        pytest_config,
         starter,
         stubs,
         syntax,
@@ -63,6 +67,7 @@ _MODULES = (".py", ".pyi")
 
 if not TYPE_CHECKING:
     concerns, imports, mutation, project = lazy_modules(__name__, "concerns imports mutation project")
+    causes, pytest_config = lazy_modules(__name__, "causes pytest_config")
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
     )
@@ -103,13 +108,16 @@ there is."""
         return project.pyproject(text) if name == "pyproject.toml" else project.sections(text)
 
     def configuration(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in project.CONFIG_FILES)
+        return tuple(name for name, _ in pytest_config.CONFIG_FILES)
 
     def layout(self, home: Path) -> Detected:
         return project.layout(home)
 
     def detect(self, root: Path, known: Sequence[Folder], *, alone: bool) -> FoundStacks:
         return project.find_stacks(root, known, alone=alone)
+
+    def find_cause(self, runner: str, kind: str, text: str, facts: StackFacts) -> Hindrance | None:
+        return causes.find_cause(runner, kind, text, facts)
 
     def starter(self) -> starters.Starter:
         return starters.Starter(starter.script, starter)
@@ -118,7 +126,7 @@ there is."""
         return project.HOLDS_TESTS.search(data) is not None
 
     def may_hold_tests(self, path: str) -> bool:
-        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py"}
+        return path.rpartition("/")[2] not in {"conftest.py", "__init__.py", "manage.py"}
 
     def marks(self, text: str) -> tuple[IdMark, ...]:
         return tuple(

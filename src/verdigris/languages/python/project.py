@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import configparser
 import posixpath
 import re
-import shlex
 import tomllib
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verdigris.core.paths import ENVIRONMENT_PARTS, FILLED, NODE_MODULES, Detected, PathClass, classify
 from verdigris.core.settings import Settings, Stack
-from verdigris.core.value import value
 from verdigris.languages.conventions import (
     SIDE,
     Usual,
@@ -35,6 +32,8 @@ from verdigris.languages.folders import (
     text_in,
     walk,
 )
+from verdigris.languages.python.django import settings_of
+from verdigris.languages.python.pytest_config import PytestConfig, read_pytest_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -131,7 +130,11 @@ def layout(home: Path) -> Detected:
     return Detected(
         flat=flat,
         source=tuple(map(literal_glob, ["src", *([] if flat else packages)])) if has_src else (),
-        tests=(*_configured_tests(home, config), *map(literal_glob, _nested_test_folders(home))),
+        tests=(
+            *_configured_tests(home, config),
+            *map(literal_glob, _nested_test_folders(home)),
+            *(["**/tests.py", "manage.py"] if settings_of(home) else []),
+        ),
         uncollected=tuple(
             map(literal_glob, _find_uncollected(home, [*(["src"] if has_src else []), *packages], config))
         ),
@@ -215,7 +218,17 @@ def find_stacks(root: Path, known: Sequence[Folder], *, alone: bool) -> FoundSta
         places = [place for place in places if holds_suffix(known, place, (".py", ".pyx"))]
     if not places and alone and _has_modules(root):
         places = ["."]
-    return FoundStacks(tuple(Stack(root=place, runner=_runner(root / place)) for place in places))
+    homes = [_django_home(root, place) for place in places]
+    return FoundStacks(tuple(Stack(root=home, runner=_runner(root / home)) for home in homes))
+
+
+def _django_home(root: Path, place: str) -> str:
+    """The folder of `manage.py`, if the project keeps its code in one folder with it."""
+    home = root / place
+    if settings_of(home) or (home / "tests").is_dir():
+        return place
+    inner = [name for name in _folders(home) if settings_of(home / name)]
+    return posixpath.normpath(posixpath.join(place, inner[0])) if len(inner) == 1 else place
 
 
 def _has_modules(root: Path) -> bool:
@@ -224,8 +237,14 @@ def _has_modules(root: Path) -> bool:
 
 
 def _runner(home: Path) -> str:
-    """The runner of a project: unittest only if the project never mentions pytest, which runs both."""
-    if _PYTEST.search(text_in(home, *_NAMES_PYTEST)) or any(home.glob(".venv/lib/*/site-packages/pytest")):
+    """The runner of a project: unittest only if the project never mentions pytest, which runs both.
+
+    Django needs to be set up: that is done by pytest if the project mentions it, else by `manage.py test`.
+    """
+    mentioned = _PYTEST.search(text_in(home, *_NAMES_PYTEST))
+    if settings_of(home) and not mentioned:
+        return "django"
+    if mentioned or any(home.glob(".venv/lib/*/site-packages/pytest")):
         return "pytest"
     files = list(_test_files(home))
     if not all(_DISCOVERED.fullmatch(path.rpartition("/")[2]) for path in files):
@@ -238,63 +257,3 @@ def _runner(home: Path) -> str:
 def _test_files(home: Path) -> Iterator[str]:
     found = (f"{at}/{name}" for at, _, files in walk(home) for name in sorted(files) if _TEST.fullmatch(name))
     return islice(found, _MANY)
-
-
-@value
-class PytestConfig:
-    testpaths: tuple[str, ...] = ()
-    python_files: tuple[str, ...] = ()
-
-
-def read_pytest_config(home: Path) -> PytestConfig:
-    """Reads the first file that pytest would use; a broken one counts as empty (the runner reports it)."""
-    for name, sections in CONFIG_FILES:
-        try:
-            text = (home / name).read_text(encoding="utf-8")
-            table = _table(name, text, sections)
-            if table is not None:
-                return PytestConfig(_words(table.get("testpaths")), _words(table.get("python_files")))
-        except FileNotFoundError:
-            continue
-        except (OSError, ValueError, configparser.Error):
-            return PytestConfig()
-    return PytestConfig()
-
-
-CONFIG_FILES: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
-    ("pytest.toml", (("pytest",), ())),
-    (".pytest.toml", (("pytest",), ())),
-    ("pytest.ini", (("pytest",), ())),
-    (".pytest.ini", (("pytest",), ())),
-    ("pyproject.toml", (("tool", "pytest", "ini_options"), ("tool", "pytest"))),
-    ("tox.ini", (("pytest",),)),
-    ("setup.cfg", (("tool:pytest",),)),
-)
-"""Files and sections in pytest's order. An empty section at the end means that the file alone is enough."""
-
-
-def _table(name: str, text: str, sections: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:
-    document: Any = tomllib.loads(text) if name.endswith(".toml") else _ini(text)
-    for keys in sections:
-        table = document
-        for key in keys:
-            table = table.get(key) if isinstance(table, dict) else None
-        if isinstance(table, dict):
-            return table
-    return None
-
-
-def _ini(text: str) -> dict[str, Any]:
-    parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    parser.read_string(text)
-    return {section: dict(parser.items(section)) for section in parser.sections()}
-
-
-def _words(value: Any) -> tuple[str, ...]:
-    match value:
-        case str():
-            return tuple(shlex.split(value))
-        case list():
-            return tuple(str(word) for word in value)
-        case _:
-            return ()

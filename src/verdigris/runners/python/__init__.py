@@ -1,4 +1,4 @@
-"""pytest and unittest, which run in the user's interpreter with our reporter: facts, calls and reports."""
+"""pytest, unittest and Django's tests, run by the user's interpreter with our reporter: calls and reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ CHANNEL = "VERDIGRIS_CHANNEL"
 @value
 class PythonTool:
     name: str
-    """Its name for `python -m`."""
+    typed: tuple[str, ...]
+    """The words after `python` with which a person starts it."""
     argv: tuple[str, ...]
     """The arguments with which `verdigris_bootstrap.py` starts it."""
     arguments: Callable[[TestRequest], tuple[str, ...]]
@@ -54,7 +55,7 @@ class PythonRunner:
             RunnerCall(
                 argv=(self.interpreter, str(BOOTSTRAP), *self.tool.argv),
                 cwd=request.folder,
-                command=shlex.join(["python", "-m", self.tool.name, *request.extra, *selection]),
+                command=shlex.join(["python", *self.tool.typed, *request.extra, *selection]),
                 channel=channel,
             ),
         )
@@ -139,17 +140,18 @@ def _findable(path: str) -> str:
     return f"./{path}" if path.startswith(("-", "@")) else path
 
 
-PYTEST = PythonTool("pytest", (), _pytest_arguments)
+PYTEST = PythonTool("pytest", ("-m", "pytest"), (), _pytest_arguments)
 
 
 def _unittest_arguments(request: TestRequest) -> tuple[str, ...]:
-    """The user's options for `python -m unittest [discover]`, then `--` and our arguments."""
+    """The user's options for `python -m unittest [discover]` or `manage.py test`, then `--` and ours."""
     listed = ("--collect-only",) if request.collect_only else ()
     return (*request.extra, *listed, "--", *_paths(request))
 
 
-UNITTEST = PythonTool("unittest", ("unittest",), _unittest_arguments)
-PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST)}
+UNITTEST = PythonTool("unittest", ("-m", "unittest"), ("unittest",), _unittest_arguments)
+DJANGO = PythonTool("django", ("manage.py", "test"), ("django",), _unittest_arguments)
+PYTHON_TOOLS = {tool.name: tool for tool in (PYTEST, UNITTEST, DJANGO)}
 
 
 _EXCEPTION = (
@@ -282,6 +284,15 @@ KINDS = (
         "unittest",
         in_interpreter=True,
         takes="it takes test*.py in packages; `runner: pytest` in tdd.yaml takes *_test.py too",
+        oldest_program=(3, 8),
+        read_log=read_unittest_log,
+    ),
+    RunnerKind(
+        "django",
+        in_interpreter=True,
+        takes="it takes test*.py in packages, as `manage.py test` does",
+        package="django",
+        oldest=(3, 2),
         oldest_program=(3, 8),
         read_log=read_unittest_log,
     ),

@@ -1,4 +1,4 @@
-"""Starts pytest or unittest as `python -m` does, after it has opened the reporter's channel and hidden it."""
+"""Starts pytest, unittest or Django's tests, after it has opened the reporter's channel and hidden it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> None:
 
     del sys.path[0]
     tool = "".join(sys.argv[1:]) or "pytest"
-    load, start = (_load_pytest, _run_pytest) if tool == "pytest" else (_load_unittest, _run_unittest)
+    load, start = _TOOLS[tool]
     channel = channels.CHANNEL
     eager = bool(os.environ.pop(EAGER, ""))
     resident = os.environ.pop(RESIDENT, "")
@@ -168,6 +168,19 @@ def _run_unittest(_send: object) -> int:
     main.__file__ = main.__spec__.origin if main.__spec__ else None
     sys.modules["__main__"], sys.argv[0] = main, "python -m unittest"
     return run.run(sys.argv[1:])  # type: ignore[no-any-return] # mypy does not find the module
+
+
+def _run_django(_send: object) -> int:
+    from verdigris_reporter.cases import django_tests
+
+    return django_tests.run(sys.argv[1:])  # type: ignore[no-any-return] # mypy does not find the module
+
+
+_TOOLS = {
+    "pytest": (_load_pytest, _run_pytest),
+    "unittest": (_load_unittest, _run_unittest),
+    "django": (_load_unittest, _run_django),
+}
 
 
 def _end(code: int) -> None:

@@ -8,8 +8,18 @@ import pytest
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_ADD, TEST_SUB
 from support.unconfined import without_sandbox
-from verdigris.core.events import Accepted, LeftOpen, Revised, SentBack, Suspended, Violation
+from verdigris.core.events import (
+    Accepted,
+    LeftOpen,
+    Revised,
+    SentBack,
+    SuiteHindered,
+    Suspended,
+    TestRun,
+    Violation,
+)
 from verdigris.core.records import Actor
+from verdigris.core.standing import Hindrance
 from verdigris.core.state import Phase
 from verdigris.gates.clients.claude.quick import PREFIX
 from verdigris.gates.prompts import LAWS
@@ -48,6 +58,22 @@ def test_the_laws_and_the_phase_are_the_same_bytes_for_the_same_state(client: Cl
     client.world.green_by_record()
     assert f"claimed: {SUB_ID}" in client.raw("UserPromptSubmit", prompt="hello").stdout
     assert "a turn is still open" in client.say("SessionStart")["systemMessage"]
+
+
+def test_a_session_is_told_how_the_suite_stands_and_runs_nothing(client: Client) -> None:
+    assert "baseline" not in client.raw("SessionStart", source="startup").stdout
+    hindrance = Hindrance(
+        "shop in src/ cannot be imported", "put it on the path, then `tdd test`", blocks=True
+    )
+    client.world.project.record(SuiteHindered(hindrance=hindrance))
+    events = len(client.world.events())
+    said = client.say("SessionStart")
+    assert "no test runs: shop in src/ cannot be imported" in said["systemMessage"]
+    told = client.raw("SessionStart", source="startup").stdout
+    assert "[tdd] baseline: no test runs: shop in src/ cannot be imported" in told
+    assert "next: put it on the path, then `tdd test`" in told
+    assert len(client.world.events(TestRun)) == 0
+    assert len(client.world.events()) == events
 
 
 def test_what_was_put_back_is_told_with_the_next_move(client: Client) -> None:

@@ -55,7 +55,7 @@ def _describe(project: Project, stack: Stack) -> Iterator[str]:
     if language_named(stack.language).has_interpreter:
         known = project.repo.private / "interpreters.json"
         try:
-            found = find_interpreter(root, project.root, stack.python, os.environ, known)
+            found = find_interpreter(root, project.root, stack.python, os.environ, known, stack.runner)
         except VerdigrisError as error:
             yield error.message
             return

@@ -234,6 +234,12 @@ class Result(unittest.TextTestResult):
         _, error, traceback = err
         frames = frames_of(traceback)
         going = self._going
+        if going is None and id(test) in self._book.cases:  # Django sets a test up before it starts
+            self.begin(test)
+            going = _RunningTest(self._book.cases.pop(id(test)))
+            going.failures["setup"] = self._describe_failure(error, own_frames(frames, going.case.code))
+            self._report(going)
+            return
         if going is None:
             told = self._describe_failure(error, own_frames(frames, None))
             self._note_fixture(test, {"outcome": "failed", "failure": told})

@@ -65,12 +65,12 @@ def _run(options: Any, settings: dict[str, Any], names: WorktreeNames) -> int:
     if uses.RECORDER is not None:
         uses.RECORDER.begin_tests()
     limit = Limit(settings.get("limit"))
-    book = ResultBook(names, loading.cases, _name_late_tests(naming), Printed(), CHANNEL.send, limit)
-    passed = _run_tests(options, loading, book)
+    book = ResultBook(names, loading.cases, name_late_tests(naming), Printed(), CHANNEL.send, limit)
+    passed = run_suite(options, loading.suite, book).wasSuccessful()
     return PASSED if passed and not loading.errors else FAILED
 
 
-def _run_tests(options: Any, loading: Loading, book: ResultBook) -> bool:
+def run_suite(options: Any, suite: unittest.TestSuite, book: ResultBook) -> unittest.TestResult:
     runner = unittest.TextTestRunner(
         stream=book.printed.stream,
         resultclass=functools.partial(Result, book),
@@ -79,12 +79,12 @@ def _run_tests(options: Any, loading: Loading, book: ResultBook) -> bool:
         warnings=None if sys.warnoptions else "default",
     )
     try:
-        return runner.run(loading.suite).wasSuccessful()
+        return runner.run(suite)
     finally:
         book.printed.end()
 
 
-def _name_late_tests(naming: Naming) -> Any:
+def name_late_tests(naming: Naming) -> Any:
     """A function that makes the case of a test which a suite made only while it ran."""
 
     def make_case(test: Any) -> Case:

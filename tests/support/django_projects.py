@@ -1,0 +1,144 @@
+"""Small Django projects, in an environment of their own with the real Django from the package registry."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.kept_tools import fetching_environment, kept_folder
+
+if TYPE_CHECKING:
+    from support.gitrepo import GitRepo
+
+_PACKAGES = ("django==5.2.*", "pytest-django==4.*")
+_FOLDER = kept_folder("test-django", "VERDIGRIS_TEST_DJANGO")
+_SECONDS = 120
+_UNTIL_ANOTHER_TRY = 3600
+
+MANAGE = """\
+import os
+import sys
+
+
+def main():
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError as exc:
+        raise ImportError("Couldn't import Django. Are you sure it's installed?") from exc
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
+"""
+SETTINGS = """\
+SECRET_KEY = "not secret"
+INSTALLED_APPS = ["django.contrib.contenttypes", "django.contrib.auth", "shop"]
+DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "db.sqlite3"}}
+USE_TZ = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+"""
+MODELS = """\
+from django.db import models
+
+
+class Item(models.Model):
+    name = models.CharField(max_length=20)
+    price = models.IntegerField()
+"""
+TESTS = """\
+from django.test import TestCase
+
+from shop.models import Item
+
+
+class ItemTest(TestCase):
+    def test_is_kept(self):
+        Item.objects.create(name="a", price=2)
+        self.assertEqual(Item.objects.get(name="a").price, 2)
+"""
+FILES = {
+    ".gitignore": ".venv\n__pycache__\n",
+    "manage.py": MANAGE,
+    "mysite/__init__.py": "",
+    "mysite/settings.py": SETTINGS,
+    "shop/__init__.py": "",
+    "shop/models.py": MODELS,
+    "shop/tests.py": TESTS,
+}
+RED = """
+    def test_gross(self):
+        Item.objects.create(name="b", price=100)
+        self.assertEqual(Item.objects.get(name="b").gross(), 119)
+"""
+GREEN = """
+    def gross(self):
+        return self.price * 119 // 100
+"""
+
+
+def write_project(repo: GitRepo, **more: str) -> None:
+    for path, text in {**FILES, **more}.items():
+        repo.write(path, text)
+    make_environment(repo.root)
+    repo.commit()
+
+
+def make_environment(root: Path) -> None:
+    """A `.venv` that has Django, pytest-django and, from the interpreter of this suite, pytest."""
+    packages = installed()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=root, check=True)
+    (site,) = (root / ".venv" / "lib").glob("*/site-packages")
+    for package in (*packages.iterdir(), *map(Path, _own_pytest())):
+        if not (site / package.name).exists():
+            (site / package.name).symlink_to(package)
+
+
+def _own_pytest() -> list[str]:
+    """The folders of pytest and of what it needs."""
+    found = (
+        find_spec(name) for name in ("_pytest", "pytest", "iniconfig", "packaging", "pluggy", "pygments")
+    )
+    return [os.path.dirname(spec.origin) for spec in found if spec and spec.origin]  # noqa: PTH120
+
+
+def installed() -> Path:
+    """The folder with the packages; skips if they cannot be installed here."""
+    folder = _FOLDER / f"{sys.version_info[0]}.{sys.version_info[1]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    done, failed = folder / ".done", folder / ".failed"
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if failed.exists() and time.time() - failed.stat().st_mtime < _UNTIL_ANOTHER_TRY:
+            pytest.skip(failed.read_text("utf-8"))
+        if not done.exists() and (why := _install(folder / "packages")):
+            failed.write_text(why, "utf-8")
+            pytest.skip(why)
+        done.touch()
+    return folder / "packages"
+
+
+def _install(target: Path) -> str:
+    """Installs the packages; returns why it could not."""
+    shutil.rmtree(target, ignore_errors=True)
+    words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--target", str(target)]
+    # pip uses its own cache and configuration, though HOME is empty.
+    env = {**fetching_environment(), "HOME": pwd.getpwuid(os.getuid()).pw_dir}
+    try:
+        made = subprocess.run(
+            [*words, *_PACKAGES], env=env, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"pip cannot install Django within {_SECONDS} s"
+    return "" if made.returncode == 0 else f"pip cannot install Django: {made.stderr[-300:]}"
