@@ -175,7 +175,7 @@ def plan_lines(plan: InitPlan) -> list[Line]:
     return [
         *found,
         *(Line(f"note: {note}") for note in plan.notes),
-        Line("will write tdd.yaml (every key stands in it as a comment):"),
+        Line("will write tdd.yaml:"),
         *shown,
         Line(f"will record the configuration and the tree as it stands in {plan.log}"),
     ]
@@ -243,7 +243,7 @@ def _describe_plan(scaffold: Scaffold) -> Iterator[str]:
         yield "tdd.yaml is there and stays as it is"
     else:
         stacks = ", ".join(map(told_stack, scaffold.settings.stacks))
-        yield f"will write tdd.yaml: {stacks}; every key stands in it as a comment"
+        yield f"will write tdd.yaml: {stacks}"
 
 
 def scaffolded_lines(made: ScaffoldResult, scaffold: Scaffold) -> list[Line]:

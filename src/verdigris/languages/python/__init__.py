@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.core.value import replace
-from verdigris.languages.protocol import Examples, Language, lazy_modules
+from verdigris.languages.protocol import Language, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -78,15 +78,6 @@ class PythonLanguage(Language):
     tells_answer_tables = True
     has_interpreter = True
     bare_runner = "pytest"
-    examples = Examples(
-        ("**/*_pb2.py",),
-        ("tests/unit",),
-        ("-p", "no:randomly"),
-        "ruff check .",
-        "ruff format",
-        interpreter=".venv/bin/python",
-        selection="ids, paths or -m MARK",
-    )
     role_words = """\
 PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
 otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
