@@ -237,6 +237,10 @@ class Language:
         """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
         return ()
 
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        """Files without which the test tool, called plainly, would not find the stubs of a test file."""
+        return ()
+
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:
         """Returns the text with the declarations of a later version, new ones as stubs; None if not possible.
 

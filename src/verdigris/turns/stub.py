@@ -47,8 +47,10 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     if bytes_of(project, path) is None:
         raise UserError(f"{path} is not a test file.", hint="name a test, or the file that holds it")
     stubs = missing_stubs(project, path)
-    if not stubs:
+    language = language_for(path)
+    if not stubs or language is None:
         return Stubbed(path, ())
+    stubs = (*language.path_files(path, stubs, ProjectFiles.of(project)), *stubs)
     files = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in stubs}
     decision = write(project, files, cwd=project.root)
     return decision if isinstance(decision, Deny) else Stubbed(path, stubs)

@@ -138,6 +138,9 @@ there is."""
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         return places.stubs_of(path, files)
 
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        return places.path_files(path, stubs, files)
+
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         return imports.read_imports(_text(data))
 
