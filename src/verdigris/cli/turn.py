@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import PERSON, here, json_option, live, project, show_result, tests_and_paths
+from verdigris.cli.group import OfferingGroup
 from verdigris.cli.testing import run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
@@ -240,7 +241,7 @@ def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, 
     return [{"id": r.id, "status": r.status.value} for r in shown]
 
 
-@click.group("refactor")
+@click.group("refactor", cls=OfferingGroup)
 def refactor_command() -> None:
     """Change the structure and keep the behaviour, proven by the same tests."""
 

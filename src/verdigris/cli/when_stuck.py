@@ -18,6 +18,7 @@ from verdigris.cli.context import (
     tests_and_paths,
 )
 from verdigris.cli.context import paths as complete_paths
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import UserError
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
@@ -53,6 +54,8 @@ def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
     done = "nothing to set aside: no source was edited before a red"
     if laid is not None:
         done = f"set aside as {laid.id}, comes back with the next claim: {', '.join(laid.paths)}"
+        refactor = Line(f"  for a refactor: `tdd refactor begin`, then `tdd restore {laid.id}`")
+        return [Line(done), refactor, Line(f"next: {following}")]
     return [Line(done), Line(f"next: {following}")]
 
 
@@ -63,24 +66,36 @@ def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
 
 
 @click.command("restore")
-@click.argument("aside", metavar="ID", shell_complete=edits_set_aside)
+@click.argument("aside", metavar="[ID]", required=False, shell_complete=edits_set_aside)
 @click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
 @json_option
-def restore_command(aside: str, *, only_show: bool, as_json: bool) -> int:
-    """Bring back the edits that were set aside as ID (`tdd status` lists them)."""
+def restore_command(aside: str | None, *, only_show: bool, as_json: bool) -> int:
+    """Bring back the edits that were set aside as ID (`tdd status` lists them); without ID, the only ones."""
     from verdigris.turns.aside import restore
     from verdigris.turns.aside import show as diff_of
 
+    opened = project()
+    aside = aside or _only_aside(opened.state())
     if only_show:
-        click.echo(diff_of(project(), aside), nl=False)
+        click.echo(diff_of(opened, aside), nl=False)
         return 0
-    answer = restore(project(), aside)
+    answer = restore(opened, aside)
     return show_result(
         answer,
         lambda paths: [Line(f"your edits {aside} are back: {', '.join(paths)}")],
         lambda paths: restored_document(aside, paths),
         as_json=as_json,
     )
+
+
+def _only_aside(state: WorktreeState) -> str:
+    kept = [f"{laid.id} ({', '.join(laid.paths)})" for laid in state.aside.values()]
+    if not kept:
+        raise UserError("nothing is set aside.", hint="`tdd displaced` lists what Verdigris overwrote")
+    if len(kept) > 1:
+        hint = f"name one of them: `tdd restore {next(iter(state.aside))}`"
+        raise UserError(f"several edits are set aside: {', '.join(kept)}.", hint=hint)
+    return next(iter(state.aside))
 
 
 def restored_document(aside: str, paths: Sequence[str]) -> dict[str, Any]:
@@ -205,7 +220,7 @@ def revise_command(names: tuple[str, ...], *, why: str) -> int:
     )
 
 
-@click.group("holdout")
+@click.group("holdout", cls=OfferingGroup)
 def holdout_command() -> None:
     """Hidden tests: only verdicts run them, and their output is not shown."""
 

@@ -72,9 +72,9 @@ def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:
 def restore(project: Project, aside: str) -> tuple[str, ...] | Deny:
     """`tdd restore ID`: the paths that were brought back."""
     with operation(project) as state:
+        laid = _find_aside(state, aside)
         if denial := refusal(project, state, Do("restore", aside)):
             return denial
-        laid = _find_aside(state, aside)
         return lay_on(project, laid, frozen=state.phase is Phase.GREEN)
 
 

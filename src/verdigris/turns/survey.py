@@ -5,6 +5,7 @@ Nothing is written, except that an operation which a kill interrupted is finishe
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
@@ -14,14 +15,18 @@ from verdigris.core.errors import NotARepository, StorageError, ToolMissing, Use
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.storage.git import find_program
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
+from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import Head, head, in_progress
 from verdigris.storage.snapshots import head_moves
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.actions import Unclaimed
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -46,7 +51,7 @@ class Survey:
 
 
 def survey(project: Project) -> Survey:
-    notes = _finish_interrupted(project)
+    notes = [*_finish_interrupted(project), *missing_parts(project)]
     state = project.state()
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
@@ -58,7 +63,7 @@ def survey(project: Project) -> Survey:
         edits, drift = _tree(project, state, notes)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
-        state = _without_lost_reds(project, state)
+        state = _without_accepted_pins(project, _without_lost_reds(project, state))
         move = following_move(project, state)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
@@ -66,9 +71,28 @@ def survey(project: Project) -> Survey:
     return Survey(project.repo.worktree, branch, state, edits, drift, tuple(notes), move)
 
 
+def missing_parts(project: Project) -> Iterator[str]:
+    """What the laws go by and is not there."""
+    if not (project.root / CONFIG).exists():
+        back = f"`git checkout -- {CONFIG}`, or `tdd init`, brings it back"
+        yield f"there is no {CONFIG} here; what was recorded of it is in force. {back}"
+    if find_program("git", os.get_exec_path()) is None:
+        yield "git is not on PATH: a claim, a settlement and HEAD need it"
+
+
 def _without_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
     gone = lost_reds(project, state, project.workspace.snapshot()) if state.reds else ()
     return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone})
+
+
+def _without_accepted_pins(project: Project, state: WorktreeState) -> WorktreeState:
+    """Only the characterization tests that are in the tree and not in the ground yet."""
+    if not state.characterized or state.ground is None:
+        return state
+    from verdigris.turns.test import added_tests
+
+    new = added_tests(project, state.characterized, state.ground, project.workspace.snapshot())
+    return replace(state, characterized=tuple(name for name in state.characterized if name in new))
 
 
 def _finish_interrupted(project: Project) -> list[str]:

@@ -220,7 +220,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
-            "`tdd aside`, then `tdd refactor begin`",
+            "`tdd aside`, `tdd refactor begin`, then `tdd restore` brings the edit back",
         )
     return Allow()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
 from typing import TYPE_CHECKING
 
@@ -73,10 +74,25 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     why, following = _why(paths[0], cls)
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        more = "More changed than comments, layout and stubs. " if by_content else ""
+        more = (
+            "Tests that the same call changed stay changed. More changed than comments, layout and stubs. "
+            if by_content
+            else ""
+        )
         why, following = f"{more}{denial.reason}", denial.next
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
+
+
+_SETTLE = "\nnext: `tdd settle`"
+
+
+def claims_text(paths: Sequence[str], claimed: str) -> str:
+    return f"{', '.join(paths)}: claims {claimed}.{_SETTLE}"
+
+
+def without_claims(text: str) -> str:
+    return re.sub(rf"^.*: claims .*\.{_SETTLE}$\n?", "", text, flags=re.MULTILINE)
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
