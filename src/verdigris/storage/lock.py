@@ -122,14 +122,15 @@ def _describe_process(pid: int) -> str:
     return f"process {pid}" + (f" ({command})" if command else "")
 
 
-_OURS = {"tdd": "tdd", "verdigris": "tdd", "__main__.py": "tdd", "entry.py": "hook"}
+_OURS = {"tdd": "tdd", "verdigris": "tdd", "__main__": "tdd", "entry": "hook"}
 
 
 def shorten(argv: Sequence[str]) -> str:
     """The command as a person would type it: one of ours without its interpreter, none with its folder."""
     names = [word.rpartition("/")[2] for word in argv]
-    at = next((at for at, name in enumerate(names) if name in _OURS), 0)
-    words = [_OURS.get(names[at], names[at]), *argv[at + 1 :]] if names else []
+    ours = ((at, _OURS.get(name.partition(".")[0])) for at, name in enumerate(names))
+    at, name = next(((at, name) for at, name in ours if name), (0, names[0] if names else ""))
+    words = [name, *argv[at + 1 :]]
     shown = " ".join(" ".join(words).split())
     return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
