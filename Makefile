@@ -14,14 +14,16 @@ help: ## list the targets
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Verdigris needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "installing Verdigris into $(VENV), once: about 30 seconds"
+	@$(PYTHON) -m venv $(VENV)
 	@# Python 3.11 lays it into each environment, where it takes a third of every start of the interpreter.
 	@$(BIN)/python -m pip uninstall --quiet --quiet --yes --disable-pip-version-check setuptools
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 
 $(TOOLS): $(STAMP) pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo "installing the development tools into $(VENV), once: about a minute"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 install: $(STAMP) ## make .venv/ with the command at .venv/bin/tdd

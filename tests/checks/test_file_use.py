@@ -91,17 +91,21 @@ def test_executed_files_of_no_snapshot_make_a_verdict_broken_unless_they_are_as_
     assert asked(FileUse("build/lib.so", "executed", "")).broken == ()
 
 
-@pytest.mark.parametrize("changed", [(), ("data/y.dat",)])
-def test_executed_data_blocks_where_it_changed_in_the_turn(changed: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("changed", [(), ("src/a.py",), ("data/y.dat",)])
+def test_executed_data_blocks_where_it_changed_and_is_told_where_its_user_did(
+    changed: tuple[str, ...],
+) -> None:
     found = asked(FileUse("data/y.dat", "executed", "src/a.py"), changed=changed)
     told = ("data/y.dat: code: it is executed by src/a.py, although its name does not make it source",)
-    assert found == (Objections(blocking=told) if changed else Objections(noted=told))
+    wanted = {(): Objections(), ("src/a.py",): Objections(noted=told)}
+    assert found == wanted.get(changed, Objections(blocking=told))
 
 
 def test_code_made_of_data_blocks_where_the_data_changed() -> None:
     made, read = FileUse("src/a.py", "made", "src/a.py:3"), FileUse("data/x.json", "read", "src/a.py")
     told = "src/a.py:3: code: it runs code that stands in no source file"
-    assert asked(made, read) == Objections(noted=(told,))
+    assert asked(made, read, changed=("src/a.py",)) == Objections(noted=(told,))
+    assert asked(made, read, changed=("src/b.py",)) == Objections(), "no concern of this turn"
     found = asked(made, read, changed=("data/x.json",))
     assert found.blocking == (f"{told}, and data/x.json changed in this turn",)
     assert asked(FileUse("tests/t.py", "made", "tests/t.py:1"), read) == Objections()

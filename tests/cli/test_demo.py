@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,24 +21,30 @@ def test_the_play_is_plain_in_a_pipe_and_ends_in_whole_logs(bare_cli: Cli) -> No
     ran = bare_cli.tdd("demo", env={"TMPDIR": str(where)})
     assert ran.code == 0, ran
     assert "\x1b" not in ran.out
-    agent, rest = ran.out.split("── The machine")
+    agent, rest = ran.out.split("── A machine")
     machine, cycle = rest.split("── A spec becomes evidence")
+    acts = re.split(r"(?m)^(?=── )", ran.out)[1:]
+    assert len(acts) == 5
+    assert max(len(act.rstrip().splitlines()) for act in acts[:-1]) < 24, "with the question a whole screen"
     answers = (
         "denied [red-first]",
         "denied [red-passing]",
-        "● red for the right reason\n",
+        "● red for the right reason: AttributeError",
         "denied [frozen-oracle]",
     )
     told = [*answers, "◆ regressed", "✔ accepted", "plain unittest says green", "◆ hollow"]
     places = [agent.index(answer, len(agent.splitlines()[0])) for answer in told]
     assert places == sorted(places)
     assert "│ self.assertEqual(calc.mul(3, 4), 12)" in agent
-    assert [act.count("log intact: ") for act in (agent, machine, cycle)] == [1, 1, 1]
     assert "│ +     return year % 4 == 0\n  ✔ accepted\n" in machine
     assert "6 steps, 4 commits" in machine
     assert "answers are recorded" in machine
-    assert "✗ the coder, attempt 1: not accepted" in cycle
-    assert "ACTIVATE SHIPPING EVID-001" in cycle
+    assert "✗ the coder is refused: test_shipping.py: it belongs to the tests" in cycle
+    for word in ("spec_hash", "ACTIVATE", "identity", "stage"):
+        assert word not in cycle, "nobody who sees it first knows it"
+    assert ".tdd/evidence/EVID-001.md says which test shows which example" in cycle
+    assert "the logs are intact" in cycle
+    assert cycle.count("/tdd-demo-") == 3, "each folder is named"
     assert "tdd help tutorial" in cycle.splitlines()[-1]
     made = [line for line in ran.out.splitlines() if str(where) not in line]
     assert max(map(len, made)) <= 80
@@ -84,3 +91,18 @@ def test_a_terminal_is_plain_where_the_user_says_so(
     DemoScreen().show(s.DeniedScene("red-first", "no", "yes"))
     out = capsys.readouterr().out
     assert ("\x1b[1;33m  ✗ denied [red-first]\x1b[0m" in out, "\x1b" in out) == (coloured, coloured)
+
+
+def test_each_act_but_the_first_waits_for_a_reader_where_there_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("click.prompt", lambda text, **_: asked.append(text))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for stdin, questions in ((False, []), (True, ["Enter: the next act"])):
+        monkeypatch.setattr("sys.stdin.isatty", lambda there=stdin: there)
+        screen = DemoScreen()
+        screen.show(s.Act("one"))
+        screen.show(s.Act("two"))
+        assert asked == questions
+    assert "── two" in capsys.readouterr().out

@@ -84,8 +84,13 @@ def test_uninit_keeps_what_init_did_not_write(cli: Cli) -> None:
 
 
 def test_the_gate_before_an_agent_goes_in_and_out(empty: Cli) -> None:
-    done = empty.ok("init", "--agent", "claude")
-    assert ".claude/settings.json" in done.err
+    empty.repo.write(".git/info/exclude", "*~\n")
+    assert ".claude/settings.json" not in empty.ok("init", "--agent", "claude").err
+    assert not (empty.root / ".claude/settings.json").exists()
+    assert (empty.root / ".claude/settings.local.json").is_file()
+    team = empty.ok("init", "--agent", "claude", "--team").err
+    assert ".claude/settings.json (for the team: commit it)" in team
+    assert "team mates without tdd: Claude Code reads, and writes nothing until pip install verdigris" in team
     assert (empty.root / ".claude/settings.local.json").is_file()
     assert "settings.local.json" not in empty.repo.git("status", "--porcelain", "--untracked-files=all")
     assert "Claude Code is connected already" in empty.ok("init", "--agent", "claude").out
@@ -93,6 +98,20 @@ def test_the_gate_before_an_agent_goes_in_and_out(empty: Cli) -> None:
     assert (junk.code, junk.out) == (2, "")
     assert ".claude/settings.json" in empty.ok("uninit").out
     assert not (empty.root / ".claude").exists()
+    assert (empty.root / ".git/info/exclude").read_text() == "*~\n"
+
+
+def test_a_line_of_gits_own_list_that_a_person_wrote_stays(empty: Cli) -> None:
+    ignored = empty.root / ".git/info/exclude"
+    empty.repo.write(".git/info/exclude", "/.claude/settings.local.json\n")
+    empty.ok("init", "--agent", "claude")
+    empty.ok("uninit")
+    assert ignored.read_text() == "/.claude/settings.local.json\n"
+
+
+def test_the_team_is_about_an_agent(empty: Cli) -> None:
+    ran = empty.tdd("init", "--team")
+    assert (ran.code, "--team is about an agent" in ran.err) == (2, True)
 
 
 def test_init_works_from_a_folder_below(empty: Cli) -> None:

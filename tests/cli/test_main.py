@@ -283,3 +283,26 @@ def test_an_editor_is_told_what_to_install_where_the_protocols_sdk_is_missing(ba
     done = _python(bare_cli, code)
     assert (done.returncode, done.stdout) == (69, "")
     assert "pip install 'verdigris[code]'" in done.stderr
+
+
+def test_an_option_before_its_command_is_answered_with_the_right_order(bare_cli: Cli) -> None:
+    ran = bare_cli.tdd("--quiet", "test", "tests/test_add.py")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--quiet stands behind the command: `tdd test tests/test_add.py --quiet`" in ran.err
+    said = json.loads(bare_cli.tdd("--json", "status").out)["error"]["message"]
+    assert said == "--json stands behind the command: `tdd status --json`"
+
+
+@pytest.mark.parametrize(
+    ("words", "offer"),
+    [
+        (("refactor", "bgin"), "Did you mean `tdd refactor begin`?"),
+        (("refactor", "stop"), "There are `tdd refactor abort`, `tdd refactor begin`, `tdd refactor end`."),
+        (("log", "verfy"), "Did you mean `tdd log verify`?"),
+    ],
+)
+def test_a_mistyped_word_of_a_group_is_answered_alike(
+    words: tuple[str, ...], offer: str, bare_cli: Cli
+) -> None:
+    ran = bare_cli.tdd(*words)
+    assert (ran.code, f"There is no command '{words[1]}'. {offer}" in ran.err) == (2, True), ran

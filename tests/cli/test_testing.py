@@ -206,3 +206,19 @@ def test_what_is_installed_below_the_project_is_not_its_own(installed: str) -> N
     frames = (Place("tests/test_a.py", 4), Place(installed, 162))
     failure = Failure("Failed", assertion=True, message="", place=frames[-1], frames=frames)
     assert failure.own_place == Place("tests/test_a.py", 4)
+
+
+def test_below_a_stub_that_panics_its_backtrace_is_left_out() -> None:
+    assert FAILED.failure is not None
+    message = "panic: STUB:TDD [recovered]\n\ngoroutine 7 [running]:\ntesting.tRunner.func1.2"
+    stubbed = replace(
+        FAILED, failure=replace(FAILED.failure, message=message), output="goroutine 7 [running]:\n" * 20
+    )
+    shown = view.report_lines(
+        test.Tested((RED,), replace(REPORT, results=(stubbed,)), "red", "-"), detailed=True
+    )
+    assert [line.text for line in shown][1:-2] == [
+        "    tests/test_a.py:4",
+        "    src/a.py:9",
+        "    AssertionError: panic: STUB:TDD [recovered]",
+    ]

@@ -12,7 +12,6 @@ from support.claude_code import ClaudeCode
 from support.cli import Cli
 from support.gated import SUB_ID, TEST_SUB, Place, edit, make_place, reading, red
 from verdigris.gates.clients.claude.quick import LOCAL
-from verdigris.gates.clients.claude.settings import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,9 +139,8 @@ def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place) -> None:
     hook = place.root / ".git/tdd/hook"
     answers = f'case "$(cat)" in\n{cases}\n  *) echo "{{}}" ;;\nesac\n'
     hook.write_text(f'#!/bin/sh\n[ "$2" = PreToolUse ] || {{ echo "{{}}"; exit; }}\n{answers}')
-    for name in (SHARED, LOCAL):
-        settings = place.root / name
-        settings.write_text(settings.read_text().replace('"timeout": 60', '"timeout": 3'))
+    settings = place.root / LOCAL
+    settings.write_text(settings.read_text().replace('"timeout": 60', '"timeout": 3'))
     playing, _ = place.plays(*(place.write(name, "words") for name in (*silent, "notes.md")))
     assert [name for name in silent if (place.root / name).exists()] == [], playing.results()
     assert (place.root / "notes.md").exists(), "where it answers, nothing is blocked"

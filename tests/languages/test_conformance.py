@@ -153,5 +153,3 @@ def test_held_out_files_are_all_laid_down_and_each_is_asked_for(language: Langua
 @each
 def test_it_has_words_for_people_and_models(language: Language) -> None:
     assert len(language.role_words) > len("LANGUAGE.")
-    assert language.examples.check
-    assert language.examples.format

@@ -92,7 +92,7 @@ def test_the_usual_way_in_a_folder_with_a_kata_alone(folder: Path) -> None:
     assert "src/fizzbuzz/__init__.py" in found.files
     assert "no language is named or found" in found.notes[0]
     assert found.config is not None
-    assert "#   kata_description: kata.md" in found.config
+    assert "kata_description" not in found.config, "it is the default"
 
 
 def test_a_kata_of_another_name_is_named_in_the_configuration(folder: Path) -> None:

@@ -103,7 +103,7 @@ def test_a_longer_wait_says_for_whom(
             pass
     told = capfd.readouterr().err
     assert told.count("\n") == 1
-    assert told.startswith(f"tdd: waiting for process {other.pid} (flock {path}")
+    assert told.startswith(f"tdd: waiting for process {other.pid} (flock {path}"[:70])
     assert told.endswith("to end (it holds the lock `operation`)\n")
 
 
@@ -136,3 +136,21 @@ def test_a_disk_on_which_nothing_can_be_written_is_no_hindrance(tmp_path: Path) 
         [sys.executable, "-c", FULL, tmp_path / "lock"], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("held\n", "")
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (
+            ["/x/bin/python3", "-I", "-S", "/p/verdigris/gates/entry.py", "claude", "Stop"],
+            "hook claude Stop",
+        ),
+        (["/opt/x/bin/python", "/opt/x/bin/tdd", "settle", "--json"], "tdd settle --json"),
+        (["/usr/bin/python3.11", "-m", "verdigris", "test", "a b"], "tdd test a b"),
+        (["/usr/bin/make", "test"], "make test"),
+        (["tdd", "x" * 90], f"tdd {'x' * 55}…"),
+        ([""], ""),
+    ],
+)
+def test_a_holder_is_named_in_short(argv: list[str], shown: str) -> None:
+    assert lock.shorten(argv) == shown

@@ -29,6 +29,13 @@ class Client:
         assert given.exit_code == 0, given
         document = json.loads(given.stdout)
         assert isinstance(document, dict)
+        if event in {"Stop", "SubagentStop"} and "hookSpecificOutput" in document:
+            # The client goes on with this text, as if the stop were blocked.
+            return {
+                **document,
+                "decision": "block",
+                "reason": document["hookSpecificOutput"]["additionalContext"],
+            }
         return document
 
     def raw(self, event: str, **fields: Any) -> HookAnswer:

@@ -113,8 +113,30 @@ def test_types_come_from_what_a_call_is_given_and_compared_with(world: World) ->
 
 def test_a_test_outside_asks_the_package_that_it_imports(world: World) -> None:
     found = shown(world, "calc/sub_test.go", OUTSIDE)
-    assert found["calc/sub.go"].endswith('func Sub(n int, n2 int) any {\n\tpanic("STUB:TDD")\n}\n')
+    assert found["calc/sub.go"].endswith('func Sub(a int, b int) any {\n\tpanic("STUB:TDD")\n}\n')
     assert found["shop/shop.go"] == 'package shop\n\nfunc Price() any {\n\tpanic("STUB:TDD")\n}\n'
+
+
+JOIN = """\
+package calc
+
+import "testing"
+
+func TestJoin(t *testing.T) {
+	words := []string{"a b", "c"}
+	if got := Count(0, Join(words)); got != 2 {
+		t.Fatal(got)
+	}
+}
+"""
+
+
+def test_the_type_of_a_result_comes_from_the_function_that_takes_it(world: World) -> None:
+    world.write("calc/split.go", "package calc\n\nfunc Count(from, to int, text string) int { return 0 }\n")
+    found = shown(world, "calc/join_test.go", JOIN.replace("Count(0, Join", "Count(0, 1, Join"))
+    assert "func Join(words []string) string {" in found["calc/join.go"]
+    found = shown(world, "calc/join_test.go", JOIN)
+    assert "func Join(words []string) int {" in found["calc/join.go"]
 
 
 def test_what_is_declared_is_left_alone(world: World) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +21,6 @@ from verdigris.turns.stub import Stubbed, write_stubs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 TEST = """\
 import pytest
@@ -145,7 +147,7 @@ def test_a_name_of_a_module_is_added_behind_what_is_there(tmp_path: Path) -> Non
     world.write("tests/test_sub.py", "import calc\n\n\ndef test_sub():\n    assert calc.sub(5, 3) == 2\n")
     stubbed(world, "tests/test_sub.py::test_sub")
     assert world.read("calc.py").startswith(CALC)
-    assert "def sub(number, number2):" in world.read("calc.py")
+    assert "def sub(a, b):" in world.read("calc.py")
     assert reds(world, "tests/test_sub.py") == {"tests/test_sub.py::test_sub": "valid"}
 
 
@@ -204,3 +206,38 @@ def test_the_gate_decides(tmp_path: Path) -> None:
     world.write("calc.py", "def (")
     assert stubbed(world, "tests/test_sub.py").stubs == ()
     assert not isinstance(write_stubs(world.project, "tests/test_sub.py", cwd=world.root), Deny)
+
+
+FIRST = {"tests/test_cart.py": "from cart import total\n\n\ndef test_total():\n    assert total([3]) == 3\n"}
+DEEP = {path: text.replace("cart import", "shop.cart import") for path, text in FIRST.items()}
+
+
+def plain_pytest(world: World) -> int:
+    argv = [str(Path(sys.executable).with_name("pytest")), "-q", "-p", "no:cacheprovider"]
+    return subprocess.run(argv, cwd=world.root, capture_output=True, check=False).returncode
+
+
+@pytest.mark.parametrize(("files", "at"), [(FIRST, "cart.py"), (DEEP, "shop/cart.py")])
+def test_the_first_module_of_a_project_is_found_by_plain_pytest_too(
+    tmp_path: Path, files: Mapping[str, str], at: str
+) -> None:
+    world = made(tmp_path / "r", files)
+    assert {stub.path for stub in stubbed(world, "tests/test_cart.py").stubs} >= {"conftest.py", at}
+    world.write(at, "def total(prices):\n    return sum(prices)\n")
+    assert plain_pytest(world) == 0
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"conftest.py": ""},
+        {"tests/__init__.py": ""},
+        {"pyproject.toml": "[tool.pytest.ini_options]\npythonpath = ['.']\n"},
+        {"calc.py": CALC},
+    ],
+)
+def test_where_pytest_finds_the_module_already_or_others_are_found_nothing_is_added(
+    tmp_path: Path, more: Mapping[str, str]
+) -> None:
+    world = made(tmp_path / "r", {**FIRST, **more})
+    assert [stub.path for stub in stubbed(world, "tests/test_cart.py").stubs] == ["cart.py"]

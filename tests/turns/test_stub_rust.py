@@ -75,7 +75,7 @@ def test_a_new_module_with_its_types(world: World) -> None:
     found = shown(world, "tests/money.rs", MONEY_TEST)
     root, money = found["src/lib.rs"].splitlines(), found["src/money.rs"].splitlines()
     assert "pub mod money;" in root
-    assert "pub fn sub(_number: i32, _number2: i32) -> i32 {" in root
+    assert "pub fn sub(_a: i32, _b: i32) -> i32 {" in root
     for line in (
         "pub struct Money {",
         "    pub amount: i32,",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.gitrepo import GitRepo, make_repo
-from verdigris.core.events import LayingAside, OracleFrozen, TurnOpened
+from verdigris.core.events import Characterized, LayingAside, OracleFrozen, TurnOpened
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.setup.initialisation import initialise
@@ -112,3 +112,26 @@ def test_the_phase_holds_where_gits_own_files_are_gone(project: Project, repo: G
     found = survey(open_project(repo.root, Actor()))
     assert found.state.phase is Phase.RED
     assert "HEAD" in " ".join(found.notes)
+
+
+def test_a_configuration_that_is_gone_is_told_with_the_way_back(project: Project, repo: GitRepo) -> None:
+    (repo.root / "tdd.yaml").unlink()
+    (note,) = survey(project).notes
+    assert note.startswith("there is no tdd.yaml here; what was recorded of it is in force.")
+    assert "`git checkout -- tdd.yaml`, or `tdd init`" in note
+
+
+def test_a_git_that_is_gone_is_told(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "git is not on PATH" in survey(project).notes[0]
+
+
+def test_characterization_tests_are_counted_while_they_are_new(project: Project, repo: GitRepo) -> None:
+    ids = ("tests/test_a.py::test_a", "tests/test_a.py::test_b", "tests/test_gone.py::test_c")
+    project.record(Characterized(test_ids=ids))
+    repo.write("tests/test_a.py", "def test_a(): pass\ndef test_b(): pass\n")
+    assert survey(project).state.characterized == ("tests/test_a.py::test_b",)
+    repo.write("tests/test_a.py", "def test_a(): pass\n")
+    assert survey(project).state.characterized == ()

@@ -181,23 +181,25 @@ def objections(
     fresh = [use for use in odd if use.path in changed]
     by_source = [use for use in uses if use.how == "read" and _is_data(use, cls)]
     data = [use.path for use in by_source if use.path in changed or use.path not in seen]
-    made = [
-        _describe_generated(use) for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE
-    ]
+    made = [use for use in uses if use.how == "made" and cls(use.path) is PathClass.SOURCE]
     told = {*expected, *(use.path for use in uses)}
     loose = [p for p in files.opened if p in changed and p not in told and cls(p) is PathClass.OTHER]
     read_by_source = (use for use in by_source if use.path in changed)
     blocking = (
         *(f"{path} {EXPECTED}" for path in expected if path in changed),
         *map(_code, fresh),
-        *(f"{what}, and {', '.join(_each(data)[:FEW])} changed in this turn" for what in made if data),
+        *(
+            f"{_generated(use)}, and {', '.join(_each(data)[:FEW])} changed in this turn"
+            for use in made
+            if data
+        ),
     )
     noted = (
         *(f"{use.path} {UNSEEN}" for use in trusted),
-        *(_code(use) for use in odd if use not in fresh),
+        *(_code(use) for use in odd if use not in fresh and use.by in changed),
         *(f"{use.path} changed in this turn, and {use.by} reads it" for use in read_by_source),
         *(f"{path} {_IN_TURN} the run opens it" for path in loose),
-        *(what for what in made if not data),
+        *(_generated(use) for use in made if not data and use.path in changed),
     )
     broken = (f"{use.path} {UNSEEN}" for use in unseen if use not in trusted)
     return Objections(broken=_each(broken), blocking=_each(blocking), noted=_each(noted))
@@ -213,7 +215,7 @@ def _code(use: FileUse) -> str:
     return f"{use.path}: code: it is executed{by}, although its name does not make it source"
 
 
-def _describe_generated(use: FileUse) -> str:
+def _generated(use: FileUse) -> str:
     return f"{use.by}: code: it runs code that stands in no source file"
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from verdigris.cli import inspection
 from verdigris.cli.context import show
 from verdigris.core.languages import DEFAULT_LANGUAGE, READ_LANGUAGES
 from verdigris.views.lines import Line
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.records import Actor
-    from verdigris.drivers.demo import Scene
+    from verdigris.drivers.demo import Act, Scene
     from verdigris.drivers.happenings import Happening, RunEnded, Watcher
     from verdigris.views.demo import Row, Tone
 
@@ -49,7 +48,16 @@ _PAUSES: dict[str, float] = {
 """By kind of scene, in seconds, on a terminal only: to see what is written before the answer comes."""
 _SLOW = 18.0
 """Seconds after which there are no more pauses: on a slow computer the tests make enough of them."""
-_REPLAY = "The roles' answers are recorded; the verdicts are made now."
+_KATA = (
+    "A kata is a small exercise: tell leap years. Three roles take turns, each a model's in real life; here "
+    "their answers are recorded, and the verdicts are made now."
+)
+_SPEC = (
+    "A spec is a page of examples, written by whoever wants the feature; here: an order of 49.99 costs 4.95 "
+    "to ship, one of 50.00 costs 1.00. Four roles lead it to code, and none marks its own work: one plans, "
+    "one writes the tests, one checks them, one writes the code, with the tests frozen. (Recorded, too.)"
+)
+_EVIDENCE = ".tdd/evidence/EVID-001.md says which test shows which example, and who checked."
 _FAREWELL = "now yours: `tdd init` in a repository of your own; `tdd help tutorial`"
 
 
@@ -62,6 +70,7 @@ def command(lang: str) -> int:
 
     With --lang the play is in JavaScript (node), Rust or Go, by the tool that is on PATH.
     """
+    from verdigris.drivers.demo import Act
     from verdigris.drivers.demo.play import play, prepare, script_of
 
     script = script_of(lang)
@@ -70,12 +79,21 @@ def command(lang: str) -> int:
     project = prepare(script)
     play(script, project, screen)
     found = project.log.verify()
-    show([Line(""), *inspection.verification_lines(found), Line(f"  its repository: {project.root}")])
     accepted = any(record.type == "accepted" for record in project.log.records(reverse=True))
-    done = found.whole and accepted
+    done, roots = found.whole and accepted, [project.root]
     if lang == DEFAULT_LANGUAGE:
-        done = _machine(screen) and _cycle(screen) and done
-    show([Line(""), Line(_FAREWELL)])
+        from verdigris.drivers.demo.play import build_kata, build_spec
+
+        for title, about, build in (
+            ("A machine builds a kata", _KATA, build_kata),
+            ("A spec becomes evidence", _SPEC, build_spec),
+        ):
+            root, whole = _show_replay(screen, Act(title, about), build)
+            done, roots = done and whole, [*roots, root]
+        show([Line(_EVIDENCE)])
+    logs = "the logs are intact" if done else "a log is damaged, or something was not accepted"
+    show([Line(""), Line(f"{logs}; the folders are kept, for you to look at and to remove:")])
+    show([*(Line(f"  {root}") for root in roots), Line(_FAREWELL)])
     return 0 if done else 1
 
 
@@ -84,6 +102,8 @@ class DemoScreen:
         self._began = time.monotonic()
         self._live = sys.stdout.isatty()
         self._plain = not self._live or bool(os.environ.get("NO_COLOR") or os.environ.get("CI"))
+        self._reader = self._live and sys.stdin.isatty()
+        self._acts = 0
         self._width = min(shutil.get_terminal_size((_WIDEST, 24)).columns, _WIDEST) if self._live else _WIDEST
 
     def legend(self) -> None:
@@ -92,11 +112,21 @@ class DemoScreen:
         sys.stdout.write("   ".join(self._colour(text, tone) for text, tone in LEGEND) + "\n")
 
     def show(self, scene: Scene) -> None:
+        from verdigris.drivers.demo import Act
         from verdigris.views.demo import rows
 
+        if isinstance(scene, Act):
+            self._wait_for_reader()
         self._write(rows(scene, self._width))
         if self._live and time.monotonic() - self._began < _SLOW:
             time.sleep(_PAUSES.get(type(scene).__name__, 0.0))
+
+    def _wait_for_reader(self) -> None:
+        """Before each act but the first: an act fits a screen, and is read before the next one comes."""
+        self._acts += 1
+        if self._reader and self._acts > 1:
+            click.prompt("Enter: the next act", default="", show_default=False, prompt_suffix=" ")
+            self._began = time.monotonic()
 
     def watch(self, happening: Happening) -> None:
         from verdigris.views.demo import machine_rows
@@ -112,31 +142,19 @@ class DemoScreen:
         return text if self._plain or colour is None or not text else f"\x1b[{colour}m{text}\x1b[0m"
 
 
-def _machine(screen: DemoScreen) -> bool:
-    """The other half of the product, on a real kata."""
-    from verdigris.drivers.demo.play import build_kata
-
-    return _show_replay(screen, "The machine builds a kata", build_kata)
-
-
-def _cycle(screen: DemoScreen) -> bool:
-    from verdigris.drivers.demo.play import build_spec
-
-    return _show_replay(screen, "A spec becomes evidence", build_spec)
-
-
-def _show_replay(screen: DemoScreen, title: str, build: Callable[[Path, Actor, Watcher], RunEnded]) -> bool:
+def _show_replay(
+    screen: DemoScreen, act: Act, build: Callable[[Path, Actor, Watcher], RunEnded]
+) -> tuple[Path, bool]:
+    """The folder that it was played in, and whether all went well."""
     import tempfile
     from pathlib import Path
 
     from verdigris.cli.context import PERSON
     from verdigris.cli.drivers.machine import SUCCEEDED
-    from verdigris.drivers.demo import Act
     from verdigris.storage.project import open_project
 
     root = Path(tempfile.mkdtemp(prefix="tdd-demo-"))
-    screen.show(Act(title, _REPLAY))
+    screen.show(act)
     ended = build(root, PERSON, screen.watch)
     found = open_project(root, PERSON).log.verify()
-    show([*inspection.verification_lines(found), Line(f"  its commits: git -C {root} log")])
-    return found.whole and ended.outcome in SUCCEEDED
+    return root, found.whole and ended.outcome in SUCCEEDED

@@ -16,10 +16,26 @@ from verdigris.cli.commands import COMMANDS, HIDDEN, overview, place
 from verdigris.core.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from click.shell_completion import CompletionItem
 
+_FEW = 10
 
-class LazyGroup(click.Group):
+
+class OfferingGroup(click.Group):
+    """Offers the commands that an unknown word may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            offer = _offer(args[0], self.list_commands(ctx), ctx.command_path)
+            raise click.UsageError(f"There is no command {args[0]!r}.{offer}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(OfferingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
@@ -28,12 +44,17 @@ class LazyGroup(click.Group):
             return None
         return load_command(cmd_name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and args[0] not in {*COMMANDS, *HIDDEN}:
-            raise click.UsageError(f"There is no command {args[0]!r}.{_offer(args[0])}", ctx)
-        return super().resolve_command(ctx, args)
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            verb = next((word for word in words if word in COMMANDS), None)
+            if verb is None:
+                raise
+            rest = " ".join((*words[words.index(verb) + 1 :], error.option_name))
+            what = f"{error.option_name} stands behind the command: `tdd {verb} {rest}`"
+            raise click.UsageError(what, ctx) from None
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
         return overview().rstrip()
@@ -53,11 +74,14 @@ def load_command(name: str) -> click.Command:
     return command
 
 
-def _offer(word: str) -> str:
+def _offer(word: str, names: Sequence[str], group: str) -> str:
+    """The names that are alike; where none is, all names of a small group."""
     import difflib
 
-    close = difflib.get_close_matches(word, COMMANDS, n=2, cutoff=0.5)
-    return f" Did you mean {' or '.join(f'`tdd {name}`' for name in close)}?" if close else ""
+    close = difflib.get_close_matches(word, names, n=2, cutoff=0.5)
+    if not close and len(names) <= _FEW:
+        return f" There are {', '.join(f'`{group} {name}`' for name in names)}."
+    return f" Did you mean {' or '.join(f'`{group} {name}`' for name in close)}?" if close else ""
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

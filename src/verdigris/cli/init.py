@@ -38,6 +38,8 @@ class Additions:
     """The agents play the cycle by sub-agents of their own."""
     audits: bool
     """`git push` audits what it sends."""
+    team: bool = False
+    """The agents' hooks are committed, for everybody who clones the repository."""
 
     @property
     def any(self) -> bool:
@@ -52,15 +54,16 @@ class Additions:
     is_flag=True,
     help="With --agent: the agent plays `tdd cycle` by sub-agents of its own.",
 )
+@click.option(
+    "--team", is_flag=True, help="With --agent: also write the settings that are committed, for the team."
+)
 @click.option("--lang", metavar="NAME", help="Only the stacks of this language: python, node, rust, go, …")
 @click.option(
     "--kata", metavar="PATH", help="The text that says what is to be built; scaffolds a project for it."
 )
 @click.option("--pre-push", "audits", is_flag=True, help="Audit what `git push` would send, before it goes.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
-def command(
-    agents: tuple[str, ...], lang: str | None, kata: str | None, *, plays: bool, audits: bool, yes: bool
-) -> int:
+def command(agents: tuple[str, ...], lang: str | None, kata: str | None, *, yes: bool, **asked: bool) -> int:
     """Set Verdigris up in this repository, and with --agent connect that coding agent.
 
     Writes tdd.yaml, and records it with the tree as it stands in the log inside the git folder. With --kata,
@@ -70,12 +73,12 @@ def command(
     """
     from verdigris.setup.scaffold import plan_scaffold
 
-    asked = Additions(_clients(agents, plays=plays), plays=plays, audits=audits)
+    additions = Additions(_clients(agents, plays=asked["plays"], team=asked["team"]), **asked)
     if denial := _refusal():
         return deny(denial)
     if (scaffold := plan_scaffold(here(), lang, kata)) is not None:
-        return _scaffold(scaffold, asked, yes=yes)
-    return _set_up(lang, asked, yes=yes)
+        return _scaffold(scaffold, additions, yes=yes)
+    return _set_up(lang, additions, yes=yes)
 
 
 def _refusal() -> Deny | None:
@@ -123,11 +126,13 @@ def _ask_person(*, yes: bool) -> bool:
     return False
 
 
-def _clients(agents: Sequence[str], *, plays: bool) -> tuple[Client, ...]:
+def _clients(agents: Sequence[str], *, plays: bool, team: bool) -> tuple[Client, ...]:
     """The clients of the named agents; an unknown name is refused before anything is written."""
     if not agents:
-        if plays:
-            raise click.UsageError("--cycle sets up an agent: name it with --agent NAME")
+        if plays or team:
+            raise click.UsageError(
+                f"{'--cycle' if plays else '--team'} is about an agent: name it with --agent NAME"
+            )
         return ()
     from verdigris.gates.clients.registry import find
 
@@ -145,7 +150,7 @@ def _install(asked: Additions) -> Iterator[Line]:
         return
     here = project()
     for client in asked.agents:
-        yield gate_line(client, client.install(here))
+        yield gate_line(client, client.install(here, team=asked.team))
         if asked.plays:
             from verdigris.gates.clients.installation import install_cycle_files
 
@@ -172,7 +177,7 @@ def plan_lines(plan: InitPlan) -> list[Line]:
     return [
         *found,
         *(Line(f"note: {note}") for note in plan.notes),
-        Line("will write tdd.yaml (every key stands in it as a comment):"),
+        Line("will write tdd.yaml:"),
         *shown,
         Line(f"will record the configuration and the tree as it stands in {plan.log}"),
     ]
@@ -203,7 +208,7 @@ def done_lines(done: Initialised) -> list[Line]:
 
 def asked_lines(asked: Additions) -> Iterator[Line]:
     for client in asked.agents:
-        yield from map(Line, client.plan())
+        yield from map(Line, client.plan(team=asked.team))
         if asked.plays:
             yield Line(f"will write {', '.join(client.cycle_files())} (shared: commit them)")
             yield Line("will set `cycle: {judgement: required}` in tdd.yaml, where it says nothing else")
@@ -245,7 +250,7 @@ def _describe_plan(scaffold: Scaffold) -> Iterator[str]:
         yield "tdd.yaml is there and stays as it is"
     else:
         stacks = ", ".join(map(told_stack, scaffold.settings.stacks))
-        yield f"will write tdd.yaml: {stacks}; every key stands in it as a comment"
+        yield f"will write tdd.yaml: {stacks}"
 
 
 def scaffolded_lines(made: ScaffoldResult, scaffold: Scaffold) -> list[Line]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_result, start
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
@@ -76,7 +77,7 @@ def _as_data(finding: DoctorFinding) -> dict[str, Any]:
 SHOWN = 20
 
 
-@click.group("log", invoke_without_command=True)
+@click.group("log", cls=OfferingGroup, invoke_without_command=True)
 @json_option
 @click.option(
     "-n", "number", type=click.IntRange(min=1), help=f"The last N events (default: {SHOWN}; JSON: all)."

@@ -8,14 +8,15 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, project, show_result
+from verdigris.cli.context import here, live, project, say, show_result
 from verdigris.core.errors import TimedOut
+from verdigris.core.languages import STUB_MARK
 from verdigris.core.report import RunEnd, Status, TestReport
 from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.verdict import first_line, reasons_against_run
 from verdigris.core.verdict.redness import BROKEN, VALID, judge_collect_error, way_out, why_not
 from verdigris.runners.registry import kind_of
-from verdigris.storage.project import text_of
+from verdigris.storage.project import CONFIG, text_of
 from verdigris.views.lines import Dot, Line, block, count_of, make_visible
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> i
     from verdigris.turns.test import run_tests
 
     opened = project()
+    if not (opened.root / CONFIG).exists():
+        say(f"note: there is no {CONFIG} here; what was recorded of it is in force (`tdd status`)")
     with live() as progress:
         tested = run_tests(opened, words, cwd=here(), progress=progress, again=verbose)
     failed = sum(run.status in {Status.FAIL, Status.ERROR} for run in tested.tests)
@@ -198,7 +201,8 @@ def _test(run: TestRun, result: TestResult | None, source: Source) -> list[Line]
     place = f" ({run.place})" if run.place else ""
     detail = [Line(f"    {run.failure}{place}")] if run.failure else []
     if result is not None and result.failure is not None:
-        detail = [*_traceback(result.failure, source), *_output_lines(result)]
+        stubbed = STUB_MARK in result.failure.message
+        detail = [*_traceback(result.failure, source), *([] if stubbed else _output_lines(result))]
     if run.red is None or run.red == VALID:
         return [head, *detail]
     if run.red == BROKEN:
@@ -217,7 +221,9 @@ def _traceback(failure: Failure, source: Source) -> list[Line]:
             found.append(Line(f"      > {text}"))
     first, *rest = failure.message.splitlines() or [""]
     found.append(Line(f"    {failure.kind}: {first}" if first else f"    {failure.kind}"))
-    return found + [Line(f"      {line.expandtabs()}") for line in rest[:MOST_OUTPUT]]
+    # What follows a stub's own words is the backtrace of its panic.
+    more = [] if STUB_MARK in first else rest[:MOST_OUTPUT]
+    return found + [Line(f"      {line.expandtabs()}") for line in more]
 
 
 def _output_lines(result: TestResult) -> list[Line]:

@@ -17,6 +17,7 @@ from verdigris.cli.context import (
     show_result,
     tests_and_paths,
 )
+from verdigris.cli.group import OfferingGroup
 from verdigris.cli.testing import run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import RESTRUCTURE
@@ -248,7 +249,7 @@ def _tests(report: TestReport | None, claimed: Sequence[str]) -> list[dict[str, 
     return [{"id": r.id, "status": r.status.value} for r in shown]
 
 
-@click.group("refactor")
+@click.group("refactor", cls=OfferingGroup)
 def refactor_command() -> None:
     """Change the structure and keep the behaviour, proven by the same tests."""
 

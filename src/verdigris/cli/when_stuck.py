@@ -20,6 +20,7 @@ from verdigris.cli.context import (
     tests_and_paths,
 )
 from verdigris.cli.context import paths as complete_paths
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import UserError
 from verdigris.core.state import Phase
 from verdigris.views.lines import Line, count_of, time_of
@@ -56,6 +57,8 @@ def aside_lines(laid: LaidAside | None, following: str) -> list[Line]:
     done = "nothing to set aside: no source was edited before a red"
     if laid is not None:
         done = f"set aside as {laid.id}, {BACK_AT_CLAIM}: {', '.join(laid.paths)}"
+        refactor = Line(f"  for a refactor: `tdd refactor begin`, then `tdd restore {laid.id}`")
+        return [Line(done), refactor, Line(f"next: {following}")]
     return [Line(done), Line(f"next: {following}")]
 
 
@@ -86,11 +89,11 @@ def aside_document(laid: LaidAside | None, following: str) -> dict[str, Any]:
 
 
 @click.command("restore")
-@click.argument("names", nargs=-1, required=True, metavar="ID|PATH...", shell_complete=edits_set_aside)
+@click.argument("names", nargs=-1, metavar="[ID|PATH...]", shell_complete=edits_set_aside)
 @click.option("--show", "only_show", is_flag=True, help="Only print the edits, as a diff.")
 @json_option
 def restore_command(names: tuple[str, ...], *, only_show: bool, as_json: bool) -> int:
-    """Bring back the edits that were set aside as ID (`tdd status` lists them).
+    """Bring back the edits that were set aside as ID (`tdd status` lists them); without ID, the only ones.
 
     PATH...: put frozen files back as they were at the claim; what had been written is kept (`tdd displaced`).
     """
@@ -98,7 +101,8 @@ def restore_command(names: tuple[str, ...], *, only_show: bool, as_json: bool) -
     from verdigris.turns.aside import is_path, restore, restore_frozen
     from verdigris.turns.aside import show as diff_of
 
-    opened, aside = project(), names[0]
+    opened = project()
+    aside = names[0] if names else _only_aside(opened.state())
     if only_show:
         click.echo(diff_of(opened, aside), nl=False)
         return 0
@@ -113,6 +117,16 @@ def restore_command(names: tuple[str, ...], *, only_show: bool, as_json: bool) -
         lambda paths: restored_document(aside, paths, next_here(opened)),
         as_json=as_json,
     )
+
+
+def _only_aside(state: WorktreeState) -> str:
+    kept = [f"{laid.id} ({', '.join(laid.paths)})" for laid in state.aside.values()]
+    if not kept:
+        raise UserError("nothing is set aside.", hint="`tdd displaced` lists what Verdigris overwrote")
+    if len(kept) > 1:
+        hint = f"name one of them: `tdd restore {next(iter(state.aside))}`"
+        raise UserError(f"several edits are set aside: {', '.join(kept)}.", hint=hint)
+    return next(iter(state.aside))
 
 
 def restored_document(aside: str, paths: Sequence[str], following: str) -> dict[str, Any]:
@@ -241,7 +255,7 @@ def revise_command(names: tuple[str, ...], *, why: str) -> int:
     )
 
 
-@click.group("holdout")
+@click.group("holdout", cls=OfferingGroup)
 def holdout_command() -> None:
     """Hidden tests: only verdicts run them, and their output is not shown."""
 

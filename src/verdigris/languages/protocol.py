@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.paths import Detected
-from verdigris.core.value import value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -78,21 +77,6 @@ if not TYPE_CHECKING:
     (test_ids,) = lazy_modules("verdigris.core", "test_ids")
 
 
-@value
-class Examples:
-    """The examples in the comments of a new tdd.yaml."""
-
-    generated: tuple[str, ...] = ("**/generated/**",)
-    suite: tuple[str, ...] = ("tests/unit",)
-    test_command: tuple[str, ...] = ()
-    check: str = "make lint"
-    format: str = "make format"
-    interpreter: str | None = None
-    """Its path in an environment; None if no interpreter is configured."""
-    selection: str = "ids or paths"
-    """What a user may write in `suite`."""
-
-
 ROLE_WORDS = """\
 LANGUAGE. Follow the ways of the project: its layout, its test library, its names. A test that does not \
 load or compile is no red, so stub what it needs: a declaration marked STUB:TDD in a comment, whose body \
@@ -119,7 +103,6 @@ class Language:
     """The folder of the project into which a package manager installs, and in which tools keep caches."""
     tried_texts: tuple[int, int] = (3, 2)
     """The most and the fewest changed texts of a test that are tried; compiled languages try fewer."""
-    examples: Examples = Examples()
     role_words: str = ROLE_WORDS
     """What a model is told about tests and stubs in this language."""
 
@@ -262,6 +245,10 @@ class Language:
 
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         """The declarations that a test file needs to load; may raise SyntaxError or RecursionError."""
+        return ()
+
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        """Files without which the test tool, called plainly, would not find the stubs of a test file."""
         return ()
 
     def declare_later(self, path: str, before: bytes, after: bytes, *, old_work: bool) -> bytes | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from verdigris.core.value import replace, value
@@ -96,10 +98,11 @@ def signature(calls: Sequence[WantedCall]) -> Signature:
     given = [[one for one in call.arguments if not one.keyword] for call in calls]
     least = min(map(len, given))
     places = [[row[at] for row in given if len(row) > at] for at in range(max(map(len, given)))]
-    parameters: list[Parameter] = []
-    for at, place in enumerate(places):
-        name = _free_name(place[0].name, {one.name for one in parameters})
-        parameters.append(Parameter(name, _common_type(one.type for one in place), at >= least))
+    names = _distinct_names([place[0].name for place in places])
+    parameters = [
+        Parameter(name, _common_type(one.type for one in place), at >= least)
+        for at, (name, place) in enumerate(zip(names, places, strict=True))
+    ]
     parameters += _keywords(calls, {one.name for one in parameters})
     parameters.sort(key=lambda one: one.optional)
     # The call whose use shows the most types of its results decides.
@@ -131,12 +134,10 @@ def _common_type(types: Iterable[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _free_name(name: str, taken: Iterable[str]) -> str:
-    number, found = 1, name
-    while found in set(taken):
-        number += 1
-        found = f"{name}{number}"
-    return found
+def _distinct_names(names: Sequence[str]) -> list[str]:
+    """Letters stand for arguments that would share a name: `sub(a, b)` for `sub(5, 3)`."""
+    letters = (letter for letter in chain(ascii_lowercase, map("p{}".format, count())) if letter not in names)
+    return [next(letters) if names.count(name) > 1 else name for name in names]
 
 
 def merge_wanted(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:

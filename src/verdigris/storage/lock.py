@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from verdigris.core.errors import StorageError, UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 POLL_SECONDS = 0.01
 SILENT_SECONDS = 2.0
-SHOWN = 200
-"""The most bytes of a command that are shown."""
+MOST = 4096
+SHOWN = 60
+"""The most characters of a command that are shown."""
 _deadline: float | None = None
 
 
@@ -114,11 +115,24 @@ def holder(descriptor: int) -> str:
 
 
 def _describe_process(pid: int) -> str:
-    """Names a process, with its command where it still runs."""
-    command = b""
+    """Names a process, with its command in short where it still runs."""
+    command = ""
     with suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - no path of ours
-        command = file.read(SHOWN).replace(b"\0", b" ").strip()
-    return f"process {pid}" + (f" ({command.decode(errors='replace')})" if command else "")
+        command = shorten(file.read(MOST).decode(errors="replace").split("\0"))
+    return f"process {pid}" + (f" ({command})" if command else "")
+
+
+_OURS = {"tdd": "tdd", "verdigris": "tdd", "__main__": "tdd", "entry": "hook"}
+
+
+def shorten(argv: Sequence[str]) -> str:
+    """The command as a person would type it: one of ours without its interpreter, none with its folder."""
+    names = [word.rpartition("/")[2] for word in argv]
+    ours = ((at, _OURS.get(name.partition(".")[0])) for at, name in enumerate(names))
+    at, name = next(((at, name) for at, name in ours if name), (0, names[0] if names else ""))
+    words = [name, *argv[at + 1 :]]
+    shown = " ".join(" ".join(words).split())
+    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
 
 
 def _take(descriptor: int, operation: int) -> bool:

@@ -40,8 +40,10 @@ def write_stubs(project: Project, word: str, *, cwd: Path) -> Stubbed | Deny:
     if hindrance is not None and hindrance.cure and path in hindrance.files:
         return Deny("suite-broken", f"No stub is missing: {hindrance.what}.", hindrance.cure)
     stubs = missing_stubs(project, path)
-    if not stubs:
+    language = language_for(path)
+    if not stubs or language is None:
         return Stubbed(path, (), following_move(project, project.state()))
+    stubs = (*language.path_files(path, stubs, ProjectFiles.of(project)), *stubs)
     before = project.workspace.snapshot()
     files = {one.path: one.whole.encode("utf-8", "surrogateescape") for one in stubs}
     decision = write(project, files, cwd=project.root)

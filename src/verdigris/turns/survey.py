@@ -5,6 +5,7 @@ Nothing is written to the tree, except that an operation which a kill interrupte
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from verdigris.checks import foundation
@@ -12,16 +13,20 @@ from verdigris.checks.unproven_commits import describe
 from verdigris.core.errors import NotARepository, StorageError, ToolMissing, UserError
 from verdigris.core.policy.next_move import TreeFacts, next_move
 from verdigris.core.state import Phase
-from verdigris.core.value import value
+from verdigris.core.value import replace, value
+from verdigris.storage.git import find_program
 from verdigris.storage.intents import recover
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.open_calls import is_any_left
+from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import head, in_progress
 from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of
 from verdigris.turns.operation import look_at_git
 from verdigris.turns.tripwire import recall
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from verdigris.core.actions import Unclaimed
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -46,7 +51,7 @@ class Survey:
 
 
 def survey(project: Project) -> Survey:
-    notes = _take_in(project)
+    notes = [*_take_in(project), *missing_parts(project)]
     state = project.state()
     if unfinished := in_progress(project.repo):
         notes.append(f"a {unfinished} is in progress")
@@ -62,10 +67,30 @@ def survey(project: Project) -> Survey:
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
         notes += [state.hindrance.line] if state.hindrance else []
+        state = _without_accepted_pins(project, state, tree)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
     move = next_move(state, facts, asker)
     return Survey(project.repo.worktree, branch, state, facts.unclaimed, facts.drift, tuple(notes), move)
+
+
+def missing_parts(project: Project) -> Iterator[str]:
+    """What the laws go by and is not there."""
+    if not (project.root / CONFIG).exists():
+        back = f"`git checkout -- {CONFIG}`, or `tdd init`, brings it back"
+        yield f"there is no {CONFIG} here; what was recorded of it is in force. {back}"
+    if find_program("git", os.get_exec_path()) is None:
+        yield "git is not on PATH: a claim, a settlement and HEAD need it"
+
+
+def _without_accepted_pins(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
+    """Only the characterization tests that are in the tree and not in the ground yet."""
+    if not state.characterized or state.ground is None:
+        return state
+    from verdigris.turns.test import added_tests
+
+    new = added_tests(project, state.characterized, state.ground, tree)
+    return replace(state, characterized=tuple(name for name in state.characterized if name in new))
 
 
 def _take_in(project: Project) -> list[str]:

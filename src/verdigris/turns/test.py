@@ -27,7 +27,7 @@ from verdigris.turns.claim_check import following_move
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from verdigris.core.confinement.needs import Need
@@ -286,17 +286,25 @@ def _find_characterizations(
     paths.intersection_update(changed.oracle)
     if changed.source or not paths:
         return ()
+    new = added_tests(project, (run.native_id for run in passed), state.ground, tree)
+    return tuple(run.test_id for run in passed if run.native_id in new)
+
+
+def added_tests(project: Project, natives: Iterable[str], ground: str, tree: str) -> frozenset[str]:
+    """Those that the tree's files hold and the ground's do not."""
+    known = {native: split_id(native) for native in natives}
+    paths = {test.path for test in known.values()}
+    old, new = ({path: _written_names(project, at, path, known) for path in paths} for at in (ground, tree))
+    return frozenset(
+        native for native, test in known.items() if test.function in new[test.path] - old[test.path]
+    )
+
+
+def _written_names(project: Project, tree: str, path: str, known: Iterable[str]) -> frozenset[str]:
     from verdigris.languages.tests import written_tests  # most runs need no reader of tests
 
-    old: dict[str, frozenset[str]] = {}
-    for path in paths:
-        text = (project.workspace.read(state.ground, path) or b"").decode(errors="replace")
-        old[path] = frozenset(test.name for test in written_tests(path, text, ()))
-    return tuple(
-        run.test_id
-        for run in passed
-        if (test := split_id(run.native_id)).path in old and test.function not in old[test.path]
-    )
+    text = (project.workspace.read(tree, path) or b"").decode(errors="replace")
+    return frozenset(test.name for test in written_tests(path, text, known))
 
 
 def _tree_stood_still(project: Project, seen: _ObservedRun) -> bool:

@@ -21,7 +21,7 @@ _SIGNS: dict[Tone, str] = {"denied": "✗", "red": "●", "rejected": "◆", "ac
 MARGIN = "  "
 _DEEPER = MARGIN * 2
 _MOST_CODE = 8
-_SHORT = 9
+_LAST_CODE = 2
 
 
 @value
@@ -50,23 +50,22 @@ def _rows(scene: s.Scene, width: int) -> Iterator[Row]:
             if scene.about:
                 yield Row(scene.about)
         case s.Wish():
-            yield from (Row(""), Row(scene.text, "wish"))
+            yield Row(scene.text, "wish")
         case s.EditScene():
-            yield Row(f"{MARGIN}{scene.path}", "quiet")
-            yield from (Row(f"{MARGIN}│ {line}", "code") for line in scene.lines[:_MOST_CODE])
+            written = [line for line in scene.lines if line.startswith("+")]
+            yield from (Row(f"{MARGIN}│ {line}", "code") for line in (written or scene.lines)[:_MOST_CODE])
         case s.CommandScene():
             yield Row(f"{MARGIN}$ {scene.text}", "command")
         case s.AllowedScene() | s.Passing():
             yield Row(f"{MARGIN}· {scene.text}", "quiet")
         case s.DeniedScene():
             yield _sign_row("denied", f"denied [{scene.rule}]")
-            yield from (Row(f"{_DEEPER}{scene.reason}"), Row(f"{_DEEPER}next: {scene.next}", "quiet"))
+            yield Row(f"{_DEEPER}{scene.reason}")
         case s.RedScene():
             yield from _red_scene(scene)
         case s.PlainRun():
-            yield from (Row(f"{_DEEPER}{line}", "quiet") for line in scene.output)
             says = "green" if scene.green else "red"
-            yield Row(f"{MARGIN}· plain {scene.tool} says {says}", "wish")
+            yield Row(f"{MARGIN}· plain {scene.tool} says {says}: {' '.join(scene.output[-1:])}", "wish")
         case s.Moral():
             yield Row(f"{MARGIN}→ {scene.text}", "wish")
         case s.JudgedScene():
@@ -79,8 +78,7 @@ def _red_scene(scene: s.RedScene) -> Iterator[Row]:
         yield from (Row(f"{_DEEPER}{text}") for text in (scene.failure, scene.wrong) if text)
         yield Row(f"{_DEEPER}next: {scene.next}", "quiet")
     else:
-        yield _sign_row("red", "red for the right reason")
-        yield Row(f"{_DEEPER}{scene.failure}")
+        yield _red_row(scene.failure)
 
 
 def _verdict_rows(scene: s.JudgedScene) -> Iterator[Row]:
@@ -89,8 +87,7 @@ def _verdict_rows(scene: s.JudgedScene) -> Iterator[Row]:
     yield _sign_row("accepted" if accepted else "rejected", said)
     if scene.assertion:
         yield Row(f"{_DEEPER}│ {scene.assertion}", "code")
-    more = f" (and {len(scene.reasons) - 1} more)" if len(scene.reasons) > 1 else ""
-    yield from (Row(f"{_DEEPER}{reason}{more}") for reason in scene.reasons[:1])
+    yield from (Row(f"{_DEEPER}{reason}") for reason in scene.reasons[:1])
 
 
 def machine_rows(happening: w.Happening, width: int) -> list[Row]:
@@ -100,49 +97,34 @@ def machine_rows(happening: w.Happening, width: int) -> list[Row]:
 
 def _machine_rows(happening: w.Happening) -> Iterator[Row]:
     match happening:
-        case w.StepEnded(commit=""):
-            yield from (Row(""), Row(f"The {_role(happening)}", "wish"))
+        case w.StepEnded():
+            yield Row(
+                f"The {_role(happening)}: {happening.subject or happening.why.partition(';')[0]}", "wish"
+            )
             yield from _changes(happening.diff)
             if happening.tests:
-                yield from _red_rows(happening)
-            yield Row(f"{MARGIN}· {happening.outcome}: {happening.why}", "quiet")
-        case w.Told():
-            yield from (Row(f"{MARGIN}{line}", "quiet") for line in happening.lines)
-        case w.StepEnded():
-            yield from (Row(""), Row(f"The {_role(happening)}", "wish"))
-            yield from _changes(happening.diff)
-            yield from _proof(happening)
+                yield _red_row(happening.tests[0].splitlines()[-1].strip())
+            elif happening.verdict:
+                yield _sign_row("accepted", happening.verdict)
         case w.Refused():
-            yield _sign_row("denied", f"the {happening.role}, attempt {happening.attempt}: not accepted")
-            yield Row(f"{_DEEPER}{happening.why}")
+            yield _sign_row("denied", f"the {happening.role} is refused: {happening.why}")
         case w.RunEnded():
             made = f"{count_of(happening.steps, 'step')}, {count_of(len(happening.commits), 'commit')}"
-            yield from (Row(""), Row(f"{made}; the log has the proof of each."))
+            yield Row(f"{made}; the log has the proof of each.")
 
 
 def _changes(diff: str) -> Iterator[Row]:
-    for line in changed_lines(diff):
-        if line.startswith("+++ "):
-            yield Row(f"{MARGIN}{line[4:].removeprefix('b/')}", "quiet")
-        else:
-            yield Row(f"{MARGIN}│ {line[0]} {line[1:]}", "code")
-
-
-def _proof(step: w.StepEnded) -> Iterator[Row]:
-    if step.tests:
-        yield from _red_rows(step)
-    else:
-        yield _sign_row("accepted", f"{step.verdict}")
-    yield Row(f"{_DEEPER}commit {step.commit[:_SHORT]} {step.subject}", "quiet")
+    """The last lines that were written: of a test its name and its assertion."""
+    written = [line for line in changed_lines(diff) if line.startswith("+") and not line.startswith("+++ ")]
+    yield from (Row(f"{MARGIN}│ + {line[1:]}", "code") for line in written[-_LAST_CODE:])
 
 
 def _role(step: w.StepEnded) -> str:
     return step.role.replace("_", " ")
 
 
-def _red_rows(step: w.StepEnded) -> Iterator[Row]:
-    yield _sign_row("red", "red for the right reason")
-    yield Row(f"{_DEEPER}{step.tests[0].splitlines()[-1].strip()}")
+def _red_row(failure: str) -> Row:
+    return _sign_row("red", f"red for the right reason: {failure}")
 
 
 def _sign_row(tone: Tone, text: str) -> Row:
@@ -153,7 +135,7 @@ def _fit_row(row: Row, width: int) -> list[Row]:
     text = make_visible(row.text)
     if len(text) <= width:
         return [Row(text, row.tone)]
-    if row.tone == "code":
+    if row.tone in {"code", "red"}:
         return [Row(f"{text[: width - 1]}…", row.tone)]
     margin = re.match(r" *", text)
     indent = " " * (margin.end() if margin else 0)

@@ -9,7 +9,7 @@ from verdigris.core.settings import DriverSettings
 from verdigris.core.value import value
 from verdigris.models.roles import Role, Team
 from verdigris.models.roles.answer import Say
-from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
 
 STOPS = frozenset({Say.TEST_IS_WRONG})
 TREBLE = Role(
@@ -50,9 +50,7 @@ class DuetSettings(DriverSettings):
 
 SECTION = DriverSection(
     "duet",
-    "The duet: two voices take turns.",
     DuetKeys,
     lambda keys, shared, _: DuetSettings(**driver_values(keys, shared)),
-    examples=(KeyExample("bars", "8", "that one run sings"),),
-    roles={"treble": "{model: human}", "bass": "{model: human}"},
+    roles=("treble", "bass"),
 )

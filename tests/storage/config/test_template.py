@@ -33,8 +33,19 @@ def test_a_key_is_set_and_the_rest_stays_as_it_is_written(before: str, after: st
     assert amended(before) == after
 
 
-def test_in_the_file_that_init_wrote_the_comment_becomes_the_key() -> None:
-    written = render(Settings(stacks=(Stack(),)))
+OLDER = """\
+stacks:
+  - root: "."
+
+# The cycle (`tdd cycle`): from a spec to evidence, with frozen tests. `tdd help cycle`
+# cycle:
+#   judgement: optional  # required: a model or a person has to pass the tests too
+#   rounds: 3  # that tests may be sent back before it stops
+"""
+
+
+@pytest.mark.parametrize("written", [OLDER, render(Settings(stacks=(Stack(),)))], ids=["older", "new"])
+def test_in_the_file_that_init_wrote_the_key_is_set(written: str) -> None:
     made = amended(written)
     assert parse(made.encode())[0]["cycle"] == {"judgement": "required"}
     assert decode(made.encode()).settings == decode(written.encode()).settings

@@ -15,7 +15,7 @@ from verdigris.languages.assertions import Assertion, TestFile
 from verdigris.languages.conventions import Usual, any_of, anywhere
 from verdigris.languages.findings import IdMark, StubFinding, WrittenTest
 from verdigris.languages.folders import FoundStacks, folders_with
-from verdigris.languages.protocol import Examples, Language
+from verdigris.languages.protocol import Language
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -28,7 +28,6 @@ _MARK = re.compile(r"\? @tdd-id: (\S+)")
 
 
 class CalmLanguage(Language):
-    examples = Examples(check="calm lint", format="calm tidy")
     role_words = "CALM. Tests are lines `check name = value` in `checks/`. Stub what is missing with `?`."
 
     def conventions(self, runner: str) -> Usual:

@@ -394,3 +394,24 @@ def test_what_an_agent_commits_in_its_call_is_none(tmp_path: Path) -> None:
     assert (world.read("calc.py"), world.repo.head()) == (CALC, head)
     assert not before_call(agent(world))
     assert world.state.ground == ground
+
+
+def test_what_goes_back_says_that_tests_of_the_same_call_stay(world: World) -> None:
+    told = call(world, "echo 'X = 1' >> calc.py; echo x > tests/test_x.py").text
+    assert "Put back: calc.py. Tests that the same call changed stay changed." in told
+
+
+def test_a_claim_that_was_settled_within_the_call_has_no_next_move(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "is_alive", lambda _: True)
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.red_by_record(SUB_ID)
+    before_call(agent(world))
+    world.write("calc.py", CALC + SUB)
+    with agent(world).exclusive():
+        calls.look_within_call(agent(world))
+    assert list(world.state.claims) == [SUB_ID]
+    world.settle()
+    assert world.state.claims == {}
+    assert "tdd settle" not in after_call(agent(world)).text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import json_option, show, show_json, start
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.records import to_json
 from verdigris.views.lines import Line, count_of
 
@@ -21,7 +22,7 @@ _DOTS: dict[str, Dot] = {"holds": "green", "fails": "red", "unverified": "yellow
 _FORMATS = ("triples", "swebench", "atif", "chat", "parquet")
 
 
-@click.group("corpus")
+@click.group("corpus", cls=OfferingGroup)
 def command() -> None:
     """Triples of a red test, an edit and a green as data: export, verify. `tdd help corpus`
 

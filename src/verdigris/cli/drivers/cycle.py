@@ -22,6 +22,7 @@ from verdigris.cli.context import (
     show_json,
 )
 from verdigris.cli.context import paths as complete_paths
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.actions import Deny
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.records import Actor
@@ -42,7 +43,7 @@ as_option = click.option(
 why_option = click.option("--why", required=True, metavar="WHY", help="Recorded in the log.")
 
 
-@click.group("cycle")
+@click.group("cycle", cls=OfferingGroup)
 def command() -> None:
     """From a spec to evidence: plan, failing tests, validation, frozen tests, code. `tdd help cycle`
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verdigris.cli.context import json_option, say, shard_option, show, show_json
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import UserError
 from verdigris.views.lines import Line, count_of, make_visible
 
@@ -48,7 +49,7 @@ def _name(unit: FleetUnit) -> str:
     return make_visible(" ".join(filter(None, words)))
 
 
-@click.group("fleet")
+@click.group("fleet", cls=OfferingGroup)
 def command() -> None:
     """Many audits, machine runs and replays at once, on this machine or a Ray cluster. `tdd help fleet`"""
 

@@ -18,6 +18,7 @@ from verdigris.cli.context import (
     show_json,
 )
 from verdigris.cli.drivers.machine import open_watcher, record_option, reporting_ends
+from verdigris.cli.group import OfferingGroup
 from verdigris.views.lines import Line, count_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 NOTHING_DUE = 1
 
 
-@click.group("loop")
+@click.group("loop", cls=OfferingGroup)
 def command() -> None:
     """Programs that pin one behaviour per iteration, and stop with a reason where they are stuck.
 

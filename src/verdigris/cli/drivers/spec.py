@@ -15,6 +15,7 @@ from verdigris.cli.context import (
     show_json,
 )
 from verdigris.cli.context import paths as complete_paths
+from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import NotARepository, NotConfigured, UserError
 from verdigris.core.records import to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _FORMATS = ("openspec", "spec-kit", "kiro", "bmad", "forgeplan", "feature")
 
 
-@click.group("spec")
+@click.group("spec", cls=OfferingGroup)
 def command() -> None:
     """Specs: OpenSpec, spec-kit, Kiro, BMAD and ForgePlan files are read as they are."""
 

@@ -221,6 +221,8 @@ class GateInstalled(Event):
     before: Mapping[str, str]
     """Without files that did not exist."""
     after: Mapping[str, str]
+    excluded: tuple[str, ...] = ()
+    """Lines that were added to git's own list of ignored files."""
 
 
 @value

@@ -241,7 +241,7 @@ def _verb(state: WorktreeState, action: Do) -> Decision:
         return Deny(
             "source-before-red",
             f"{first.path}:{first.line} was edited outside any turn: {first.why}.",
-            "`tdd aside`, then `tdd refactor begin`; it stays aside until you restore it there",
+            "`tdd aside`, `tdd refactor begin`, then `tdd restore` brings the edit back",
         )
     return Allow()
 

@@ -14,7 +14,7 @@ from verdigris.core.settings import DriverSettings
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,17 +59,9 @@ def code_settings(said: CodeKeys, shared: DriverSettings, _: Places) -> CodeSett
 
 SECTION = DriverSection(
     "code",
-    "The coding agent (`tdd code`): a session under the law. `tdd help code`",
     CodeKeys,
     code_settings,
-    examples=(
-        KeyExample("repairs", str(_DEFAULT.repairs), "of one red before a session stops"),
-        KeyExample("shell_seconds", str(_DEFAULT.shell_seconds), "that a command may take"),
-        KeyExample("context_tokens", "128000", "that the model can read; 0: until the server refuses"),
-        KeyExample("permission", "edits", "what is asked about: ask, edits (only commands), all (nothing)"),
-        KeyExample("allow", '["git log*", "ls*"]', "commands that are never asked about"),
-    ),
-    roles={AGENT: '{model: "ollama:qwen3-coder"}'},
+    roles=(AGENT,),
 )
 
 

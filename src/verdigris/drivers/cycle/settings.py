@@ -14,7 +14,6 @@ from verdigris.core.value import value
 from verdigris.storage.config import load_driver
 from verdigris.storage.config.drivers import (
     DriverSection,
-    KeyExample,
     Positive,
     check_below_root,
     driver_values,
@@ -64,24 +63,9 @@ def cycle_settings(said: CycleKeys, shared: DriverSettings, places: Places) -> C
 
 SECTION = DriverSection(
     "cycle",
-    "The cycle (`tdd cycle`): from a spec to evidence, with frozen tests. `tdd help cycle`",
     CycleKeys,
     cycle_settings,
-    examples=(
-        KeyExample(
-            "judgement", _DEFAULT.judgement, "required: a model or a person has to pass the tests too"
-        ),
-        KeyExample("rounds", str(_DEFAULT.rounds), "that tests may be sent back before it stops"),
-        KeyExample("attempts", str(_DEFAULT.attempts), "of one role in one stage"),
-        KeyExample("plans", _DEFAULT.plans, "the folder of the plans"),
-        KeyExample("prompt_tokens", str(_DEFAULT.prompt_tokens), "that a prompt may hold"),
-    ),
-    roles={
-        "planner": '{model: "ollama:qwen3-coder"}',
-        "test_author": '{model: "ollama:qwen3-coder"}',
-        "validator": '{model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY}',
-        "coder": '{model: "ollama:qwen3-coder"}',
-    },
+    roles=("planner", "test_author", "validator", "coder"),
     teams=(("planner", "test_author", "coder"),),
 )
 

@@ -56,11 +56,12 @@ class Agent:
     stage: s.DemoStage
 
     def writes(self, path: str, text: str, wish: str) -> None:
-        self.stage.show(s.Wish(wish))
+        self.stage.show(s.Wish(f"{wish}: {path}"))
         before = (self.project.root / path).read_text("utf-8")
         self.stage.show(s.edit(path, before, text))
         answered = write(self.project, {path: text.encode()}, cwd=self.project.root)
-        self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene("written"))
+        if isinstance(answered, Deny):
+            self.stage.show(_as_scene(answered))
 
     def tests(self, test_id: str) -> None:
         self.stage.show(s.CommandScene(f"tdd test {shell_words(test_id)}"))
@@ -71,8 +72,10 @@ class Agent:
             failure = f"{error.kind}: {first_line(error.message)}"
             self.stage.show(_make_red_scene(failure, judge_collect_error(error)))
 
-    def claims(self, test_id: str, path: str) -> None:
-        self.stage.show(s.CommandScene(f"tdd claim {shell_words(test_id, path)}"))
+    def claims(self, test_id: str, path: str, *, as_before: bool = False) -> None:
+        """`as_before`: the command was shown already."""
+        if not as_before:
+            self.stage.show(s.CommandScene(f"tdd claim {shell_words(test_id, path)}"))
         answered = claim(self.project, [test_id], [path], cwd=self.project.root)
         freed = f"claimed: {path} may be edited now, and the tests are frozen"
         self.stage.show(_as_scene(answered) if isinstance(answered, Deny) else s.AllowedScene(freed))
@@ -98,7 +101,6 @@ class Agent:
 
     def tests_plainly(self, tool: PlainTool) -> None:
         """Runs the test tool in the folder, as without Verdigris."""
-        self.stage.show(s.CommandScene(tool.shown))
         ran = subprocess.run(
             tool.argv, cwd=self.project.root, capture_output=True, text=True, check=False, timeout=60
         )
@@ -143,41 +145,46 @@ def prepare(script: Script, folder: Path | None = None) -> Project:
 def play(script: Script, project: Project, stage: DemoStage) -> None:
     """Plays the script; the repository stays for a person to look at."""
     agent = Agent(project, stage)
-    stage.show(Act("An agent meets the law", "calc.py can add. The agent is asked for subtraction."))
-    _meet_the_law(script, agent)
+    stage.show(Act("Red first", f"{script.source} can add. An agent is asked for subtraction."))
+    _meet_red_first(script, agent)
+    stage.show(Act("Frozen until the verdict"))
+    _meet_the_verdict(script, agent)
     if script.cheat is not None:
-        stage.show(Act("An agent cheats", "Now it is asked for multiplication, and wants a green soon."))
+        stage.show(Act("Asked for multiplication, the agent cheats"))
         _cheat(script.cheat, script, agent)
 
 
-def _meet_the_law(script: Script, agent: Agent) -> None:
-    source, tests = script.source, script.tests
-    agent.writes(source, script.eager, "It starts with the code.")
-    agent.writes(tests, script.easy, "It writes a test that proves nothing new.")
+def _meet_red_first(script: Script, agent: Agent) -> None:
+    agent.writes(script.source, script.eager, "It starts with the code")
+    agent.writes(script.tests, script.easy, "It writes a test that proves nothing new")
     agent.tests(script.nothing_new)
-    agent.claims(script.nothing_new, source)
-    agent.writes(tests, script.real, "It writes a test for what is missing.")
+    agent.claims(script.nothing_new, script.source)
+
+
+def _meet_the_verdict(script: Script, agent: Agent) -> None:
+    source, tests = script.source, script.tests
+    agent.writes(tests, script.real, "It writes a test for what is missing")
     agent.tests(script.asked)
     if script.stub is not None:
-        agent.writes(source, script.stub, "It declares what the test names, and no more.")
+        agent.writes(source, script.stub, "It declares what the test names, and no more")
         agent.tests(script.asked)
     agent.claims(script.asked, source)
-    agent.writes(tests, script.weaker, "It would rather have an easier test.")
-    agent.writes(source, script.careless, "It writes the code, and breaks addition on the way.")
+    agent.writes(tests, script.weaker, "It would rather have an easier test")
+    agent.writes(source, script.careless, "It writes the code, and breaks addition on the way")
     agent.settles()
-    agent.writes(source, script.good, "It mends that.")
+    agent.writes(source, script.good, "It mends that")
     agent.settles()
 
 
 def _cheat(cheat: Cheat, script: Script, agent: Agent) -> None:
-    agent.writes(script.tests, cheat.tests, "It writes the test, as it has learnt.")
+    agent.writes(script.tests, cheat.tests, "It writes the test, as it has learnt")
     agent.tests(cheat.asked)
-    agent.claims(cheat.asked, script.source)
-    agent.writes(script.source, cheat.hollow, "Then it answers with an object that equals everything.")
+    agent.claims(cheat.asked, script.source, as_before=True)
+    agent.writes(script.source, cheat.hollow, "It answers with an object that equals everything")
     agent.tests_plainly(cheat.plain)
     if agent.settles() is Kind.HOLLOW:
         agent.stage.show(Moral(_HOLLOW))
-    agent.writes(script.source, cheat.honest, "It multiplies after all.")
+    agent.writes(script.source, cheat.honest, "It multiplies after all")
     agent.settles()
 
 

@@ -9,7 +9,7 @@ import msgspec
 from verdigris.core.settings import ConcernRule, DriverSettings
 from verdigris.core.value import value
 from verdigris.storage.config import load_driver
-from verdigris.storage.config.drivers import DriverSection, KeyExample, Positive, driver_values
+from verdigris.storage.config.drivers import DriverSection, Positive, driver_values
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,26 +63,9 @@ def loop_settings(said: LoopKeys, shared: DriverSettings, _: Places) -> LoopSett
 
 SECTION = DriverSection(
     "loop",
-    "Programs (`tdd loop`): one behaviour pinned per iteration. `tdd help loop`",
     LoopKeys,
     loop_settings,
-    examples=(
-        KeyExample("memory", _DEFAULT.memory, "the branch of the programs' state files"),
-        KeyExample("remote", _DEFAULT.remote, "where branches are pushed to, if it is there"),
-        KeyExample("base", "main", "the branch that programs build on; default: the remote's own"),
-        KeyExample("ci", '"make test"', "accepts each commit; gh: the remote's checks"),
-        KeyExample("ci_minutes", str(_DEFAULT.ci_minutes), "to wait for it"),
-        KeyExample("attempts", str(_DEFAULT.attempts), "to make a pinned test pass; at least 5"),
-        KeyExample("picks", str(_DEFAULT.picks), "tests of one iteration that may pass at once"),
-        KeyExample("prompt_tokens", str(_DEFAULT.prompt_tokens), "that a prompt may hold"),
-        KeyExample("share", "[data/]", "ignored paths that its private worktree needs too"),
-    ),
-    roles={
-        "test_writer": '{model: "ollama:qwen3-coder"}',
-        "code_writer": '{model: "ollama:qwen3-coder"}',
-        "improver": '{model: "ollama:qwen3-coder"}',
-        "optimizer": '{model: "ollama:qwen3-coder"}',
-    },
+    roles=("test_writer", "code_writer", "improver", "optimizer"),
     teams=(("test_writer", "code_writer", "improver"), ("optimizer",)),
 )
 

@@ -94,10 +94,14 @@ def write_hook_launcher(repo: Repository, client: str, commands: Iterable[str]) 
 
 
 def hook_program() -> str:
-    """One program for all clients: it is called with the client's name and the event."""
+    """One program for all clients: it is called with the client's name and the event.
+
+    Without our entry it ends as a shell that finds no program; python would end with 2, as a refusal.
+    """
     call = shlex.join([interpreter(), "-I", "-S", str(HOOK_ENTRY)])
     paths = shlex.quote(os.pathsep.join(import_paths()))
-    return f'#!/bin/sh\n{PATHS}={paths} exec {call} "$@"\n'
+    gone = f"[ -f {shlex.quote(str(HOOK_ENTRY))} ] || exit 127"
+    return f'#!/bin/sh\n{gone}\n{PATHS}={paths} exec {call} "$@"\n'
 
 
 def files_of(repo: Repository, client: str) -> tuple[Path, ...]:

@@ -13,6 +13,7 @@ from verdigris.core.agents import ACTOR, BROKER
 from verdigris.core.records import Actor
 from verdigris.core.value import replace, value
 from verdigris.gates.calls import EXPLAINED, SIGNS, HookAnswer, HookCall, Manner, Moment, Reply
+from verdigris.gates.clients.hook_settings import refusal
 
 if TYPE_CHECKING:
     from verdigris.turns.write import Rewrite
@@ -28,11 +29,7 @@ MOMENTS = {
     "SessionStart": Moment.START,
     "UserPromptSubmit": Moment.PROMPT,
 }
-_EVENTS: dict[Moment, str] = {
-    moment: event
-    for event, moment in MOMENTS.items()
-    if moment not in {Moment.STOP, Moment.SUBAGENT_STOP}  # whose answer takes no context
-}
+_EVENTS: dict[Moment, str] = {moment: event for event, moment in MOMENTS.items()}
 _ABOUT_TOOLS = frozenset({Moment.BEFORE, Moment.AFTER, Moment.FAILED})
 NEVER_LOCKED_OUT = frozenset(Moment) - {*_ABOUT_TOOLS, Moment.JUNK}
 """Where our own fault must not stand in a person's way, and nothing is gained by it."""
@@ -126,9 +123,9 @@ def render(call: HookCall, reply: Reply) -> HookAnswer:
     match reply.kind:
         case "deny" | "ask":
             document = _permission(call, reply)
-        case "send-back" | "answered":
+        case "answered":
             document = {"decision": "block", "reason": reply.text}
-        case "pass":
+        case "pass" | "send-back":
             document = _context(call, reply)
     if reply.note:
         document["systemMessage"] = reply.note
@@ -146,6 +143,7 @@ def _permission(call: HookCall, reply: Reply) -> dict[str, Any]:
 
 
 def _context(call: HookCall, reply: Reply) -> dict[str, Any]:
+    """At a stop the client goes on with it; a decision to block is told twice, once after our command."""
     if not reply.text or call.moment not in _EVENTS:
         return {}
     return {"hookSpecificOutput": {"hookEventName": _EVENTS[call.moment], "additionalContext": reply.text}}
@@ -156,4 +154,6 @@ def fault(call: HookCall, what: str, hint: str) -> HookAnswer:
     said = f"Verdigris cannot judge this call: {what.rstrip('.')}. next: {hint}"
     if call.moment in NEVER_LOCKED_OUT:
         return HookAnswer(0, json.dumps({"systemMessage": said}))
-    return HookAnswer(2, stderr=said + "\n")
+    if call.moment is Moment.JUNK:
+        return HookAnswer(2, stderr=said + "\n")
+    return HookAnswer(0, json.dumps(refusal(_EVENTS[call.moment], said)))

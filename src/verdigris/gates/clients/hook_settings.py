@@ -17,43 +17,53 @@ if TYPE_CHECKING:
 
 MARK = "tdd/hook"
 """Stands in each of our commands, and in none of the user's."""
-_FIND = (
-    'd=${%s:-.}; while [ ! -e "$d/.git" ] && [ "$d" != "${d%%/*}" ]; do d=${d%%/*}; done; '
-    'g=$d/.git; if [ -f "$g" ]; then read -r _ g <"$g"; case $g in /*) ;; *) g=$d/$g;; esac; '
-    'if read -r c <"$g/commondir"; then case $c in /*) g=$c;; *) g=$g/$c;; esac; fi; fi; h=$g/tdd/hook; '
-)
+INSTALL = "pip install verdigris (or: uv tool install verdigris, pipx install verdigris)"
+_START = 'exec 2>/dev/null; cd "${%s:-.}"; '
+"""Silent: what a shell says of a missing program would stand before our own words."""
+_MISSING = 127
+"""The exit of a shell that finds no launcher, and of a launcher that finds no Verdigris."""
 
 
-def closed_command(hook: Hook, client: str, project: str, shared: str) -> str:
+def closed_command(hook: Hook, client: str, project: str, free: Iterable[str]) -> str:
     """One line of POSIX shell that finds the launcher in this clone, and never lets silence pass for a yes.
 
-    `project`: the variable that names the project's folder; `shared`: the settings that are committed.
+    It answers in JSON in any case: before what a failed hook says, the client puts the whole command.
+    `project`: the variable that names the project's folder; `free`: patterns of tools that write nothing,
+    which are all that a clone without Verdigris can use.
     """
-    install = (
-        "Verdigris is not set up in this clone: have its command tdd on PATH (its README says how) and run "
-        f"tdd init --agent {client} here, or take its hooks out of {shared}"
-    )
-    missing = f"[ -x \"$h\" ] || {{ echo '{install}' >&2; exit 2; }}; "
-    limit = (
-        "t=; for p in /usr/bin /bin /usr/local/bin /opt/homebrew/bin; do "
-        f'[ -x $p/timeout ] && t="$p/timeout -k 1 {hook.seconds - 5}" && break; done; '
-    )
+    find = "h=.git/tdd/hook; [ -x $h ] || h=$(git rev-parse --git-common-dir)/tdd/hook; "
+    limit = f't=/usr/bin/timeout; [ -x $t ] && t="$t -k 1 {hook.seconds - 5}" || t=; '
     call = f'o=$($t "$h" {client} {hook.event}); r=$?; '
-    judged = (
-        'case "$r:$o" in 0:"{"*) printf %s "$o";; 2:*) exit 2;; '
-        '*) echo "Verdigris\' gate gave no answer (rc=$r): blocked. next: tdd doctor" >&2; exit 2;; esac'
+    tool = 'i=$(cat); i=${i#*\\"tool_name\\"*:*\\"}; '
+    passed = "|".join(f"{_MISSING}:{name}" for name in free)
+    refused = json.dumps(refusal(hook.event, _no_answer(client)))
+    judged = f"case $r:${{i%%\\\"*}} in {passed}) echo {{}};; *) echo '{refused}';; esac"
+    return (
+        f'{_START % project}{find}{limit}{call}case $r$o in 0{{*) printf %s "$o"; exit;; esac; {tool}{judged}'
     )
-    return _FIND % project + missing + limit + call + judged
+
+
+def _no_answer(client: str) -> str:
+    return (
+        "Verdigris guards this project, and gives no answer here: blocked. next, for a person: "
+        f"tdd doctor; where tdd is missing: {INSTALL}, then tdd init --agent {client}"
+    )
+
+
+def refusal(event: str, why: str) -> dict[str, Any]:
+    """The answer by which a call is refused before it, or its effect questioned after it."""
+    said = (
+        {"permissionDecision": "deny", "permissionDecisionReason": why}
+        if event == "PreToolUse"
+        else {"additionalContext": why}
+    )
+    return {"hookSpecificOutput": {"hookEventName": event, **said}}
 
 
 def open_command(hook: Hook, client: str, project: str) -> str:
-    """Short, since a client puts the whole command before the reason why the model may not stop yet."""
-    no_answer = json.dumps(
-        {"systemMessage": f"No answer of Verdigris: tdd doctor, or tdd init --agent {client}"}
-    )
-    call = (
-        f'o=$(cd "${{{project}:-.}}" && "$(git rev-parse --git-common-dir)/tdd/hook" {client} {hook.event}); '
-    )
+    told = f"No answer of Verdigris: tdd doctor, or pip install verdigris and tdd init --agent {client}"
+    no_answer = json.dumps({"systemMessage": told})
+    call = f'{_START % project}o=$("$(git rev-parse --git-common-dir)/tdd/hook" {client} {hook.event}); '
     return call + f"case $?$o in 0{{*) printf %s \"$o\";; *) echo '{no_answer}';; esac"
 
 

@@ -102,14 +102,13 @@ def write_settings(project: Project, client: str, files: Sequence[SettingsFile])
         _refuse_in_turn(project)
     known = last_installed(project, client, GateInstalled, GateRemoved)
     originals = _originals(known, before, files)
-    for file in files:
-        if file.personal:
-            _exclude(project, file.name)
+    excluded = _exclude(project, [f"/{file.name}" for file in files if file.personal])
     for file in written:
         _write(file.path, after[file.name])
     if known is not None:
         originals, after = {**known.before, **originals}, {**known.after, **after}
-    project.record(GateInstalled(client=client, before=originals, after=after))
+        excluded = (*known.excluded, *excluded)
+    project.record(GateInstalled(client=client, before=originals, after=after, excluded=excluded))
     return tuple(file.name for file in written)
 
 
@@ -121,6 +120,7 @@ def remove_settings(project: Project, client: str, files: Sequence[SettingsFile]
         with suppress(OSError):
             file.path.parent.rmdir()
     if known is not None:
+        _include(project, known.excluded)
         project.record(GateRemoved(client=client))
     return touched
 
@@ -165,12 +165,26 @@ def _take_out(file: SettingsFile, known: GateInstalled | None) -> bool:
     return True
 
 
-def _exclude(project: Project, name: str) -> None:
-    path = project.repo.common_dir / "info" / "exclude"
+def _exclude(project: Project, lines: Sequence[str]) -> tuple[str, ...]:
+    """Those that were not there yet."""
+    path = _ignored(project)
     text = read_whole(path) or ""
-    if f"/{name}" not in text.splitlines():
+    missing = tuple(line for line in lines if line not in text.splitlines())
+    if missing:
         end = "" if not text or text.endswith("\n") else "\n"
-        _write(path, f"{text}{end}/{name}\n")
+        _write(path, "".join((text, end, *(f"{line}\n" for line in missing))))
+    return missing
+
+
+def _include(project: Project, lines: Sequence[str]) -> None:
+    text = read_whole(_ignored(project)) or ""
+    left = "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in lines)
+    if left != text:
+        _write(_ignored(project), left)
+
+
+def _ignored(project: Project) -> Path:
+    return project.repo.common_dir / "info" / "exclude"
 
 
 def _write(path: Path, text: str) -> None:

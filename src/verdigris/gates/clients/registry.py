@@ -79,11 +79,14 @@ class Client(Protocol):
     def confine(self, project: Project) -> None:
         """Write what makes the agent's shell commands run in the sandbox, where that is missing."""
 
-    def plan(self) -> tuple[str, ...]:
+    def plan(self, *, team: bool = False) -> tuple[str, ...]:
         """What `install` will do, a line each."""
 
-    def install(self, project: Project) -> tuple[str, ...]:
-        """The files that were written; none where everything was as it should be. Safe to repeat."""
+    def install(self, project: Project, *, team: bool = False) -> tuple[str, ...]:
+        """The files that were written; none where everything was as it should be. Safe to repeat.
+
+        `team`: also those that are committed, for everybody who clones the repository.
+        """
 
     def uninstall(self, project: Project) -> tuple[str, ...]:
         """The files from which something was taken out; nothing that is not ours goes."""

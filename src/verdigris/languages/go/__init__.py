@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
 from verdigris.languages.grammar.trees import MOST_FILES, DeclaredFunction, TextReader, closure
-from verdigris.languages.protocol import Examples, lazy_modules
+from verdigris.languages.protocol import lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,6 @@ if not TYPE_CHECKING:
 
 class GoLanguage(GrammarLanguage):
     bare_runner = "go"
-    examples = Examples(("**/*.pb.go",), ("internal",), ("-race",), "go vet ./...", "gofmt -w")
     role_words = """\
 GO. Tests are functions `TestXxx(t *testing.T)` in `*_test.go` beside the source. A test that does not \
 compile is no red, so stub what it needs:

@@ -78,13 +78,18 @@ def package_of(path: str, data: bytes) -> str:
 
 
 def read_declarations(path: str, data: bytes) -> dict[str, str]:
-    """Maps the names that a file declares to the types of functions' results; methods are `Type.Name`."""
+    """Maps the names that a file declares to the types of functions' results; methods are `Type.Name`.
+
+    `Name()` maps a function to the types of its parameters, in lines.
+    """
     root, _ = tree_of(path, data)
     found: dict[str, str] = {}
     for node in walk(root):
         match node.type:
             case "function_declaration":
-                found[text_of_node(part(node, "name"))] = text_of_node(part(node, "result"))
+                name = text_of_node(part(node, "name"))
+                found[name] = text_of_node(part(node, "result"))
+                found[f"{name}()"] = "\n".join(_parameter_types(node))
             case "method_declaration":
                 receiver = text_of_node(part(node, "receiver")).strip("()").rpartition(" ")[2].lstrip("*")
                 found[f"{receiver.partition('[')[0]}.{text_of_node(part(node, 'name'))}"] = text_of_node(
@@ -97,6 +102,11 @@ def read_declarations(path: str, data: bytes) -> dict[str, str]:
                         names = one.children_by_field_name("name")
                         found |= {f"{text_of_node(part(node, 'name'))}.{text_of_node(n)}": "" for n in names}
     return found
+
+
+def _parameter_types(function: Node) -> Iterator[str]:
+    for one in parts(part(function, "parameters")):
+        yield from [text_of_node(part(one, "type"))] * max(1, len(one.children_by_field_name("name")))
 
 
 def find_wanted(path: str, data: bytes, known: Mapping[str, str], package: str = "") -> tuple[Wanted, ...]:
@@ -241,9 +251,17 @@ class _GoTestUses:
         if parent.type == "argument_list" and _EQUAL.fullmatch(text_of_node(part(parent.parent, "function"))):
             others = [one for one in parts(parent) if one != node and text_of_node(one) != "t"]
             return next((kind for one in others if (kind := self._type(one))), "")
+        if parent.type == "argument_list":
+            return self._parameter_type(parent, node)
         if parent.type == "unary_expression" and text_of_node(parent).startswith("!"):
             return "bool"
         return "bool" if parent.type == "if_statement" and part(parent, "condition") == node else ""
+
+    def _parameter_type(self, arguments: Node, node: Node) -> str:
+        """The type of the parameter that takes the expression, where the package declares the function."""
+        called = self._without_package(text_of_node(part(arguments.parent, "function")))
+        types, at = self._known.get(f"{called}()", "").split("\n"), parts(arguments).index(node)
+        return types[at] if at < len(types) else ""
 
     def _type(self, node: Node | None) -> str:
         """The type of an expression; empty if the text does not show it."""

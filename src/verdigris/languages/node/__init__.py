@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.protocol import Examples, lazy_modules
+from verdigris.languages.protocol import lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -60,7 +60,6 @@ class NodeLanguage(GrammarLanguage):
     tried_texts = (6, 3)
     bare_runner = "node-test"
     """It is part of Node and needs no package."""
-    examples = Examples(("src/generated/**",), ("src", "test"), ("--silent",), "eslint .", "prettier --write")
     role_words = """\
 JAVASCRIPT AND TYPESCRIPT. Follow the project: its module system, its file names for tests (`*.test.ts` or \
 the like), its test library. In TypeScript everything has to type-check, so stub what a test needs and \

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.core.value import replace
-from verdigris.languages.protocol import Examples, Language, lazy_modules
+from verdigris.languages.protocol import Language, lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -83,15 +83,6 @@ class PythonLanguage(Language):
     tells_answer_tables = True
     has_interpreter = True
     bare_runner = "pytest"
-    examples = Examples(
-        ("**/*_pb2.py",),
-        ("tests/unit",),
-        ("-p", "no:randomly"),
-        "ruff check .",
-        "ruff format",
-        interpreter=".venv/bin/python",
-        selection="ids, paths or -m MARK",
-    )
     role_words = """\
 PYTHON. Tests are functions `test_…` in files `test_….py`, with plain `assert`, unless the project does it \
 otherwise. Importing a name that does not exist is an error and no red, so stub it in the module where it \
@@ -157,6 +148,9 @@ there is."""
 
     def missing_stubs(self, path: str, files: WorktreeFiles) -> tuple[Stub, ...]:
         return places.stubs_of(path, files)
+
+    def path_files(self, path: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+        return places.path_files(path, stubs, files)
 
     def imports(self, path: str, data: bytes) -> tuple[Imported, ...]:  # noqa: ARG002 - read alike by any name
         return imports.read_imports(_text(data))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import FACTS
 from verdigris.languages.grammar.language import GrammarLanguage
-from verdigris.languages.protocol import Examples, lazy_modules
+from verdigris.languages.protocol import lazy_modules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,9 +40,6 @@ if not TYPE_CHECKING:
 
 class RustLanguage(GrammarLanguage):
     bare_runner = "cargo"
-    examples = Examples(
-        ("src/schema.rs",), ("tests/api.rs",), ("--features", "full"), "cargo clippy --offline", "rustfmt"
-    )
     role_words = """\
 RUST. Tests stand in `tests/*.rs` or in a `#[cfg(test)] mod tests` of the source file; the part of a file \
 inside it is test, the rest source. A test that does not compile is no red, so stub what it needs, with a \

@@ -30,7 +30,7 @@ from verdigris.core.value import value
 from verdigris.storage.config.file import wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator
     from importlib.metadata import EntryPoint
 
     from verdigris.storage.config.file import Places
@@ -68,29 +68,15 @@ Kind = TypeVar("Kind", bound=DriverSettings)
 
 
 @value
-class KeyExample:
-    """A key's line in a new `tdd.yaml`, commented out."""
-
-    key: str
-    example: str
-    """Its default, or a possible value, as YAML."""
-    meaning: str
-
-
-@value
 class DriverSection(Generic[Keys, Kind]):
     driver: str
     """Its key in `tdd.yaml`."""
-    title: str
-    """What the driver does, in a line above its section."""
     keys: type[Keys]
     """The keys of the section. Each has a default."""
     settings: Callable[[Keys, DriverSettings, Places], Kind]
     """Makes the driver's settings from its section and the shared ones; raises `wrong(…)` with the place."""
-    examples: tuple[KeyExample, ...]
-    """A line for each key, in the order of a new `tdd.yaml`."""
-    roles: Mapping[str, str]
-    """The names that `roles` may have for it, each with an example as YAML."""
+    roles: tuple[str, ...]
+    """The names that `roles` may have for it."""
     teams: tuple[tuple[str, ...], ...] = ()
     """Roles that work together: if one has a player, each needs one. Empty: all roles are one team."""
 
@@ -293,39 +279,4 @@ def machine_settings(said: MachineKeys, shared: DriverSettings, places: Places) 
     return MachineSettings(**{**driver_values(said, shared), "sandbox": sandbox})
 
 
-def _examples() -> Iterator[KeyExample]:
-    usual = _MACHINE
-    for key, example, meaning in (
-        ("kata_description", usual.kata, "what is to be built"),
-        ("steps", usual.steps, "of one `tdd run`; a step is one role's"),
-        ("max_attempts_per_agent", usual.attempts, "of one role at one step"),
-        ("sandbox", usual.sandbox, "work in a private worktree; your branch follows after each step"),
-        ("refactor_files", usual.refactor_files, "that one refactor may touch at most"),
-        ("refactor_lines", usual.refactor_lines, "that it may add and take away at most"),
-        ("coverage_guard", usual.coverage_guard, "refuse a refactor that leaves more lines untested"),
-        ("uncovered", usual.uncovered, "block or record: new source lines that no test runs"),
-        (
-            "expected_literals",
-            usual.expected_literals,
-            "block or record: source that looks up the tests' answers",
-        ),
-        ("tests_per_step", usual.tests_per_step, "new test functions in one tester's step, at most"),
-        ("test_seconds", usual.test_seconds, "that a step's tests may take longer than the suite before"),
-        ("share", '["data"]', "ignored paths that the private worktree needs too"),
-        ("prompt_tokens", usual.prompt_tokens, "that a prompt may hold of kata, files and history"),
-    ):
-        yield KeyExample(key, str(example).lower(), meaning)
-
-
-SECTION = DriverSection(
-    "machine",
-    "The machine (`tdd run`): three roles turn a kata into code. `tdd help machine`",
-    MachineKeys,
-    machine_settings,
-    examples=tuple(_examples()),
-    roles={
-        "tester": '{model: "ollama:qwen3-coder", temperature: 0.4}',
-        "implementor": '{model: "openai:gpt-4.1-mini", api_key_env: OPENAI_API_KEY, timeout: 120}',
-        "refactorer": '{model: "qwen3-coder"}',
-    },
-)
+SECTION = DriverSection("machine", MachineKeys, machine_settings, ("tester", "implementor", "refactorer"))

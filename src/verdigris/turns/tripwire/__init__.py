@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping  # noqa: TC003 - the codec reads annotations when it runs
 from typing import TYPE_CHECKING
 
@@ -74,10 +75,20 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
     why = _why(paths[0], cls)
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        changed = f"More changed than comments, layout and stubs. {denial.reason}"
-        why = changed if by_content else f"{denial.reason} The way: {denial.next}."
+        changed = (
+            "Tests that the same call changed stay changed. More changed than comments, layout and stubs."
+        )
+        why = f"{changed} {denial.reason}" if by_content else f"{denial.reason} The way: {denial.next}."
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
     return f"Put back: {_names(paths)}. {why} {kept}"
+
+
+def claims_text(paths: Sequence[str], claimed: str) -> str:
+    return f"{', '.join(paths)}: claims {claimed}."
+
+
+def without_claims(text: str) -> str:
+    return re.sub(r"^.*: claims .*\.$\n?", "", text, flags=re.MULTILINE)
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:

@@ -151,7 +151,9 @@ def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]
     """What verbs within the call left to report."""
     if memory is None:
         return
-    yield from memory.texts
+    # The call may have settled what it claimed: then the verdict has been told.
+    texts = memory.texts if phase is Phase.GREEN else (words.without_claims(text) for text in memory.texts)
+    yield from filter(None, texts)
     if memory.moved:
         yield words.moved_back_text(memory.moved, phase, memory.tried)
     if memory.undone:
@@ -200,7 +202,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
         done = _claim_for_edit(project, state, stray, tree)
         if isinstance(done, str):
             claimed = done
-            texts.append(f"{', '.join(stray.paths)}: claims {done}.")
+            texts.append(words.claims_text(stray.paths, done))
             continue
         home = stray.home
         if stray.cls in {PathClass.TEST, PathClass.SOURCE}:

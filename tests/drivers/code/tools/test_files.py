@@ -138,6 +138,17 @@ def test_a_file_that_exists_is_not_created_again(tool: Bench) -> None:
     assert "cannot be written" in tool("create_file", path="calc.py/x.py", content="").text
 
 
+def test_a_file_of_stubs_alone_may_be_made_anew(tool: Bench) -> None:
+    stub = "def {}():\n    raise NotImplementedError('STUB:TDD')\n"
+    tool.world.write("new.py", stub.format("one"))
+    assert "[red-first]" in tool("create_file", path="new.py", content="X = sum([1])\n").text, "as any edit"
+    more = f"{stub.format('one')}\n\n{stub.format('two')}"
+    assert tool("create_file", path="new.py", content=more).text.startswith("written")
+    assert tool.world.read("new.py") == more
+    tool.world.write("new.py", stub.format("one") + "X = sum([1])\n")
+    assert "exists already" in tool("create_file", path="new.py", content="").text
+
+
 def test_half_of_a_character_is_not_written(tool: Bench) -> None:
     assert "UTF-8" in tool.raw("create_file", '{"path": "a.md", "content": "\\ud800"}').text
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,10 @@ from verdigris.core.events import (
 from verdigris.core.records import Actor
 from verdigris.core.standing import Hindrance
 from verdigris.core.state import Phase
+from verdigris.gates.calls import HookCall, Reply
+from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.quick import PREFIX
+from verdigris.gates.clients.hook_dialect import MOMENTS
 from verdigris.gates.prompts import LAWS
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
@@ -269,8 +273,19 @@ def test_where_nothing_is_confined_a_word_waits_for_the_end_of_the_agents_call(
 def test_our_fault_refuses_the_agent_and_never_a_person(client: Client) -> None:
     log = client.world.project.repo.control / "events.jsonl"
     log.write_bytes(b"junk\n" + log.read_bytes())
-    assert client.raw("PreToolUse", tool_name="Write", tool_input={"file_path": "x"}).exit_code == 2
-    assert client.raw("PreToolUse", tool_name="Bash", tool_input={"command": "x"}).exit_code == 2
+    for tool, arguments in (("Write", {"file_path": "x"}), ("Bash", {"command": "x"})):
+        said = client.say("PreToolUse", tool_name=tool, tool_input=arguments)["hookSpecificOutput"]
+        assert said["permissionDecision"] == "deny"
+        assert said["permissionDecisionReason"].startswith("Verdigris cannot judge this call: the log is")
+    assert "the log is" in client.after("Write", file_path="x")
     for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"):
         assert "Verdigris" in client.say(event, prompt="hello")["systemMessage"], event
     assert client.say("Notification") == {}
+
+
+@pytest.mark.parametrize("event", ["Stop", "SubagentStop"])
+def test_a_stop_is_sent_back_by_a_text_that_the_client_tells_once_and_without_our_command(event: str) -> None:
+    given = CLIENT.render(HookCall(MOMENTS[event]), Reply("send-back", "not yet"))
+    assert json.loads(given.stdout) == {
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": "not yet"}
+    }

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.small_disk import fill_disk, small_disk
+from support.turns import make_world
 from verdigris.gates.clients.claude.install import check, install
 from verdigris.gates.clients.claude.quick import LOCAL
 from verdigris.gates.clients.claude.settings import SHARED
@@ -44,12 +46,16 @@ def test_one_that_does_not_work_is_a_failure(world: World, name: str) -> None:
     assert found(world).level == "ok"
 
 
-@pytest.mark.parametrize(("name", "level"), [(SHARED, "warn"), (LOCAL, "warn")])
-def test_settings_that_lost_it_are_a_warning(world: World, name: str, level: str) -> None:
-    install(world.project)
-    world.write(name, "{}")
-    assert found(world).level == level
-    assert "tdd init --agent claude" in found(world).fix
+def test_settings_that_lost_it_are_a_warning(world: World) -> None:
+    install(world.project, team=True)
+    own = world.read(LOCAL)
+    world.write(LOCAL, "{}")
+    assert (found(world).level, "tdd init --agent claude" in found(world).fix) == ("warn", True)
+    world.write(LOCAL, own)
+    world.write(SHARED, world.read(SHARED).replace('"timeout": 60', '"timeout": 61'))
+    assert found(world).level == "warn"
+    world.write(SHARED, "{}")
+    assert found(world).level == "ok", "the personal settings have all"
 
 
 def test_hooks_that_are_switched_off_and_broken_settings_are_failures(world: World) -> None:
@@ -59,3 +65,13 @@ def test_hooks_that_are_switched_off_and_broken_settings_are_failures(world: Wor
     assert "disableAllHooks" in found(world).what
     world.write(LOCAL, "{")
     assert (found(world).level, "not JSON" in found(world).what) == ("fail", True)
+
+
+def test_a_full_disk_is_not_the_shell_prefixs_fault(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "2m") as disk:
+        world = make_world(disk / "repo")
+        install(world.project)
+        fill_disk(disk)
+        assert found(world).level == "fail"
+        assert "No space left on device" in found(world).what
+        assert (found(world).fix, "prefix" in found(world).what) == ("free some space", False)

@@ -91,10 +91,10 @@ class Scribe:
     def confine(self, project: Project) -> None:
         """It has no shell."""
 
-    def plan(self) -> tuple[str, ...]:
+    def plan(self, *, team: bool = False) -> tuple[str, ...]:
         return (f"will write {SETTINGS}",)
 
-    def install(self, project: Project) -> tuple[str, ...]:
+    def install(self, project: Project, *, team: bool = False) -> tuple[str, ...]:
         wanted = json.dumps({"ask first": "tdd hook scribe"})
         path = project.root / SETTINGS
         if path.is_file() and path.read_text() == wanted:

@@ -26,7 +26,8 @@ def stubs(text: str, *, raises: bool = True) -> str:
     [
         ("from shop import total\nassert total([1, 2]) == 3", "def total(items):"),
         ("from shop import total\nassert total(3, 'x', prices) == 3", "def total(number, text, prices):"),
-        ("from shop import total\nassert total(3, 4) == 3", "def total(number, number2):"),
+        ("from shop import total\nassert total(3, 4) == 3", "def total(a, b):"),
+        ("from shop import total\nassert total(3, a, 'x', 4) == 3", "def total(b, a, text, c):"),
         ("from shop import total\ntotal(3)\ntotal(3, cut=0.1)", "def total(number, cut=None):"),
         ("from shop import total\ntotal(prices=3)", "def total(prices):"),
         ("from shop import total\ntotal()\ntotal(3)", "def total(number=None):"),

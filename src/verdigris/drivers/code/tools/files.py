@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import StorageError
+from verdigris.core.languages import STUB_MARK
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import split_id
 from verdigris.drivers.code.tools.edit_formats import (
@@ -17,6 +18,7 @@ from verdigris.drivers.code.tools.edit_formats import (
     replace_once,
 )
 from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial, answer_failure
+from verdigris.languages.registry import beyond_stubs
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text
 from verdigris.turns.write import write
@@ -113,9 +115,15 @@ def create_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     path = bench.locate(given["path"])
     if isinstance(path, ToolAnswer):
         return path
-    if (bench.project.root / path).exists():
+    if (bench.project.root / path).exists() and not _holds_only_stubs(bench, path):
         return answer_failure(f"{path} exists already: change it with {_edit_tool(bench)}.")
     return _write(bench, {path: given["content"]}, given)
+
+
+def _holds_only_stubs(bench: Workbench, path: str) -> bool:
+    """A file of stubs may be made anew: there is nothing in it to lose."""
+    data = bench.read_bytes(path)
+    return data is not None and STUB_MARK.encode() in data and beyond_stubs(path, None, data) is None
 
 
 def write_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:

@@ -13,6 +13,7 @@ from verdigris.gates.clients import hook_dialect
 from verdigris.gates.clients.claude.dialect import DIALECT
 from verdigris.gates.clients.claude.quick import LOCAL, NAME, PROJECT, prefix_now
 from verdigris.gates.clients.claude.settings import HOOKS, SHARED, place_of, prefix
+from verdigris.gates.clients.hook_settings import INSTALL
 from verdigris.gates.clients.registry import Surroundings
 
 if TYPE_CHECKING:
@@ -84,10 +85,14 @@ class ClaudeCode:
     def prefix(self, project: Project) -> str:
         return prefix(project.repo)
 
-    def plan(self) -> tuple[str, ...]:
+    def plan(self, *, team: bool = False) -> tuple[str, ...]:
+        own = f"will add hooks and the shell prefix to {LOCAL} (yours alone, not committed)"
+        if not team:
+            return (own,)
         return (
-            f"will add hooks to {SHARED} (shared: commit it), beside what is there",
-            f"will add hooks and the shell prefix to {LOCAL} (yours alone, not committed)",
+            own,
+            f"will add hooks to {SHARED} (for the team: commit it), beside what is there",
+            f"team mates without tdd: Claude Code reads, and writes nothing until {INSTALL}",
         )
 
     # What installs is loaded late: every hook loads this module.
@@ -97,10 +102,10 @@ class ClaudeCode:
 
         confine(project)
 
-    def install(self, project: Project) -> tuple[str, ...]:
+    def install(self, project: Project, *, team: bool = False) -> tuple[str, ...]:
         from verdigris.gates.clients.claude.install import install
 
-        return install(project)
+        return install(project, team=team)
 
     def uninstall(self, project: Project) -> tuple[str, ...]:
         from verdigris.gates.clients.claude.install import uninstall

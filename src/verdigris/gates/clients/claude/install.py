@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
 import subprocess
+import tempfile
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,16 +49,21 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 
-def install(project: Project) -> tuple[str, ...]:
-    """The files that were written; none when everything was as it should be. Safe to repeat."""
+def install(project: Project, *, team: bool = False) -> tuple[str, ...]:
+    """The files that were written; none when everything was as it should be. Safe to repeat.
+
+    Shared settings that have our hooks are kept up to date, whoever asks.
+    """
     _write_programs(project.repo)
-    return write_settings(project, NAME, _files(project.repo))
+    own, shared = _files(project.repo)
+    shares = team or _has_ours(_settings(project.repo, SHARED))
+    return write_settings(project, NAME, (own, shared) if shares else (own,))
 
 
 def confine(project: Project) -> None:
     """Writes the personal settings, which a fresh clone or worktree lacks; the client reads them at once."""
     _write_programs(project.repo)
-    write_settings(project, NAME, _files(project.repo)[1:])
+    write_settings(project, NAME, _files(project.repo)[:1])
 
 
 def uninstall(project: Project) -> tuple[str, ...]:
@@ -68,10 +75,10 @@ def uninstall(project: Project) -> tuple[str, ...]:
 
 
 def _files(repo: Repository) -> tuple[SettingsFile, SettingsFile]:
-    """Those that are shared, and the personal ones."""
-    shared = SettingsFile(SHARED, place_of(repo, SHARED), with_hooks, without_hooks)
+    """The personal settings, and those that are shared."""
     ours = partial(with_hooks, prefix=prefix(repo))
-    return shared, SettingsFile(LOCAL, place_of(repo, LOCAL), ours, without_hooks, personal=True)
+    own = SettingsFile(LOCAL, place_of(repo, LOCAL), ours, without_hooks, personal=True)
+    return own, SettingsFile(SHARED, place_of(repo, SHARED), with_hooks, without_hooks)
 
 
 WHICH = """\
@@ -102,6 +109,7 @@ def _write_programs(repo: Repository) -> None:
 AGAIN = "`tdd init --agent claude`, then restart the client"
 SECONDS = 30.0
 _CODE = 7
+_ROOM = 1 << 16
 _ASKED = b'{"hook_event_name":"Notification"}'
 
 
@@ -117,7 +125,8 @@ def check(start: Path) -> DoctorFinding | None:
         return DoctorFinding(NAME, "ok", what)
     if off := _file_without_hooks(repo):
         return failure(NAME, f"{off} says disableAllHooks: no call is checked", "take that line out")
-    if with_hooks(shared) != shared or with_hooks(local, prefix(repo)) != local:
+    of_ours = with_hooks(shared) if _has_ours(shared) else shared
+    if of_ours != shared or with_hooks(local, prefix(repo)) != local:
         what = "Claude Code's hooks or shell prefix are missing or of another version"
         return DoctorFinding(NAME, "warn", what, AGAIN)
     return _try_programs(repo)
@@ -125,6 +134,10 @@ def check(start: Path) -> DoctorFinding | None:
 
 def _try_programs(repo: Repository) -> DoctorFinding:
     """The programs that the settings lead to, called as the client calls them."""
+    if full := _full_disk(repo):
+        return failure(
+            NAME, f"the gate cannot write its log, so every call is blocked: {full}", "free some space"
+        )
     code, out = _call_program([str(repo.control / HOOK), NAME, "Notification"], _ASKED)
     if (code, out.strip()) != (0, b"{}"):
         return failure(NAME, f"the hook does not answer (exit {code}), so every call is blocked", AGAIN)
@@ -133,6 +146,15 @@ def _try_programs(repo: Repository) -> DoctorFinding:
         return failure(NAME, f"the shell prefix does not run commands (exit {code})", AGAIN)
     what = "the gate is in the client's settings, its hook answers, its shell prefix works"
     return DoctorFinding(NAME, "ok", what)
+
+
+def _full_disk(repo: Repository) -> str:
+    """Why nothing can be written where the log is; empty if something can."""
+    try:
+        with tempfile.TemporaryFile(dir=repo.control, buffering=0) as tried:
+            return "" if tried.write(bytes(_ROOM)) == _ROOM else os.strerror(errno.ENOSPC)
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def _call_program(argv: Sequence[str], given: bytes = b"") -> tuple[int, bytes]:

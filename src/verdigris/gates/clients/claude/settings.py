@@ -14,6 +14,21 @@ if TYPE_CHECKING:
     from verdigris.storage.repository import Repository
 
 SHARED = ".claude/settings.json"
+FREE = (
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "LSP",
+    "Agent",
+    "Ask*",
+    "ExitPlanMode",
+    "Skill",
+    "Task*",
+    "Todo*",
+    "Web*",
+)
+"""Tools that write nothing themselves."""
 SHELL = "shell"
 """In the control area: the program that the shell prefix names."""
 
@@ -32,7 +47,7 @@ HOOKS = (
 
 def command(hook: Hook) -> str:
     if hook.closed:
-        return hook_settings.closed_command(hook, NAME, PROJECT, SHARED)
+        return hook_settings.closed_command(hook, NAME, PROJECT, FREE)
     return hook_settings.open_command(hook, NAME, PROJECT)
 
 

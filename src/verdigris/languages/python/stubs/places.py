@@ -122,6 +122,35 @@ def _is_inner(package: str | None, name: str, files: WorktreeFiles) -> bool:
     return package is not None and any(f"{package}/{end}" in files.paths for end in ends)
 
 
+_PATH_FILE = "# Lets plain `pytest` find the modules in this folder.\n"
+_SAID = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+"""Where pytest may be told which folders it looks in."""
+
+
+def path_files(test: str, stubs: Sequence[Stub], files: WorktreeFiles) -> tuple[Stub, ...]:
+    """A `conftest.py` beside the first modules of a project, by which pytest finds them from any folder.
+
+    Our own runs look in the stack's folder, as `python -m pytest` does; plain `pytest` would not.
+    """
+    stack = files.stack_of(test)
+    home = "" if stack.root in {"", "."} else stack.root.rstrip("/")
+    at = posixpath.join(home, "conftest.py")
+    found = stack.runner != "pytest" or bool(files.source) or at in files.paths or _top(test, files) == home
+    if found or all(stub.path.startswith(posixpath.join(home, "src/")) for stub in stubs):
+        return ()
+    if any("pythonpath" in files.text(posixpath.join(home, name)) for name in _SAID):
+        return ()
+    return (Stub(at, _PATH_FILE, _PATH_FILE, new=True),)
+
+
+def _top(test: str, files: WorktreeFiles) -> str:
+    """The folder that pytest looks in because of a test file: the one around its outermost package."""
+    folder = posixpath.dirname(test)
+    while folder and posixpath.join(folder, "__init__.py") in files.paths:
+        folder = posixpath.dirname(folder)
+    return folder
+
+
 class _ModulePlaces:
     """Finds the files of modules, also of those that do not exist yet."""
 
