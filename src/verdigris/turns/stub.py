@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.missing_stubs import missing_stubs
+from verdigris.checks.missing_stubs import ProjectFiles, missing_stubs
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError
 from verdigris.core.events import FilesUnloaded
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
 from verdigris.execution.test_selection import resolve
+from verdigris.languages.registry import language_for
 from verdigris.storage.project import bytes_of
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.write import write

@@ -88,7 +88,8 @@ def claims_text(paths: Sequence[str], claimed: str) -> str:
 
 
 def without_claims(text: str) -> str:
-    return re.sub(r"^.*: claims .*\.$\n?", "", text, flags=re.MULTILINE)
+    """The call may have settled what it claimed: then its verdict says what comes next."""
+    return re.sub(r"^.*: claims .*\.$(\nnext: .*$)?\n?", "", text, flags=re.MULTILINE)
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:

@@ -151,7 +151,6 @@ def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]
     """What verbs within the call left to report."""
     if memory is None:
         return
-    # The call may have settled what it claimed: then the verdict has been told.
     texts = memory.texts if phase is Phase.GREEN else (words.without_claims(text) for text in memory.texts)
     yield from filter(None, texts)
     if memory.moved:
