@@ -80,6 +80,19 @@ def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
     assert ended(world).verdict.accepted
 
 
+def test_a_file_that_only_declares_need_not_be_noticed_by_a_test(tmp_path: Path) -> None:
+    stub = "__all__: tuple[str, ...] = ('add',)\nKIND = 'sum of add'\n\ndef add(a: int, b: int) -> int: ...\n"
+    world = make_world(tmp_path / "repo", **{"calc.pyi": stub})
+    begun(world)
+    world.write("calc.py", CALC.replace("add", "plus"))
+    world.write(
+        "calc.pyi", stub.replace("add", "plus").replace("b: int", "b: int = 1").replace("sum", "total")
+    )
+    world.write("tests/test_add.py", TEST_ADD.replace("calc.add", "calc.plus"))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+
+
 def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World, canned_runs: None) -> None:
     begun(world)
     world.write("calc.py", CALC.replace("+", "-"))

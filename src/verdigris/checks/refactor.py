@@ -224,7 +224,7 @@ def _try_mutants(
 def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     """`measured`: also in languages whose executed lines are told anyway."""
     project = candidate.project
-    paths = [c.path for c in candidate.edits.source]
+    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).is_declaration(c.path)]
     found: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []

@@ -92,6 +92,28 @@ def _unmatched(
     return kept
 
 
+_WORD = re.compile(r"\w+")
+
+
+@value
+class RenamedWords:
+    """Names that only the old or only the new text has: a literal that follows a renaming is the same."""
+
+    gone: frozenset[str]
+    fresh: frozenset[str]
+
+    def covers(self, old: Literal, new: Literal) -> bool:
+        words, others = _WORD.findall(old.value), _WORD.findall(new.value)
+        return (
+            old.place == new.place
+            and _WORD.sub("", old.value) == _WORD.sub("", new.value)
+            and len(words) == len(others)
+            and all(
+                a == b or (a in self.gone and b in self.fresh) for a, b in zip(words, others, strict=True)
+            )
+        )
+
+
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 

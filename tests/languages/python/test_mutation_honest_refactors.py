@@ -25,6 +25,23 @@ def _mutants(before: str, after: str) -> tuple[Mutant, ...]:
     return mutate({"m.py": dedent(before)}, {"m.py": dedent(after)}).mutants
 
 
+TWO_CLASSES = """
+class Box:
+    def __init__(self, width=1, label=None):
+        self.width, self.label = width, label
+
+class Dot:
+    def __init__(self, x, colour="red"):
+        self.x, self.colour = x, colour
+"""
+OVERLOADED = """
+@overload
+def f(a: int, deep: bool = False) -> int: ...
+@overload
+def f(a: str) -> str: ...
+def f(a, deep=False):
+    return g(a, deep)
+"""
 HONEST = {
     "a literal becomes an item of two lists": (
         """
@@ -217,6 +234,63 @@ HONEST = {
         "def f(a, times=2):\n    return a * times\n",
         "def multiplied(a, times=2):\n    return a * times\n",
     ),
+    "a function and its parameter with a default are renamed": (
+        "def f(a, times=2):\n    return a * times\n",
+        "def multiplied(a, factor=2):\n    return a * factor\n",
+    ),
+    "two classes have an `__init__` of their own": (
+        f"{TWO_CLASSES}\ndef f(a):\n    b = a\n    return b\n",
+        f"{TWO_CLASSES}\ndef f(a):\n    c = a\n    return c\n",
+    ),
+    "a class whose `__init__` has defaults is renamed": (
+        TWO_CLASSES,
+        TWO_CLASSES.replace("Box", "Crate"),
+    ),
+    "classes change places": (
+        TWO_CLASSES,
+        TWO_CLASSES[TWO_CLASSES.index("class Dot") :] + TWO_CLASSES[: TWO_CLASSES.index("class Dot")],
+    ),
+    "overloads of a function with defaults are renamed": (
+        OVERLOADED,
+        OVERLOADED.replace("def f", "def read"),
+    ),
+    "an overload is added for the type checker": (
+        OVERLOADED,
+        OVERLOADED.replace(
+            "@overload", "@overload\ndef f(a: str, deep: None = None) -> None: ...\n@overload", 1
+        ),
+    ),
+    "a protocol declares a default": (
+        "class Reader(Protocol):\n    def read(self): ...\n",
+        "class Reader(Protocol):\n    def read(self, deep: bool = False): ...\n",
+    ),
+    "what only a type checker reads": (
+        "if TYPE_CHECKING:\n    from m import A\n",
+        "if TYPE_CHECKING:\n    from m import A\n    if sys.platform == 'win32':\n        Kind = 'A'\n",
+    ),
+    "types get names": (
+        "def f(mode):\n    return mode\n",
+        """
+        Mode = Literal["read", "write"]
+        Way: TypeAlias = "Union[str, Path]"
+        Both = Union["Mode", "Way", None]
+
+        def f(mode: Mode):
+            return mode
+        """,
+    ),
+    "a name of `__all__` is renamed wherever it is listed": (
+        "__all__ = ['f']\n__all__ += ['g']\n__all__.extend(['h'])\ndef f(): ...\ndef g(): ...\ndef h(): ...\n",
+        "__all__ = ['e']\n__all__ += ['i']\n__all__.extend(['j'])\ndef e(): ...\ndef i(): ...\ndef j(): ...\n",
+    ),
+    "a table of functions by name follows a rename": (
+        "def plus(a): ...\ndef minus(a): ...\nLISTED = ['plus', 'minus']\n",
+        "def add(a): ...\ndef minus(a): ...\nLISTED = ['add', 'minus']\n",
+    ),
+    "a function that is looked up by name is renamed": (
+        "def plus(a): ...\ndef call(a):\n    return getattr(a, 'plus')()\n",
+        "def add(a): ...\ndef call(a):\n    return getattr(a, 'add')()\n",
+    ),
 }
 
 
@@ -306,6 +380,36 @@ CHEATS = {
         "def f(a, strict=False):\n    return a\n",
         "the parameter `strict`",
     ),
+    "a parameter that nobody needs, where another class has it": (
+        TWO_CLASSES,
+        TWO_CLASSES.replace('x, colour="red"', 'x, colour="red", label=None'),
+        "the parameter `label` of `Dot.__init__`",
+    ),
+    "a parameter that nobody needs, in a function that was renamed": (
+        "def f(a, times=2):\n    return a * times\n",
+        "def g(a, times=2, strict=False):\n    return a * times\n",
+        "the parameter `strict`",
+    ),
+    "a string that names nothing": (
+        "def f(a):\n    return a.get('plus')\n",
+        "def f(a):\n    return a.get('minus')\n",
+        "`'minus'` → `'minus~'`",
+    ),
+    "a name that another function has": (
+        "def plus(a): ...\ndef minus(a): ...\ndef f(a):\n    return getattr(a, 'plus')\n",
+        "def plus(a): ...\ndef minus(a): ...\ndef f(a):\n    return getattr(a, 'minus')\n",
+        "`'minus'` → `'minus~'`",
+    ),
+    "one more name in a table that decides": (
+        "ADMINS = ['ann', 'bob', 'eve']\n",
+        "ADMINS = ['ann', 'bob', 'eve', 'mallory']\n",
+        "`'mallory'` → `'mallory~'`",
+    ),
+    "a decision beside what a type checker reads": (
+        "if TYPE_CHECKING:\n    A = 1\n",
+        "if TYPE_CHECKING:\n    A = 1\nelse:\n    A = 2\n",
+        "`2` → `3`",
+    ),
 }
 
 
@@ -323,3 +427,10 @@ def test_a_boundary_of_a_condition_that_is_new_is_only_noted() -> None:
         "`a > 0` → `((a > 0) or True)`: no test notices",
         "`a > 0` → `((a > 0) and False)`: no test notices",
     ]
+
+
+def test_one_more_name_in_a_table_of_names_that_are_looked_up_is_only_noted() -> None:
+    before = "KEPT = {'and_', 'not_', 'pos'}\nglobals().update({n: f for n, f in vars(operator).items() if n in KEPT})\n"
+    after = before.replace("'pos'", "'pos', 'is_none'")
+    assert refusing(before, after) == []
+    assert noting(before, after) == ["`'is_none'` → `'is_none~'`: no test notices"]

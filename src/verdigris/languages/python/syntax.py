@@ -146,12 +146,27 @@ def _dump_code(statement: ast.stmt) -> str:
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
-    """The body without its docstring; a body of nothing else becomes `pass`."""
+    """The body with nothing but the examples of its docstring; a body of nothing else becomes `pass`."""
     match body:
-        case [ast.Expr(value=ast.Constant(value=str() as text)), *rest] if _EXAMPLE not in text:
-            return rest or [ast.Pass()]
+        case [ast.Expr(value=ast.Constant(value=str() as text)), *rest]:
+            examples = _examples(text)
+            return [ast.Expr(ast.Constant(examples)), *rest] if examples else rest or [ast.Pass()]
         case _:
             return body
+
+
+def _examples(docstring: str) -> str:
+    """What doctest may run and compare: from each `>>>` to the next empty line, without the indentation."""
+    found: list[str] = []
+    indent: int | None = None
+    for line in docstring.expandtabs().splitlines():
+        if line.lstrip().startswith(_EXAMPLE):
+            indent = len(line) - len(line.lstrip())
+        elif not line.strip():
+            indent = None
+        if indent is not None:
+            found.append(line[indent:])
+    return "\n".join(found)
 
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
