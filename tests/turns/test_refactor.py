@@ -3,22 +3,29 @@ from __future__ import annotations
 import os
 import py_compile
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support import canned
 from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
+from verdigris.cli.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.models.roles.feedback import describe_verdict
+from verdigris.turns import refactor
 from verdigris.turns.person import hold_out, revise
 from verdigris.turns.refactor import Aborted, Begun, abort, begin, end
 from verdigris.turns.settle import Settlement
+from verdigris.turns.survey import survey
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from verdigris.core.report import Status, TestReport
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 
@@ -460,3 +467,105 @@ def test_extracting_moving_renaming_and_a_comprehension_change_no_behaviour(tmp_
     done = ended(world)
     assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
     assert not any("not tried" in concern for concern in done.verdict.concerns)
+
+
+UNNOTICED = "def add(a, b):\n    return a + b if a > -9 else 0\n"
+
+
+def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry a run of the suite at the end of a refactor."""
+    runs: list[str] = []
+    run_suite = refactor.execute_suite
+
+    def execute_suite(*given: Any, **named: Any) -> TestReport:
+        runs.append("suite")
+        return run_suite(*given, **named)
+
+    monkeypatch.setattr(refactor, "execute_suite", execute_suite)
+    return runs
+
+
+def test_a_refused_end_is_remembered_and_the_same_tree_is_not_judged_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    first = ended(world)
+    runs = counted_runs(monkeypatch)
+    again = ended(world)
+    assert runs == []
+    assert (again.verdict, again.next, again.paths) == (first.verdict, first.next, first.paths)
+    assert (first.known, again.known) == (False, True)
+    surveyed = survey(world.project)
+    assert surveyed.next == first.next
+    said = "\n".join(line.text for line in survey_lines(surveyed))
+    assert f"the refactor is not accepted [regressed]: {first.verdict.reasons[0]} (and 2 more)" in said
+    assert survey_document(surveyed)["refactor"] == {
+        "verdict": "regressed",
+        "reasons": list(first.verdict.reasons),
+        "uncovered": False,
+    }
+    world.write("calc.py", RENAMED)
+    assert survey(world.project).next == "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
+    assert ended(world).verdict.accepted
+    assert survey_document(survey(world.project))["refactor"] is None
+
+
+def test_a_tree_is_judged_again_after_another_run_of_its_tests(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails by the moment, or by the environment, is not held against it for ever."""
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    assert ended(world).verdict.kind is Kind.REGRESSED
+    assert ended(world).known
+    run_tests(world.project, [], cwd=world.root)
+    runs = counted_runs(monkeypatch)
+    assert not ended(world).known
+    assert runs == ["suite"]
+
+
+def test_a_verdict_without_a_test_that_fails_does_not_speak_of_one(world: World) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    unnoticed = ended(world).verdict
+    world.write("calc.py", CALC + SUB)
+    unrun = ended(world).verdict
+    assert (unnoticed.unproven, unrun.unproven) == (True, True)
+    assert "The suite passes, but" in describe_verdict(unnoticed, None)
+
+
+def test_a_verdict_with_a_test_that_fails_does(world: World, canned_runs: None) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    failing = ended(world).verdict
+    assert not failing.unproven
+    assert "Something that passed before" in describe_verdict(failing, None)
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def began(self, step: str) -> None:
+        self.steps.append(step)
+
+    def collected(self, total: int) -> None:
+        pass
+
+    def finished(self, test_id: str, status: Status) -> None:
+        pass
+
+
+def test_the_end_says_what_is_being_tried(world: World) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    watcher = Watcher()
+    end(world.project, watcher)
+    assert watcher.steps[:4] == [
+        "the suite",
+        "the assertions",
+        "other inputs, 1 of 2",
+        "other inputs, 2 of 2",
+    ]
+    assert watcher.steps[4:] == [f"changes that a test should notice, {n} of 5" for n in range(1, 6)]

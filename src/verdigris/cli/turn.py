@@ -13,7 +13,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import next_move
 from verdigris.core.report import Status
 from verdigris.core.test_ids import shell_words
-from verdigris.core.verdict import Kind
+from verdigris.core.verdict import JUDGED_BEFORE, Kind
 from verdigris.views.lines import Dot, Line, block, count_of
 
 if TYPE_CHECKING:
@@ -173,6 +173,7 @@ MOST_OUTPUT = 40
 def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
     """A model also gets the footer, which says the same in at most 80 tokens."""
     found = _verdict(settlement.verdict, settlement.accepted) + unconfined_lines(settlement.report)
+    found += [Line(f"  {JUDGED_BEFORE}")] if settlement.known else []
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
     found += _aside(settlement.aside) or _tries(settlement)
@@ -205,6 +206,7 @@ def refactor_document(end: Settlement) -> dict[str, Any]:
         "verdict": end.verdict.kind.value,
         "reasons": list(end.verdict.reasons),
         "concerns": list(end.verdict.concerns),
+        "known": end.known,
         "paths": list(end.paths),
         "sandbox": end.report.sandbox if end.report else None,
         "wrote": list(end.report.wrote) if end.report else [],

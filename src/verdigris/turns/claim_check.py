@@ -117,6 +117,9 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     return decision if isinstance(decision, Deny) else red
 
 
+_JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
+
+
 def following_move(
     project: Project, state: WorktreeState, tree: str | None = None, *, session: str = ""
 ) -> str:
@@ -132,6 +135,10 @@ def following_move(
         fellows = at_work(str(project.repo.private), session or session_in(os.environ))
         if waiting := next_after(state, project.actor.context, fellows):
             return waiting
+    if state.refactor is not None and state.refactor.refused is not None and not unfinished:
+        if state.refactor.judged != (tree or project.workspace.snapshot()):
+            return _JUDGE_ANEW
+        return state.refactor.refused.next or next_move(state)
     if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
         return next_move(state, in_progress=unfinished)
     return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))

@@ -45,7 +45,7 @@ from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, tim
 from verdigris.languages.assertion_matching import find_losses
 from verdigris.languages.registry import is_traced
 from verdigris.languages.tests import is_revised, without
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.turns.aside import set_aside
@@ -54,10 +54,8 @@ from verdigris.turns.operation import operation, refusal
 from verdigris.turns.settle import Settlement, complete, failed_output
 
 if TYPE_CHECKING:
-    from verdigris.checks.observation import TreeDifference
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.execution.room import Layer
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -151,31 +149,43 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
         if out := refuse(links_out(project, tree)):
             return out
         edits = difference(project, refactor.tree, tree)
-        room = frozen_layer(project, tree)
+        paths = tuple(sorted(edits.protected))
+        if refactor.judged == tree and (known := _known_verdict(refactor)) is not None:
+            return _tell_again(project, known, refactor, paths)
+        candidate = Candidate(project, refactor.tree, tree, edits, frozen_layer(project, tree))
         standing_before = stat_tree(project, tree)
-        seen = _gather_facts(project, state, tree, edits, room, progress)
+        seen = _gather_facts(candidate, state, progress)
         verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
-            verdict = _question_code(project, state, tree, edits, room, seen)
+            verdict = _question_code(candidate, state, seen, progress)
         if verdict.accepted:
             seen = replace(seen, moved=touched_paths(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
-        return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
+        return _conclude(project, state, tree, verdict, seen, paths)
+
+
+def _known_verdict(refactor: Refactor) -> Verdict | None:
+    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
+    refused = refactor.refused
+    if refused is None or refused.outdated or refused.verdict not in STRIKES:
+        return None
+    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
+
+
+def _tell_again(project: Project, known: Verdict, refactor: Refactor, paths: tuple[str, ...]) -> Settlement:
+    following = refactor.refused.next if refactor.refused else ""
+    return complete(project, Settlement(known, None, paths, next=following, known=True), ("refactor",))
 
 
 def _question_code(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    edits: TreeDifference,
-    room: Layer | None,
-    seen: Restructured,
+    candidate: Candidate, state: WorktreeState, seen: Restructured, progress: Progress | None
 ) -> Verdict:
     """Asks what a settlement asks of code whose tests pass, and whether the tests notice every change."""
     refactor = _open_refactor(state)
-    answers = question_refactor(Candidate(project, refactor.tree, tree, edits, room), state, seen.after)
+    announce(progress, "the assertions")
+    answers = question_refactor(candidate, state, seen.after)
     scrutiny = answers.scrutiny
-    used = objections_of(project, refactor.founded, tree, edits, seen.after)
+    used = objections_of(candidate.project, refactor.founded, candidate.tree, candidate.edits, seen.after)
     noted = (*used.noted, *scrutiny.noted, *seen.noted)
     verdict = judge_answers(
         (*used.broken, *scrutiny.doubts),
@@ -186,25 +196,19 @@ def _question_code(
     )
     if not verdict.accepted:
         return verdict
-    if otherwise := behaviour_changes(project, refactor.tree, tree, edits, seen.after, room):
-        return Verdict(Kind.REGRESSED, otherwise, noted)
+    if otherwise := behaviour_changes(candidate, seen.after, progress):
+        return Verdict(Kind.REGRESSED, otherwise, noted, unproven=True)
     if refactor.uncovered:
         return verdict
-    candidate = Candidate(project, refactor.tree, tree, edits, room)
-    unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes)
+    unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
     kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
-    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
+    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted), unproven=bool(unnoticed.found))
 
 
-def _gather_facts(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    edits: TreeDifference,
-    room: Layer | None,
-    progress: Progress | None,
-) -> Restructured:
+def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
+    project, tree, edits = candidate.project, candidate.tree, candidate.edits
     refactor, revised = _open_refactor(state), state.revised
+    announce(progress, "the suite")
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
@@ -217,7 +221,7 @@ def _gather_facts(
             sources=source_roots(project, tree),
         ),
         progress=progress,
-        layer=room,
+        layer=candidate.room,
     )
     stacks = project.settings.stacks
     tools = tuple(
@@ -250,7 +254,14 @@ def _conclude(
     paths: tuple[str, ...],
 ) -> Settlement:
     refactor = _open_refactor(state)
-    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
+    ended = RefactorEnded(
+        verdict=verdict.kind,
+        tree=tree,
+        reasons=verdict.reasons,
+        concerns=verdict.concerns,
+        next=_way_out(verdict, seen),
+        unproven=verdict.unproven,
+    )
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
     runs = test_events(project, seen.after, tree)
     what = "changed in a refactor"

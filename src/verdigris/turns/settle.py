@@ -66,6 +66,8 @@ class Settlement:
     """Settlements in a row that this red was not accepted in."""
     limit: int = 0
     """The strike that sets the edits aside."""
+    known: bool = False
+    """The tree was judged before, and nothing was run again."""
 
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:

@@ -15,6 +15,7 @@ from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
+from verdigris.core.verdict import JUDGED_BEFORE
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
@@ -193,7 +194,8 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
     """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
         return _without_edits(judged)
-    closing, footer = _STAY, f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
+    closing = f"{JUDGED_BEFORE[:1].upper()}{JUDGED_BEFORE[1:]}." if judged.known else _STAY
+    footer = f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:
         footer += f"; next: {in_tools(judged.next)}"
         closing = (
