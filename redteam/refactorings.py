@@ -1,7 +1,7 @@
 """Real refactorings of published packages, carried out by rope, and what `tdd refactor end` says of them.
 
-Each is mechanical: a rename, a move, an extraction or an inlining. It counts if the package's own suite passes
-afterwards under plain pytest, as it did before. Packages are installed by name, once for this user.
+Each is mechanical: a rename, a move, an extraction or an inlining. It counts if the package's own suite
+passes afterwards under plain pytest, as it did before. Packages are installed by name, once for this user.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ _PACKAGES = {
     "cachetools": ("cachetools==8.0.0", ("function", "class", "module", "move", "inline-variable", "method")),
     "toolz": ("toolz==1.2.0", ("function", "move", "module", "local", "extract-function", "inline-variable")),
     "parse": ("parse==1.22.4", ("class", "method", "extract-function", "inline-function", "parameter")),
-    "semver": ("semver==3.1.1", ("function", "method", "module", "move", "extract-variable")),
+    "semver": (
+        "semver==3.1.1",
+        ("function", "method", "module", "move", "extract-variable", "class", "local"),
+    ),
     "sqlparse": (
         "sqlparse==0.6.1",
         ("class", "method", "function", "module", "move", "inline-variable", "parameter"),
@@ -33,7 +36,10 @@ _PACKAGES = {
         ("function", "local", "extract-function", "extract-variable", "inline-variable"),
     ),
     "boltons": ("boltons==26.2.0", ("function", "class", "move", "method", "local", "extract-function")),
-    "xmltodict": ("xmltodict==1.0.4", ("function", "inline-variable", "extract-variable")),
+    "xmltodict": (
+        "xmltodict==1.0.4",
+        ("function", "inline-variable", "extract-variable", "parameter", "local"),
+    ),
 }
 """By package: what is installed, and the refactorings that are tried, one of each kind."""
 _NEEDED = ("rope==1.15.0", "pytest<10", "pytest-cov", "setuptools", "wheel", "freezegun")
@@ -109,7 +115,7 @@ class Place:
             done = self._run(
                 str(self.python), str(moves), str(self.root), kind, f"{name} {kind} {self.seed}", str(skip)
             )
-            made: Any = json.loads(done.stdout or "null")
+            made: Any = json.loads((done.stdout.splitlines() or ["null"])[-1])
             if made is None:
                 if done.returncode:
                     print(done.stderr[-500:])

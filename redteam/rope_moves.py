@@ -1,8 +1,8 @@
 """Applies one mechanical refactoring to a tree, by rope; run by an interpreter that has rope.
 
-`python rope_moves.py ROOT KIND SEED SKIP`: the candidates of a kind are put into an order by the seed, and the first
-that rope carries out after `SKIP` others is written. It prints the refactoring as a line of JSON, or `null` if none
-is left.
+`python rope_moves.py ROOT KIND SEED SKIP`: the candidates of a kind are put into an order by the seed, and
+the first that rope carries out after `SKIP` others is written. The last line that it prints is the
+refactoring as JSON, or `null` if none is left.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ def main() -> int:
 def _rename_in_texts(root: Path, name: str, new: str) -> None:
     """What rope leaves to a person: stub files, examples in docstrings, and `__all__`."""
     word = re.compile(rf"\b{re.escape(name)}\b")
+    quoted = re.compile(rf"(?<=['\"]){re.escape(name)}(?=['\"])")
     for path in root.rglob("*.pyi"):
         path.write_text(word.sub(new, path.read_text("utf-8")), "utf-8")
     for path in root.rglob("*.py"):
         text = path.read_text("utf-8")
-        quoted = re.compile(rf"(?<=['\"]){re.escape(name)}(?=['\"])")
         listed = re.sub(r"__all__ *\+?= *[\[(][^\])]*[\])]", lambda found: quoted.sub(new, found[0]), text)
         example = re.compile(r"^\s*(>>>|\.\.\. ).*$", re.MULTILINE)
         listed = example.sub(lambda found: word.sub(new, found[0]), listed)

@@ -102,15 +102,16 @@ class RenamedWords:
     gone: frozenset[str]
     fresh: frozenset[str]
 
+    def has(self, old: str, new: str) -> bool:
+        return old == new or (old in self.gone and new in self.fresh)
+
     def covers(self, old: Literal, new: Literal) -> bool:
         words, others = _WORD.findall(old.value), _WORD.findall(new.value)
         return (
             old.place == new.place
             and _WORD.sub("", old.value) == _WORD.sub("", new.value)
             and len(words) == len(others)
-            and all(
-                a == b or (a in self.gone and b in self.fresh) for a, b in zip(words, others, strict=True)
-            )
+            and all(self.has(a, b) for a, b in zip(words, others, strict=True))
         )
 
 

@@ -280,8 +280,8 @@ HONEST = {
         """,
     ),
     "a name of `__all__` is renamed wherever it is listed": (
-        "__all__ = ['f']\n__all__ += ['g']\n__all__.extend(['h'])\ndef f(): ...\ndef g(): ...\ndef h(): ...\n",
-        "__all__ = ['e']\n__all__ += ['i']\n__all__.extend(['j'])\ndef e(): ...\ndef i(): ...\ndef j(): ...\n",
+        "__all__ = ['f']\n__all__ += ['g']\n__all__.extend(['h'])\nf = g = h = print\n",
+        "__all__ = ['e']\n__all__ += ['i']\n__all__.extend(['j'])\ne = i = j = print\n",
     ),
     "a table of functions by name follows a rename": (
         "def plus(a): ...\ndef minus(a): ...\nLISTED = ['plus', 'minus']\n",
@@ -430,7 +430,9 @@ def test_a_boundary_of_a_condition_that_is_new_is_only_noted() -> None:
 
 
 def test_one_more_name_in_a_table_of_names_that_are_looked_up_is_only_noted() -> None:
-    before = "KEPT = {'and_', 'not_', 'pos'}\nglobals().update({n: f for n, f in vars(operator).items() if n in KEPT})\n"
+    before = (
+        "KEPT = {'and_', 'not_', 'pos'}\nfound = {n: f for n, f in vars(operator).items() if n in KEPT}\n"
+    )
     after = before.replace("'pos'", "'pos', 'is_none'")
     assert refusing(before, after) == []
     assert noting(before, after) == ["`'is_none'` → `'is_none~'`: no test notices"]

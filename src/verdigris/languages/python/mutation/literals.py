@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
-from verdigris.languages.literals import Literal, RenamedWords, compare_literals
+from verdigris.languages.literals import Literal, compare_literals
+from verdigris.languages.python.renaming import read_renaming
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def changed_literals(
     was, held = _literals_of(old, then), _literals_of(new, now)
     surplus = compare_literals([one.about for one in was], [one.about for one in held])
     left = [was[at] for at in surplus.left]
-    before, after = _bound_names(old), _bound_names(new)
-    renamed = RenamedWords(before - after, after - before)
+    renamed = read_renaming(old, new).words
     names = {id(node) for tree in new.values() for node in _tables_of_names(tree)}
     found = [
         (held[at], weak or id(held[at].node) in names)
@@ -60,21 +59,6 @@ def changed_literals(
         if not any(renamed.covers(one.about, held[at].about) for one in left)
     ]
     return ChangedLiterals(tuple(found), frozenset(one.about.value for one in left))
-
-
-def _bound_names(trees: Mapping[str, ast.Module]) -> frozenset[str]:
-    """Names of modules, and every name that a statement binds."""
-    found = {part for path in trees for part in PurePosixPath(path).with_suffix("").parts}
-    for tree in trees.values():
-        for node in ast.walk(tree):
-            match node:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    found.add(name)
-                case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                    found.add(name)
-                case ast.arg(arg=name) | ast.alias(asname=str() as name):
-                    found.add(name)
-    return frozenset(found)
 
 
 def _tables_of_names(tree: ast.Module) -> Iterator[ast.Constant]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.python.same_code import same_python_tree
 from verdigris.languages.python.stubs import only_stubs
-from verdigris.languages.python.syntax import same_python_tree
 
 BEFORE = '"""Sums."""\n\n\ndef total(a, b):\n    """Adds."""\n    return a + b\n'
 
