@@ -210,6 +210,33 @@ HONEST = {
             return 'out'
         """,
     ),
+    "a condition becomes a method of a name that another class has too": (
+        """
+        class Door:
+            def ok(self):
+                return self.open > 2
+
+        class Gate:
+            def pass_(self, p):
+                if self.width >= 18 and self.free:
+                    return 'in'
+                return 'out'
+        """,
+        """
+        class Door:
+            def ok(self):
+                return self.open > 2
+
+        class Gate:
+            def pass_(self, p):
+                if self.ok():
+                    return 'in'
+                return 'out'
+
+            def ok(self):
+                return self.width >= 18 and self.free
+        """,
+    ),
     "two comparisons become a chain": (
         "def f(a):\n    if a >= 1 and a < 9:\n        return 'in'\n    return 'out'\n",
         "def f(a):\n    if 1 <= a < 9:\n        return 'in'\n    return 'out'\n",
@@ -322,6 +349,49 @@ CHEATS = {
 
         def f(p):
             if Door.ok(p):
+                return 'in'
+            return 'out'
+        """,
+        "or True",
+    ),
+    "a method that asks something else than that of another class": (
+        """
+        class Door:
+            def ok(self):
+                return self.width >= 18
+
+        class Gate:
+            def pass_(self, p):
+                if self.width >= 18:
+                    return 'in'
+                return 'out'
+        """,
+        """
+        class Door:
+            def ok(self):
+                return self.width >= 18
+
+        class Gate:
+            def pass_(self, p):
+                if self.ok():
+                    return 'in'
+                return 'out'
+
+            def ok(self):
+                return self.free
+        """,
+        "`self.ok()` → `((self.ok()) or True)`",
+    ),
+    "a function inside that has the name of the predicate": (
+        "def f(p):\n    if p.age >= 18:\n        return 'in'\n    return 'out'\n",
+        """
+        def ok(p):
+            return p.age >= 18
+
+        def f(p):
+            def ok(p):
+                return p.vip
+            if ok(p):
                 return 'in'
             return 'out'
         """,

@@ -60,9 +60,11 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     defined = Counter(
         node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)
     )
-    found = (pair for tree in trees.values() for pair in _predicates(tree))
+    found = [pair for tree in trees.values() for pair in _predicates(tree)]
+    owned = Counter(name for name, _ in found)
     # If two functions have the same name, it is not known which one is called.
-    predicates = {name: node for name, node in found if defined[name] == 1}
+    predicates = {node.name: node for _, node in found if defined[node.name] == 1}
+    predicates |= {name: node for name, node in found if "." in name and owned[name] == 1}
     return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
 
@@ -94,6 +96,13 @@ def _is_within(site: Site, elsewhere: set[int]) -> bool:
 
 
 def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+    """Functions that only return a condition, by name; methods by `Class.name`."""
+    owners = {
+        id(one): f"{node.name}."
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(
@@ -105,7 +114,7 @@ def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
                     and isinstance(body[0], ast.Return)
                     and isinstance(body[0].value, _DECISION)
                 ):
-                    yield name, node
+                    yield f"{owners.get(id(node), '')}{name}", node
 
 
 class _DecisionReader:
@@ -148,7 +157,7 @@ class _DecisionReader:
             op, ifs = more
             nodes = tuple(one.test for one in ifs)
             asked = ast.BoolOp(op, list(nodes))
-        out = WriteOut(named, self.predicates)
+        out = WriteOut(named, self.predicates, scope.split("::")[-2] if scope.count("::") > 1 else "")
         whole = out.visit(copy_node(asked))
         flipped, form = False, push_negations(whole)
         if kind != "value":
