@@ -19,29 +19,17 @@ from typing import Any
 from redteam.rounds import tools_folder
 
 _PACKAGES = {
-    "inflection": ("inflection==0.5.1", ("function", "local", "extract-variable", "parameter")),
-    "cachetools": ("cachetools==8.0.0", ("function", "class", "module", "move", "inline-variable", "method")),
-    "toolz": ("toolz==1.2.0", ("function", "move", "module", "local", "extract-function", "inline-variable")),
-    "parse": ("parse==1.22.4", ("class", "method", "extract-function", "inline-function", "parameter")),
-    "semver": (
-        "semver==3.1.1",
-        ("function", "method", "module", "move", "extract-variable", "class", "local"),
-    ),
-    "sqlparse": (
-        "sqlparse==0.6.1",
-        ("class", "method", "function", "module", "move", "inline-variable", "parameter"),
-    ),
-    "tabulate": (
-        "tabulate==0.10.0",
-        ("function", "local", "extract-function", "extract-variable", "inline-variable"),
-    ),
-    "boltons": ("boltons==26.2.0", ("function", "class", "move", "method", "local", "extract-function")),
-    "xmltodict": (
-        "xmltodict==1.0.4",
-        ("function", "inline-variable", "extract-variable", "parameter", "local"),
-    ),
+    "inflection==0.5.1": "function local extract-variable parameter",
+    "cachetools==8.0.0": "function class module move inline-variable",
+    "toolz==1.2.0": "function move local extract-function inline-variable",
+    "parse==1.22.4": "class method extract-function inline-function parameter",
+    "xmltodict==1.0.4": "function inline-variable extract-variable parameter local",
+    "semver==3.1.1": "function move extract-variable class local",
+    "tabulate==0.10.0": "function local extract-function extract-variable inline-variable",
+    "sqlparse==0.6.1": "class method function module move inline-variable parameter",
+    "boltons==26.2.0": "function class move method local extract-function",
 }
-"""By package: what is installed, and the refactorings that are tried, one of each kind."""
+"""By package: the refactorings that are tried, one of each kind."""
 _NEEDED = ("rope==1.15.0", "pytest<10", "pytest-cov", "setuptools", "wheel", "freezegun")
 _MOST_TRIES = 12
 """Candidates of a kind; rope or the suite refuses some."""
@@ -52,10 +40,11 @@ def main() -> int:
     python = _interpreter()
     refused: list[str] = []
     tried = 0
-    for name, (wanted, kinds) in _PACKAGES.items():
+    for wanted, kinds in _PACKAGES.items():
+        name = wanted.partition("==")[0]
         if options.package and name not in options.package:
             continue
-        mine = [kind for kind in kinds if not options.kind or kind in options.kind]
+        mine = [kind for kind in kinds.split() if not options.kind or kind in options.kind]
         with tempfile.TemporaryDirectory(prefix="tdd-refactorings-", dir=options.place) as folder:
             place = Place(Path(folder).resolve(), python, options.seed)
             if why := place.begun(wanted):
@@ -186,7 +175,7 @@ def _archive(python: Path, wanted: str) -> Path:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--package", action="append", choices=[*_PACKAGES], help="may be repeated")
+    parser.add_argument("--package", action="append", help="may be repeated")
     parser.add_argument("--kind", action="append", help="may be repeated")
     parser.add_argument("--seed", default="1", help="another seed draws other refactorings")
     parser.add_argument("--place", type=Path, help="where the projects are made")

@@ -12,20 +12,21 @@ import json
 import random
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rope.base.exceptions import RopeError
-from rope.base.project import Project
-from rope.refactor.extract import ExtractMethod, ExtractVariable
-from rope.refactor.inline import create_inline
-from rope.refactor.move import create_move
-from rope.refactor.rename import Rename
+from rope.base.exceptions import RopeError  # type: ignore[import-not-found,unused-ignore]
+from rope.base.project import Project  # type: ignore[import-not-found,unused-ignore]
+from rope.refactor.extract import ExtractMethod, ExtractVariable  # type: ignore[import-not-found,unused-ignore]
+from rope.refactor.inline import create_inline  # type: ignore[import-not-found,unused-ignore]
+from rope.refactor.move import create_move  # type: ignore[import-not-found,unused-ignore]
+from rope.refactor.rename import Rename  # type: ignore[import-not-found,unused-ignore]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Candidate = tuple[str, str, str, Callable[[Project], Any]]
+    Candidate = tuple[str, str, str, Callable[[Any], Any]]
     """Path, name, new name, and what makes the changes."""
 
 _TESTS = re.compile(
@@ -89,27 +90,37 @@ def _offset(text: str, line: int, column: int) -> int:
     return sum(map(len, lines[: line - 1])) + len(lines[line - 1].encode()[:column].decode())
 
 
-def _place(text: str, node: ast.AST, name: str) -> int:
+def _place(text: str, node: ast.expr | ast.stmt | ast.arg, name: str) -> int:
     """The offset of a definition's name."""
     start = _offset(text, node.lineno, node.col_offset)
     return text.index(name, start + (0 if isinstance(node, ast.arg | ast.Name) else len("def ")))
 
 
 def _renamed(name: str) -> str:
-    lead = re.match(r"_*", name)
     bare = name.lstrip("_")
     prefix = "Other" if bare[:1].isupper() else "other_"
-    return f"{lead[0] if lead else ''}{prefix}{bare}"
+    return f"{name[: len(name) - len(bare)]}{prefix}{bare}"
 
 
-def _rename(path: str, text: str, node: ast.AST, name: str) -> Candidate:
-    new, at = _renamed(name), _place(text, node, name)
-    return (
-        path,
-        name,
-        new,
-        lambda project: Rename(project, project.get_resource(path), at).get_changes(new, docs=False),
-    )
+def _rename_at(path: str, at: int | None, new: str, project: Any) -> Any:
+    return Rename(project, project.get_resource(path), at).get_changes(new, docs=False)
+
+
+def _move_to(path: str, at: int, to: str, project: Any) -> Any:
+    return create_move(project, project.get_resource(path), at).get_changes(project.get_resource(to))
+
+
+def _extract_to(kind: Any, path: str, span: tuple[int, int], new: str, project: Any) -> Any:
+    return kind(project, project.get_resource(path), *span).get_changes(new)
+
+
+def _inline_at(path: str, at: int, project: Any) -> Any:
+    return create_inline(project, project.get_resource(path), at).get_changes()
+
+
+def _rename(path: str, text: str, node: ast.expr | ast.stmt | ast.arg, name: str) -> Candidate:
+    new = _renamed(name)
+    return path, name, new, partial(_rename_at, path, _place(text, node, name), new)
 
 
 def _functions(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
@@ -132,121 +143,80 @@ def _methods(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
 
 
 def _parameters(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _FUNCTION):
-            yield from (
-                _rename(path, text, each, each.arg)
-                for each in node.args.args
-                if each.arg not in {"self", "cls"}
-            )
+    for node in _function_nodes(text):
+        given = (each for each in node.args.args if each.arg not in {"self", "cls"})
+        yield from (_rename(path, text, each, each.arg) for each in given)
 
 
 def _locals(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _FUNCTION):
-            stored = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-            first = {n.id: n for n in reversed(stored)}
-            yield from (_rename(path, text, n, n.id) for n in first.values() if len(n.id) > 1)
+    for node in _function_nodes(text):
+        stored = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        first = {n.id: n for n in reversed(stored)}
+        yield from (_rename(path, text, n, n.id) for n in first.values() if len(n.id) > 1)
+
+
+def _function_nodes(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in ast.walk(ast.parse(text)) if isinstance(node, _FUNCTION))
 
 
 def _modules(path: str, _: str, __: list[str]) -> Iterator[Candidate]:
     name = Path(path).stem
     if "__" not in name:
-        new = _renamed(name)
-        yield (
-            path,
-            name,
-            new,
-            lambda project: Rename(project, project.get_resource(path), None).get_changes(new, docs=False),
-        )
+        yield path, name, _renamed(name), partial(_rename_at, path, None, _renamed(name))
 
 
 def _moves(path: str, text: str, source: list[str]) -> Iterator[Candidate]:
-    beside = [
-        p for p in source if Path(p).parent == Path(path).parent and p != path and "__" not in Path(p).name
-    ]
-    if Path(path).name == "__init__.py":
-        return
-    for node in ast.parse(text).body:
+    folder = Path(path).parent
+    beside = [p for p in source if Path(p).parent == folder and p != path and "__" not in Path(p).name]
+    for node in ast.parse(text).body if Path(path).name != "__init__.py" else ():
         if isinstance(node, (*_FUNCTION, ast.ClassDef)):
             at = _place(text, node, node.name)
-            for to in beside:
-                yield (
-                    path,
-                    node.name,
-                    to,
-                    lambda project, at=at, to=to: create_move(
-                        project, project.get_resource(path), at
-                    ).get_changes(project.get_resource(to)),
-                )
+            yield from ((path, node.name, to, partial(_move_to, path, at, to)) for to in beside)
 
 
 def _extracted_functions(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
     lines = text.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, _FUNCTION):
-            continue
+    for node in _function_nodes(text):
         for block in (getattr(one, "body", ()) for one in ast.walk(node)):
             for first in range(len(block)) if isinstance(block, list) else ():
                 part = block[first : first + 3]
                 if len(part) < 2 or any(isinstance(s, ast.Return | ast.FunctionDef) for s in part):
                     continue
-                start = sum(map(len, lines[: part[0].lineno - 1]))
-                end = sum(map(len, lines[: part[-1].end_lineno]))
-                yield (
-                    path,
-                    f"{node.name}:{part[0].lineno}",
-                    "extracted_part",
-                    lambda project, start=start, end=end: ExtractMethod(
-                        project, project.get_resource(path), start, end
-                    ).get_changes("extracted_part"),
-                )
+                start, end = part[0].lineno - 1, part[-1].end_lineno or part[-1].lineno
+                span = sum(map(len, lines[:start])), sum(map(len, lines[:end]))
+                make = partial(_extract_to, ExtractMethod, path, span, "extracted_part")
+                yield path, f"{node.name}:{start + 1}", "extracted_part", make
 
 
 def _extracted_variables(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
-    for node in ast.walk(ast.parse(text)):
-        if not isinstance(node, _FUNCTION):
-            continue
+    for node in _function_nodes(text):
         for part in ast.walk(node):
             match part:
                 case ast.Return(value=ast.expr() as whole) | ast.Assign(value=whole) | ast.If(test=whole):
                     inner = [e for e in ast.walk(whole) if isinstance(e, ast.Call | ast.BinOp | ast.Compare)]
-                    if inner and inner[0].end_lineno == inner[0].lineno:
-                        one = inner[0]
-                        start = _offset(text, one.lineno, one.col_offset)
-                        end = _offset(text, one.lineno, one.end_col_offset or 0)
-                        yield (
-                            path,
-                            f"{node.name}:{one.lineno}",
-                            "extracted_value",
-                            lambda project, start=start, end=end: ExtractVariable(
-                                project, project.get_resource(path), start, end
-                            ).get_changes("extracted_value"),
-                        )
-
-
-def _inline(path: str, name: str, at: int) -> Candidate:
-    return (
-        path,
-        name,
-        "inlined",
-        lambda project: create_inline(project, project.get_resource(path), at).get_changes(),
-    )
+                case _:
+                    continue
+            if inner and inner[0].end_lineno == inner[0].lineno:
+                line = inner[0].lineno
+                columns = inner[0].col_offset, inner[0].end_col_offset or 0
+                span = _offset(text, line, columns[0]), _offset(text, line, columns[1])
+                make = partial(_extract_to, ExtractVariable, path, span, "extracted_value")
+                yield path, f"{node.name}:{line}", "extracted_value", make
 
 
 def _inlined_variables(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, _FUNCTION):
-            for part in ast.walk(node):
-                match part:
-                    case ast.Assign(targets=[ast.Name(id=name) as target]):
-                        yield _inline(path, name, _offset(text, target.lineno, target.col_offset))
+    for node in _function_nodes(text):
+        for part in ast.walk(node):
+            match part:
+                case ast.Assign(targets=[ast.Name(id=name) as target]):
+                    at = _offset(text, target.lineno, target.col_offset)
+                    yield path, name, "inlined", partial(_inline_at, path, at)
 
 
 def _inlined_functions(path: str, text: str, _: list[str]) -> Iterator[Candidate]:
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and re.match(r"_[a-z]", node.name) and not node.decorator_list:
-            yield _inline(path, node.name, _place(text, node, node.name))
+    for node in _function_nodes(text):
+        if re.match(r"_[a-z]", node.name) and not node.decorator_list:
+            yield path, node.name, "inlined", partial(_inline_at, path, _place(text, node, node.name))
 
 
 CANDIDATES: dict[str, Callable[[str, str, list[str]], Iterator[Candidate]]] = {

@@ -14,6 +14,7 @@ from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.execution.test_run import execute_suite
 from verdigris.models.roles.feedback import describe_verdict
 from verdigris.turns import refactor
 from verdigris.turns.person import hold_out, revise
@@ -475,13 +476,12 @@ UNNOTICED = "def add(a, b):\n    return a + b if a > -9 else 0\n"
 def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """One entry a run of the suite at the end of a refactor."""
     runs: list[str] = []
-    run_suite = refactor.execute_suite
 
-    def execute_suite(*given: Any, **named: Any) -> TestReport:
+    def count_suite(*given: Any, **named: Any) -> TestReport:
         runs.append("suite")
-        return run_suite(*given, **named)
+        return execute_suite(*given, **named)
 
-    monkeypatch.setattr(refactor, "execute_suite", execute_suite)
+    monkeypatch.setattr(refactor, "execute_suite", count_suite)
     return runs
 
 

@@ -97,13 +97,20 @@ _WORD = re.compile(r"\w+")
 
 @value
 class RenamedWords:
-    """Names that only the old or only the new text has: a literal that follows a renaming is the same."""
+    """Which names may have become which: a literal that follows a renaming is the same."""
 
-    gone: frozenset[str]
-    fresh: frozenset[str]
+    files: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    """The names that only the old and those that only the new text has, of each file and of all together."""
+
+    @classmethod
+    def of(cls, old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> RenamedWords:
+        """`old`, `new`: the names in each file, by path."""
+        both = [(old[path], new[path]) for path in old.keys() & new.keys()]
+        both.append((frozenset().union(*old.values()), frozenset().union(*new.values())))
+        return cls(tuple((before - after, after - before) for before, after in both))
 
     def has(self, old: str, new: str) -> bool:
-        return old == new or (old in self.gone and new in self.fresh)
+        return old == new or any(old in gone and new in fresh for gone, fresh in self.files)
 
     def covers(self, old: Literal, new: Literal) -> bool:
         words, others = _WORD.findall(old.value), _WORD.findall(new.value)

@@ -122,8 +122,7 @@ def mutate_by_grammar(
     was = [*_literals_of(olds, [then[at] for at in pairs])]
     held = [*_literals_of(roots, [now[at] for at in known])]
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
-    names_before, names_now = (frozenset(_identifiers(side.values())) for side in (olds, roots))
-    renamed = RenamedWords(names_before - names_now, names_now - names_before)
+    renamed = RenamedWords.of(_identifiers(olds), _identifiers(roots))
     left = [was[at][2] for at in surplus.left]
     for at, weak in surplus.found.items():
         path, node, about = held[at]
@@ -154,8 +153,12 @@ def _literals_of(roots: Mapping[str, Node], same: Iterable[_NodeSite]) -> Iterat
                 yield path, node, Literal(text_of_node(node), _place(node))
 
 
-def _identifiers(roots: Iterable[Node]) -> Iterator[str]:
-    return (text_of_node(node) for root in roots for node in walk(root) if node.type in IDENTIFIERS | GLOBAL)
+def _identifiers(roots: Mapping[str, Node]) -> dict[str, frozenset[str]]:
+    kinds = IDENTIFIERS | GLOBAL
+    return {
+        path: frozenset(text_of_node(node) for node in walk(root) if node.type in kinds)
+        for path, root in roots.items()
+    }
 
 
 def _place(node: Node) -> str:

@@ -30,11 +30,11 @@ class Renaming:
 
 
 def read_renaming(old: Trees, new: Trees) -> Renaming:
-    before, after = _bound_names(old), _bound_names(new)
+    before, after = ({p: _bound_names(p, tree) for p, tree in side.items()} for side in (old, new))
     had, has = _definitions(old), _definitions(new)
     moved = {name for name in had.keys() & has.keys() if len(had[name]) == len(has[name]) == 1}
     return Renaming(
-        RenamedWords(before - after, after - before),
+        RenamedWords.of(before, after),
         frozenset(name for name in moved if had[name] != has[name]),
     )
 
@@ -74,16 +74,15 @@ def _definitions(trees: Trees) -> dict[str, set[str]]:
     return found
 
 
-def _bound_names(trees: Trees) -> frozenset[str]:
-    """Names of modules, and every name that a statement binds."""
-    found = {part for path in trees for part in PurePosixPath(path).with_suffix("").parts}
-    for tree in trees.values():
-        for node in ast.walk(tree):
-            match node:
-                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                    found.add(name)
-                case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                    found.add(name)
-                case ast.arg(arg=name) | ast.alias(asname=str() as name):
-                    found.add(name)
+def _bound_names(path: str, tree: ast.Module) -> frozenset[str]:
+    """The names of the module, and every name that a statement binds."""
+    found = set(PurePosixPath(path).with_suffix("").parts)
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                found.add(name)
+            case ast.arg(arg=name) | ast.alias(asname=str() as name):
+                found.add(name)
     return frozenset(found)

@@ -207,7 +207,7 @@ def test_the_assertions_of_what_it_calls_elsewhere_count() -> None:
 
 CLI = "def show(a):\n    return a\n"
 LISTED = "import cli\n\nRATES = [cli.show, 5]\n"
-LISTING = {"pkg/cli.py": CLI, "pkg/checks.py": LISTED}
+LISTING = {"pkg/cli.py": CLI, "pkg/checks.py": f"{LISTED}show = 1\n"}
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,12 @@ LISTING = {"pkg/cli.py": CLI, "pkg/checks.py": LISTED}
         {"pkg/cli.py": CLI.replace("show", "tell"), "pkg/checks.py": LISTED.replace("show", "tell")},
         {"pkg/cli.py": "", "pkg/ui.py": CLI, "pkg/checks.py": LISTED.replace("cli", "pkg.ui")},
         {"pkg/cli.py": "", "pkg/ui.py": CLI, "pkg/checks.py": LISTED.replace("cli.show", "show")},
+        {
+            "pkg/cli.py": CLI.replace("show", "tell"),
+            "pkg/checks.py": f"{LISTED.replace('show', 'tell')}show = 1\n",
+        },
     ],
-    ids=["renamed", "moved", "moved, and imported by its name"],
+    ids=["renamed", "moved", "moved, and imported by its name", "renamed, and the old name kept elsewhere"],
 )
 def test_a_table_whose_names_follow_a_rename_or_a_move_holds_the_same(after: dict[str, str]) -> None:
     assert judge_shared(LISTING, after, [TABLE]) == SharedLosses()
