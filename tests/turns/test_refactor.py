@@ -101,6 +101,20 @@ def test_a_file_that_only_declares_need_not_be_noticed_by_a_test(tmp_path: Path)
     assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
 
 
+def test_a_test_that_fails_only_because_lines_are_traced_is_not_lost(tmp_path: Path) -> None:
+    """As one that measures memory or time; before Python 3.12 it can see the tracer itself."""
+    test = "import sys\nimport calc\n\n\ndef test_bare():\n    assert sys.gettrace() is None\n"
+    test += "    assert calc.add(1, 1) == 2\n"
+    world = make_world(tmp_path / "repo", **{"tests/test_bare.py": test})
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = max((a, b))\n    return total\n")
+    assert ended(world).verdict.kind is Kind.REGRESSED
+
+
 def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World, canned_runs: None) -> None:
     begun(world)
     world.write("calc.py", CALC.replace("+", "-"))
@@ -522,7 +536,7 @@ def test_a_tree_is_judged_again_after_another_run_of_its_tests(
     run_tests(world.project, [], cwd=world.root)
     runs = counted_runs(monkeypatch)
     assert not ended(world).known
-    assert runs == ["suite"]
+    assert runs
 
 
 def test_a_verdict_without_a_test_that_fails_does_not_speak_of_one(world: World) -> None:

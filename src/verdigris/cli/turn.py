@@ -198,15 +198,18 @@ def _tries(settlement: Settlement) -> list[Line]:
 
 
 def settled_document(settlement: Settlement) -> dict[str, Any]:
-    return {**refactor_document(settlement), "accepted": list(settlement.accepted)}
+    return {**_document(settlement), "accepted": list(settlement.accepted)}
 
 
 def refactor_document(end: Settlement) -> dict[str, Any]:
+    return {**_document(end), "known": end.known}
+
+
+def _document(end: Settlement) -> dict[str, Any]:
     return {
         "verdict": end.verdict.kind.value,
         "reasons": list(end.verdict.reasons),
         "concerns": list(end.verdict.concerns),
-        "known": end.known,
         "paths": list(end.paths),
         "sandbox": end.report.sandbox if end.report else None,
         "wrote": list(end.report.wrote) if end.report else [],

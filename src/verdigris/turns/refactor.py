@@ -54,6 +54,8 @@ from verdigris.turns.operation import operation, refusal
 from verdigris.turns.settle import Settlement, complete, failed_output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from verdigris.core.events import SuiteRun
     from verdigris.core.state import Refactor, WorktreeState
     from verdigris.runners.protocol import Progress
@@ -208,21 +210,12 @@ def _question_code(
 def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
     project, tree, edits = candidate.project, candidate.tree, candidate.edits
     refactor, revised = _open_refactor(state), state.revised
-    announce(progress, "the suite")
+    before = {i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)}
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
     traced = [c.path for c in edits.source if is_traced(c.path)]
-    report = execute_suite(
-        project,
-        TestRequest(
-            trace=tuple(traced),
-            timeout=time_limit(project, state),
-            sources=source_roots(project, tree),
-        ),
-        progress=progress,
-        layer=candidate.room,
-    )
+    report = _run_suite(candidate, state, tuple(traced), before, progress)
     stacks = project.settings.stacks
     tools = tuple(
         run_tool(project, stack, name, command)
@@ -232,7 +225,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
     )
     added = added_lines(texts_at(project, refactor.tree, traced), texts_at(project, tree, traced))
     return Restructured(
-        before={i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)},
+        before=before,
         after=report,
         frozen=frozen,
         findings=find_losses(then, now, revised),
@@ -243,6 +236,31 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
+
+
+def _run_suite(
+    candidate: Candidate,
+    state: WorktreeState,
+    traced: tuple[str, ...],
+    before: Mapping[str, Status],
+    progress: Progress | None,
+) -> TestReport:
+    """The suite on the tree, with the lines that it runs.
+
+    A test may fail only because it is traced, if it measures memory or time: then a run without it counts.
+    """
+    project = candidate.project
+    limit, sources = time_limit(project, state), source_roots(project, candidate.tree)
+    announce(progress, "the suite")
+    asked = TestRequest(trace=traced, timeout=limit, sources=sources)
+    report = execute_suite(project, asked, progress=progress, layer=candidate.room)
+    failing = {r.native_id for r in report.results if r.status is not Status.PASS}
+    if not traced or not any(before.get(name) is Status.PASS for name in failing):
+        return report
+    announce(progress, "the suite, untraced")
+    asked = TestRequest(timeout=limit, sources=sources)
+    plain = execute_suite(project, asked, progress=progress, layer=candidate.room)
+    return replace(plain, lines=report.lines)
 
 
 def _conclude(
