@@ -65,8 +65,8 @@ HONEST = {
         "a.ts",
         "export const f = (mode: string) => mode;\n",
         (
-            'type Mode = "read" | "write";\ninterface Way { kind: "path"; deep: 1 }\n'
-            'declare const how: "now";\nexport const f = (mode: Mode) => mode;\n'
+            'type Mode = "read" | "write";\ninterface Way { kind: "path"; "a-b": 1 }\n'
+            'declare module "there" { const how: "now"; }\nexport const f = (mode: Mode) => mode;\n'
         ),
     ),
     "node: a module is renamed that is exported from another": (

@@ -302,6 +302,9 @@ HONEST = {
         Way: TypeAlias = "Union[str, Path]"
         Both = Union["Mode", "Way", None]
 
+        class Row(TypedDict, total=False):
+            mode: Mode
+
         def f(mode: Mode):
             return mode
         """,

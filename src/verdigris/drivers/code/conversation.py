@@ -216,6 +216,8 @@ def describe_law(state: WorktreeState) -> tuple[str, ...]:
     """Phase, claims, open reds, test-bugs and set-aside edits, a line each."""
     found = [f"phase {state.phase}"]
     found += [f"claimed {test_id}" for test_id in state.claims]
+    if state.refactor is not None and state.refactor.refused is not None:
+        found.append(str(state.refactor.refused))
     if state.phase is Phase.RED:
         found += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
     found += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]

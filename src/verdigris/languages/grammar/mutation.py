@@ -65,6 +65,7 @@ _SILENT = frozenset(
     {
         *("import_statement", "import_declaration", "throw_statement", "macro_invocation", "attribute_item"),
         *("use_declaration", "type_annotation", "inner_attribute_item", "literal_type"),
+        *("interface_declaration", "type_alias_declaration", "ambient_declaration"),
     }
 )
 _TELLING = ("console.", "log.", "fmt.", "errors.", "new Error", "Error(")

@@ -43,6 +43,11 @@ class _RemoveTypes(ast.NodeTransformer):
         self.generic_visit(block)
         return block.body
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | None:
+        return (
+            None if any(last_name(base) == "TypedDict" for base in node.bases) else self.generic_visit(node)
+        )
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
         overload = any(last_name(one) == "overload" for one in node.decorator_list)
         return None if overload else self.generic_visit(node)
