@@ -65,7 +65,7 @@ def _is_dotted(node: ast.expr) -> bool:
 
 
 def _definitions(trees: Trees) -> dict[str, set[str]]:
-    """By name, the files that define such a function or class at their top."""
+    """Maps each name to the files that define such a function or class at their top."""
     found: dict[str, set[str]] = {}
     for path, tree in trees.items():
         for node in tree.body:

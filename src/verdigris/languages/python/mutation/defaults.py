@@ -60,7 +60,7 @@ def _only_declares(node: Function) -> bool:
 
 
 def _counterparts(old: Sequence[Signature], new: Sequence[Signature]) -> dict[int, Signature]:
-    """By index of each new function: what it was, one to one; the nearest first."""
+    """Maps the index of each new function to what it was, one to one; the nearest pairs come first."""
     found: dict[int, Signature] = {}
     left = list(old)
     for key in _NEARNESS:
