@@ -88,6 +88,50 @@ def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
     assert ended(world).verdict.accepted
 
 
+SHELVES = """\
+class Box:
+    def get(self):
+        return 1
+
+
+class Dot:
+    def get(self):
+        return 1
+"""
+TEST_SHELVES = """\
+import shelves
+
+
+def test_box():
+    assert shelves.Box().get() == 1
+
+
+def test_dot():
+    assert shelves.Dot().get() == 1
+"""
+
+
+def test_a_method_may_be_renamed_in_one_class_and_its_tests(tmp_path: Path) -> None:
+    files = {"shelves.py": SHELVES, "tests/test_shelves.py": TEST_SHELVES}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write("shelves.py", SHELVES.replace("get", "fetch", 1))
+    world.write("tests/test_shelves.py", TEST_SHELVES.replace("get", "fetch", 1))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+
+
+def test_an_assertion_may_not_ask_another_method_while_the_old_one_is_there(tmp_path: Path) -> None:
+    files = {"shelves.py": SHELVES, "tests/test_shelves.py": TEST_SHELVES}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write(
+        "shelves.py", SHELVES.replace("        return 1\n", "        return 1\n\n    fetch = get\n", 1)
+    )
+    world.write("tests/test_shelves.py", TEST_SHELVES.replace("get", "fetch", 1))
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
 def test_a_file_that_only_declares_need_not_be_noticed_by_a_test(tmp_path: Path) -> None:
     stub = "__all__: tuple[str, ...] = ('add',)\nKIND = 'sum of add'\n\ndef add(a: int, b: int) -> int: ...\n"
     world = make_world(tmp_path / "repo", **{"calc.pyi": stub})

@@ -43,7 +43,8 @@ from verdigris.core.verdict import (
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.registry import is_traced
+from verdigris.languages.literals import RenamedWords
+from verdigris.languages.registry import by_language, is_traced
 from verdigris.languages.tests import is_revised, without
 from verdigris.runners.protocol import TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
@@ -228,7 +229,7 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         before=before,
         after=report,
         frozen=frozen,
-        findings=find_losses(then, now, revised),
+        findings=find_losses(then, now, revised, _renamed_in_source(candidate)),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
@@ -236,6 +237,15 @@ def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
+
+
+def _renamed_in_source(candidate: Candidate) -> RenamedWords:
+    places: list[tuple[frozenset[str], frozenset[str]]] = []
+    for language, paths in by_language(change.path for change in candidate.edits.source).items():
+        sides = (candidate.project.workspace.read_many(at, paths) for at in (candidate.start, candidate.tree))
+        if (found := language.renamed_words(*sides)) is not None:
+            places += found.places
+    return RenamedWords(tuple(places))
 
 
 def _run_suite(

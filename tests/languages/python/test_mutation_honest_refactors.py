@@ -34,6 +34,25 @@ class Dot:
     def __init__(self, x, colour="red"):
         self.x, self.colour = x, colour
 """
+TWO_READERS = """
+class Box:
+    def get(self, n):
+        return n
+
+    def read(self):
+        if self.get(1) > 2:
+            return 1
+        return 2
+
+class Dot:
+    def get(self, n):
+        return n
+
+    def read(self):
+        if self.get(1) > 3:
+            return 1
+        return 2
+"""
 OVERLOADED = """
 @overload
 def f(a: int, deep: bool = False) -> int: ...
@@ -277,6 +296,10 @@ HONEST = {
         TWO_CLASSES,
         TWO_CLASSES[TWO_CLASSES.index("class Dot") :] + TWO_CLASSES[: TWO_CLASSES.index("class Dot")],
     ),
+    "a method is renamed, and another class has one of that name": (
+        TWO_READERS,
+        TWO_READERS.replace("get", "fetch", 2),
+    ),
     "overloads of a function with defaults are renamed": (
         OVERLOADED,
         OVERLOADED.replace("def f", "def read"),
@@ -457,6 +480,36 @@ CHEATS = {
         TWO_CLASSES,
         TWO_CLASSES.replace('x, colour="red"', 'x, colour="red", label=None'),
         "the parameter `label` of `Dot.__init__`",
+    ),
+    "a condition asks another method, and the old one is still there": (
+        TWO_READERS,
+        TWO_READERS.replace("self.get", "self.fetch", 1).replace(
+            "    def read", "    fetch = get\n\n    def read", 1
+        ),
+        "`self.fetch(1) > 2`",
+    ),
+    "two methods change their names, and a condition asks the wrong one": (
+        """
+        class A:
+            def a(self): ...
+            def b(self): ...
+            def f(self):
+                if self.a() > 1:
+                    return 5
+                if self.b() > 2:
+                    return 6
+        """,
+        """
+        class A:
+            def c(self): ...
+            def d(self): ...
+            def f(self):
+                if self.c() > 1:
+                    return 5
+                if self.c() > 2:
+                    return 6
+        """,
+        "or True",
     ),
     "a parameter that nobody needs, in a function that was renamed": (
         "def f(a, times=2):\n    return a * times\n",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.python import (
         concerns,
         imports,
@@ -219,6 +219,11 @@ there is."""
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate(_texts(before), _texts(after))
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords:
+        return mutation.read_words(_texts(before), _texts(after))
 
     def other_inputs(
         self,

@@ -10,7 +10,7 @@ from verdigris.core.value import value
 from verdigris.languages.literals import RenamedWords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Trees = Mapping[str, ast.Module]
 
@@ -30,11 +30,10 @@ class Renaming:
 
 
 def read_renaming(old: Trees, new: Trees) -> Renaming:
-    before, after = ({p: _bound_names(p, tree) for p, tree in side.items()} for side in (old, new))
     had, has = _definitions(old), _definitions(new)
     moved = {name for name in had.keys() & has.keys() if len(had[name]) == len(has[name]) == 1}
     return Renaming(
-        RenamedWords.of(before, after),
+        RenamedWords.of(_bound_names(old), _bound_names(new)),
         frozenset(name for name in moved if had[name] != has[name]),
     )
 
@@ -74,15 +73,38 @@ def _definitions(trees: Trees) -> dict[str, set[str]]:
     return found
 
 
-def _bound_names(path: str, tree: ast.Module) -> frozenset[str]:
-    """The names of the module, and every name that a statement binds."""
-    found = set(PurePosixPath(path).with_suffix("").parts)
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
-                found.add(name)
-            case ast.arg(arg=name) | ast.alias(asname=str() as name):
-                found.add(name)
+def _bound_names(trees: Trees) -> dict[str, frozenset[str]]:
+    """Maps each file, its top level and each of its classes to the names that they bind."""
+    found: dict[str, frozenset[str]] = {}
+    for path, tree in trees.items():
+        names = {name for node in ast.walk(tree) for name in _names_bound_by(node)}
+        found[path] = frozenset(names.union(PurePosixPath(path).with_suffix("").parts))
+        found[f"{path}::"] = _names_of_block(tree.body)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found[f"{path}::{node.name}"] = _names_of_block(node.body)
+    return found
+
+
+def _names_of_block(block: Iterable[ast.stmt]) -> frozenset[str]:
+    """What its statements bind, without what functions and classes in it bind inside."""
+    found: set[str] = set()
+    left: list[ast.AST] = [*block]
+    while left:
+        node = left.pop()
+        found.update(_names_bound_by(node))
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            left += ast.iter_child_nodes(node)
     return frozenset(found)
+
+
+def _names_bound_by(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            yield name
+        case ast.arg(arg=name) | ast.alias(asname=str() as name):
+            yield name
+        case ast.alias(name=name):
+            yield name.partition(".")[0]

@@ -13,6 +13,7 @@ from verdigris.languages.python.mutation.decisions import find_same_decisions, i
 from verdigris.languages.python.mutation.defaults import added_defaults
 from verdigris.languages.python.mutation.literals import changed_literals
 from verdigris.languages.python.mutation.runnable import remove_types
+from verdigris.languages.python.renaming import read_renaming
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests
@@ -20,7 +21,7 @@ from verdigris.languages.python.tests import collected_tests
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from verdigris.languages.literals import Chance
+    from verdigris.languages.literals import Chance, RenamedWords
     from verdigris.languages.python.mutation.decisions import SameDecisions, Site
 
 
@@ -40,8 +41,10 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
     old, new = _read_trees(before), _read_trees(after)
     then, now = sites_of(old), sites_of(new)
-    same = find_same_decisions(then, now)
-    literals = changed_literals(old, new, [then[at] for at in same.old], [now[at] for at in same.new])
+    renamed = read_renaming(old, new).words
+    same = find_same_decisions(then, now, renamed)
+    unchanged = [then[at] for at in same.old], [now[at] for at in same.new]
+    literals = changed_literals(old, new, unchanged, renamed)
     mutants: list[Mutant] = []
     untried: list[str] = []
     changes = [
@@ -58,6 +61,11 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
             mutants.append(Mutant(path, line, what, data, change.weak))
     mutants += _mutate_defaults(old, new, after, literals.gone)
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
+
+
+def read_words(before: Mapping[str, str], after: Mapping[str, str]) -> RenamedWords:
+    """Reads which names a change of source may have renamed."""
+    return read_renaming(_read_trees(before), _read_trees(after)).words
 
 
 def _read_trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:

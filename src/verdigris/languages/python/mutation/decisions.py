@@ -27,6 +27,8 @@ from verdigris.languages.python.tests import local_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from verdigris.languages.literals import RenamedWords
+
     Scope = tuple[str, frozenset[str], Mapping[str, ast.expr]]
 
 
@@ -68,12 +70,9 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
 
-def find_same_decisions(then: Sequence[Site], now: Sequence[Site]) -> SameDecisions:
-    pairs = {
-        old: new
-        for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if _leads_to_same_code(then[old], now[new])
-    }
+def find_same_decisions(then: Sequence[Site], now: Sequence[Site], renamed: RenamedWords) -> SameDecisions:
+    matched = match_assertions([site.about for site in then], [site.about for site in now], renamed)
+    pairs = {old: new for old, new in matched.items() if _leads_to_same_code(then[old], now[new])}
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
     before = {id(node) for old in pairs for node in then[old].stands_for}
     return SameDecisions(

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.literals import Literal, compare_literals
-from verdigris.languages.python.renaming import read_renaming
 from verdigris.languages.python.stubs.forms import is_docstring, last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from verdigris.languages.literals import RenamedWords
     from verdigris.languages.python.mutation.decisions import Site
 
 _TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")
@@ -42,16 +42,18 @@ class ChangedLiterals:
 
 
 def changed_literals(
-    old: Mapping[str, ast.Module], new: Mapping[str, ast.Module], then: Iterable[Site], now: Iterable[Site]
+    old: Mapping[str, ast.Module],
+    new: Mapping[str, ast.Module],
+    unchanged: tuple[Iterable[Site], Iterable[Site]],
+    renamed: RenamedWords,
 ) -> ChangedLiterals:
-    """Compares the literals outside of the unchanged conditions `then` and `now`.
+    """Compares the literals outside of conditions that are `unchanged`, old and new.
 
     A text that follows the renaming of a function, a class, a variable or a module says the same as before.
     """
-    was, held = _literals_of(old, then), _literals_of(new, now)
+    was, held = _literals_of(old, unchanged[0]), _literals_of(new, unchanged[1])
     surplus = compare_literals([one.about for one in was], [one.about for one in held])
     left = [was[at] for at in surplus.left]
-    renamed = read_renaming(old, new).words
     names = {id(node) for tree in new.values() for node in _tables_of_names(tree)}
     found = [
         (held[at], weak or id(held[at].node) in names)
