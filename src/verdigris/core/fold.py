@@ -23,6 +23,7 @@ from verdigris.core.state import (
     PassedStep,
     Phase,
     Refactor,
+    RefusedRefactor,
     SeenHead,
     Stage,
     State,
@@ -77,7 +78,7 @@ def step(state: State, record: Record) -> State:
 
 def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     """One worktree, one event."""
-    w = _cycle(_machine(_intents(w, event), event), event, seq)
+    w = _outdate_refusal(_cycle(_machine(_intents(w, event), event), event, seq), event)
     match event:
         case e.Ground():
             after = replace(_at_head(w), head=SeenHead(event.commit, event.on))
@@ -179,8 +180,18 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
         w.refactor.judged,
         w.refactor.tree,
     }
-    refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree)
+    refused = RefusedRefactor(event.verdict, event.reasons, event.concerns, event.next, event.unproven)
+    refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
+
+
+def _outdate_refusal(w: WorktreeState, event: Event) -> WorktreeState:
+    refactor = w.refactor
+    if refactor is None or refactor.refused is None or refactor.refused.outdated:
+        return w
+    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
+        return w
+    return replace(w, refactor=replace(refactor, refused=replace(refactor.refused, outdated=True)))
 
 
 def _intents(w: WorktreeState, event: Event) -> WorktreeState:

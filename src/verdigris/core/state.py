@@ -106,6 +106,23 @@ class OpenTestBug:
 
 
 @value
+class RefusedRefactor:
+    """The last verdict on an open refactor, which did not accept it."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    next: str = ""
+    unproven: bool = False
+    outdated: bool = False
+    """Tests were run or given up since; the same tree may be judged otherwise."""
+
+    def __str__(self) -> str:
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
+
+
+@value
 class Refactor:
     tree: str
     record: str
@@ -117,6 +134,7 @@ class Refactor:
     optimizes: bool = False
     commit: str | None = ""
     """HEAD at its start; empty: unknown."""
+    refused: RefusedRefactor | None = None
 
 
 LEAST_LIMIT = 120.0

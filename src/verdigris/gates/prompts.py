@@ -187,10 +187,14 @@ def describe_standing(project: Project, session: str = "") -> str:
     state = project.state()
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
+    claims += f"; {state.refactor.refused}" if state.refactor and state.refactor.refused else ""
     return f"[tdd] phase {state.phase}{reds}{claims}; next: {following_move(project, state, session=session)}"
 
 
 def _describe_open_turn(state: WorktreeState) -> list[str]:
+    if state.refactor is not None:
+        refused = f": {state.refactor.refused}" if state.refactor.refused else ""
+        return [f"[tdd] a refactor is still open{refused}. Its edits are in the tree."]
     if state.turn is None:
         return []
     return [f"[tdd] a turn is still open: it claims {', '.join(state.claims)}. Its edits are in the tree."]

@@ -125,7 +125,7 @@ def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> 
     if what == state.left_open or waits:
         return Reply(note=text)
     project.record(LeftOpen(what=what))
-    if state.phase is Phase.REFACTOR:
+    if state.phase is Phase.REFACTOR and (call.again or state.refactor is None or not state.refactor.refused):
         return Reply(note=text)
     return _send_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
 
@@ -140,6 +140,8 @@ def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]
             claimed = ", ".join(state.claims)
             yield f"the turn that claims {claimed} is suspended: it is not finished, and proves nothing"
         case Phase.REFACTOR:
+            if state.refactor is not None and state.refactor.refused is not None:
+                yield str(state.refactor.refused)
             yield "a refactor is open: `tdd refactor end` judges it, `tdd refactor abort` gives it up"
         case Phase.RED:
             yield from _unproven(project)

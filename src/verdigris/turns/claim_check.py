@@ -206,6 +206,8 @@ def facts_of(
         edited = difference(project, state.turn.judged or state.turn.tree, tree).source
         failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
         return TreeFacts(unfinished, drift=drift, edited=bool(edited) and not failed)
+    if state.refactor is not None:
+        return TreeFacts(unfinished, edited=state.refactor.judged != tree)
     if state.phase is not Phase.RED or state.open_cycle is not None:
         return TreeFacts(unfinished)
     ground = state.ground or tree

@@ -69,6 +69,8 @@ class Settlement:
     """The strike that sets the edits aside."""
     report_wrong: str = ""
     """How to report that the claimed test is wrong."""
+    known: bool = False
+    """The tree was judged before, and nothing was run again."""
 
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:

@@ -263,6 +263,10 @@ class RefactorEnded(Event):
     tree: str
     reasons: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
+    next: str = ""
+    """The way out of a refusal, if it is another than the phase's usual move."""
+    unproven: bool = False
+    """Every test passes; nothing shows that behaviour was kept."""
 
 
 @value

@@ -58,6 +58,9 @@ class Before:
     """Ids that passed in the last whole run and are still written, but are not collected any more."""
 
 
+JUDGED_BEFORE = "this tree was judged before, and nothing was run again; after `tdd test` it is judged anew"
+
+
 @value
 class Verdict:
     kind: Kind
@@ -65,6 +68,8 @@ class Verdict:
     concerns: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     """Claimed test ids that do not pass."""
+    unproven: bool = False
+    """Of a refactor: every test passes; nothing shows that behaviour was kept."""
 
     @property
     def accepted(self) -> bool:
@@ -266,7 +271,8 @@ def judge_refactor(seen: Restructured) -> Verdict:
     tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
     unrun = _unrun(seen)
     if lost or tools or unrun:
-        return Verdict(Kind.REGRESSED, (*lost, *tools, *unrun), seen.noted)
+        reasons = (*lost, *tools, *unrun)
+        return Verdict(Kind.REGRESSED, reasons, seen.noted, unproven=not lost and not tools)
     return Verdict(Kind.ACCEPTED, (), seen.noted)
 
 

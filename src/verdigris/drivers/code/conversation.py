@@ -15,6 +15,7 @@ from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
+from verdigris.core.verdict import JUDGED_BEFORE
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
@@ -197,7 +198,8 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
     """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
         return _without_edits(judged)
-    closing, footer = _STAY, f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
+    closing = f"{JUDGED_BEFORE[:1].upper()}{JUDGED_BEFORE[1:]}." if judged.known else _STAY
+    footer = f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:
         footer += f"; next: {in_tools(judged.next)}"
         closing = (
@@ -218,6 +220,8 @@ def describe_law(state: WorktreeState) -> tuple[str, ...]:
     """Phase, claims, open reds, test-bugs and set-aside edits, a line each."""
     found = [f"phase {state.phase}"]
     found += [f"claimed {test_id}" for test_id in state.claims]
+    if state.refactor is not None and state.refactor.refused is not None:
+        found.append(str(state.refactor.refused))
     if state.phase is Phase.RED:
         found += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
     found += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]

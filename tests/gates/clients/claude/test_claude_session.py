@@ -30,7 +30,7 @@ from verdigris.gates.prompts import LAWS
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.person import revise
-from verdigris.turns.refactor import begin
+from verdigris.turns.refactor import begin, end
 from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import report_bug
 
@@ -143,6 +143,33 @@ def test_an_open_refactor_is_ended_and_judged_at_a_stop(client: Client) -> None:
     world.write("calc.py", CALC.replace("a + b", "b + a"))
     assert "accepted" in client.say("Stop", stop_hook_active=True)["systemMessage"]
     assert phase(world) is Phase.RED
+
+
+def test_after_a_refused_end_the_agent_is_sent_back_once_and_the_person_is_told(client: Client) -> None:
+    world = client.world
+    begin(world.project, uncovered=False)
+    world.write("calc.py", CALC.replace("a + b", "a - b"))
+    end(world.project)
+    sent = client.say("Stop")
+    assert sent["decision"] == "block"
+    assert "the refactor is not accepted [regressed]: tests/test_add.py::test_add" in sent["reason"]
+    told = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in told
+    assert "the refactor is not accepted [regressed]" in told["systemMessage"]
+    assert "decision" not in client.say("Stop"), "it is the same as at the last stop"
+    opened = client.say("SessionStart")
+    assert "the refactor is not accepted [regressed]" in opened["systemMessage"]
+    assert "the refactor is not accepted [regressed]" in opened["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_refactor_that_was_judged_at_the_stop_is_not_sent_back_for_it_again(client: Client) -> None:
+    world = client.world
+    begin(world.project, uncovered=False)
+    world.write("calc.py", CALC.replace("a + b", "a - b"))
+    assert client.say("Stop")["decision"] == "block"
+    told = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in told
+    assert "the refactor is not accepted [regressed]" in told["systemMessage"]
 
 
 def test_a_test_that_asks_for_less_in_red_is_told_once_and_recorded(client: Client) -> None:
