@@ -23,6 +23,7 @@ from verdigris.core.state import (
     Phase,
     Refactor,
     SeenHead,
+    SessionStart,
     Stage,
     State,
     WorktreeState,
@@ -43,6 +44,8 @@ _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
 """Stages of a cycle with a phase of their own; all others are held."""
 REMEMBERED_VIOLATIONS = 20
 REMEMBERED_STEPS = 50
+REMEMBERED_SESSIONS = 20
+REMEMBERED_SUITES = 8
 ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
@@ -85,6 +88,12 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
         case e.SuiteRun():
             return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
+        case e.SuiteCollected():
+            known = {**w.collected, event.tree: event.record}
+            return replace(w, collected=dict(list(known.items())[-REMEMBERED_SUITES:]))
+        case e.SessionStarted():
+            started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
+            return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})

@@ -125,6 +125,18 @@ class Baseline:
 
 
 @value
+class SessionStart:
+    """Where a session of an agent began: what it leaves is compared with this."""
+
+    tree: str
+    commit: str | None = None
+    suite: str = ""
+    """The blob with every test's result there, if the suite had been run."""
+    seq: int = 0
+    """The event that recorded it."""
+
+
+@value
 class Intent:
     """An effect that was announced and whose outcome is not recorded yet."""
 
@@ -291,6 +303,10 @@ class WorktreeState:
     """Tests that passed when they were new: they describe code that had no tests."""
     refactor: Refactor | None = None
     baseline: Baseline | None = None
+    collected: Mapping[str, str] = field(default_factory=dict)
+    """Tree → the blob with its tests, of trees of which no baseline was made."""
+    sessions: Mapping[str, SessionStart] = field(default_factory=dict)
+    """By the client's id, the newest last."""
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""

@@ -220,9 +220,8 @@ def _record_runs(project: Project, state: WorktreeState, seen: _ObservedRun) -> 
         from verdigris.turns.test_bug import closed_bugs
 
         events += closed_bugs(project, state, valid, tree)
-    suite = (
-        suite_event(project, report, tree) if seen.whole and _whole_enough(project, state, report) else None
-    )
+    whole = seen.whole and _whole_enough(project, state, report, tree)
+    suite = suite_event(project, report, tree) if whole else None
     project.record(*events, *([suite] if suite else []))
     if valid:
         from verdigris.checks.file_use import out_of_sight
@@ -266,11 +265,18 @@ def _tree_stood_still(project: Project, seen: _ObservedRun) -> bool:
     return seen.steady and not difference(project, seen.tree, project.workspace.snapshot()).protected
 
 
-def _whole_enough(project: Project, state: WorktreeState, report: TestReport) -> bool:
-    """Only acceptance may make the baseline smaller: else a test could be configured away before a claim."""
+def _whole_enough(project: Project, state: WorktreeState, report: TestReport, tree: str) -> bool:
+    """Only acceptance may make the baseline smaller: else a test could be configured away before a claim.
+
+    So a first baseline is made only if nothing differs from the ground that could leave tests out.
+    """
     if state.turn is not None:
         return False
-    return (baseline_ids(project, state) or frozenset()) <= {r.native_id for r in report.results}
+    known = baseline_ids(project, state)
+    if known is not None or state.ground is None:
+        return (known or frozenset()) <= {r.native_id for r in report.results}
+    changed = difference(project, state.ground, tree).oracle
+    return all(reader_of(path).holds_test(bytes_of(project, path) or b"") for path in changed)
 
 
 def _resolve_names(natives: tuple[str, ...], report: TestReport) -> tuple[str, ...]:

@@ -318,11 +318,21 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
 
 
 def _end_lines(ended: w.SessionEnded) -> Iterator[Line]:
-    dot: Dot = "green" if ended.outcome == "done" else "yellow"
-    yield Line(f"{ended.outcome}{f': {ended.why}' if ended.why else ''}", dot)
+    dot: Dot = "green" if ended.outcome in {"done", "answered"} else "yellow"
+    yield Line(f"{ended.outcome}: {ended.why or describe_account(ended)}", dot)
+    yield from (Line(f"  concern: {concern}") for concern in ended.concerns[:_SAID])
     yield Line(f"  {describe_cost(ended)}")
     if ended.following:
         yield Line(f"next: {ended.following}")
+
+
+def describe_account(ended: w.SessionEnded) -> str:
+    """What changed, and what was accepted."""
+    if not ended.files and not ended.accepted:
+        return "nothing changed"
+    accepted = f"{count_of(len(ended.accepted), 'test')} accepted" if ended.accepted else "no test accepted"
+    concerns = f", {count_of(len(ended.concerns), 'concern')}" if ended.concerns else ""
+    return f"{count_of(len(ended.files), 'file')}, {accepted}{concerns}"
 
 
 def describe_cost(ended: w.SessionEnded) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Accepted, RefactorEnded, Repair, Settled
 from verdigris.core.value import value
 from verdigris.drivers.code.plan import colour_of
-from verdigris.drivers.code.tools.law import events_since
 from verdigris.models.protocol import Usage
+from verdigris.turns.completion import events_since
 
 if TYPE_CHECKING:
     from collections.abc import Callable

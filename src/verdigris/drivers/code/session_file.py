@@ -71,9 +71,14 @@ class Tasked(SessionEntry, kind="tasked"):
     """A task that a person gave."""
 
     task: str
+    tree: str = ""
+    """The worktree then, and the ground that edits were compared with."""
+    ground: str = ""
+    after: int = 0
+    """The number of the log's last event then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
-        return replace(record, tasks=(*record.tasks, self.task), outcome="")
+        return replace(record, tasks=(*record.tasks, self.task), task=self, outcome="")
 
 
 @value
@@ -181,6 +186,8 @@ class SessionRecord:
     """How often a person chose a model."""
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
+    task: Tasked | None = None
+    """The last one, with where it began."""
     turns: tuple[TurnBegan, ...] = ()
     """The turns that are not undone."""
     last_turn: int = 0

@@ -42,6 +42,7 @@ from verdigris.storage.project import open_project
 from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
 from verdigris.turns.claim_check import following_move
+from verdigris.turns.completion import begin_session as start_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -176,6 +177,7 @@ def _make_session(
     else:
         prefix = pin_prefix(SYSTEM, _instructions(project.root))
         file.add(entries.Opened(spoken, prefix, last_event(project), chosen))
+        start_session(project, file.name)
     tools = tools_for(spoken)
     bench = Workbench(
         project,
@@ -292,7 +294,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
 
 
 def _report(session: Session, result: SessionResult) -> SessionEnded:
-    usage, spent = session.meter.usage, session.spent()
+    usage, spent, account = session.meter.usage, session.spent(), session.account()
     return SessionEnded(
         session.file.name,
         result.end,
@@ -307,6 +309,10 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
         None if spent.money is None else round(spent.money, 6),
         round(spent.seconds, 1),
         "" if EXIT_CODES[result.end] == 0 else f"`tdd code --resume {session.file.name}` goes on",
+        account.files,
+        account.accepted,
+        tuple(dict.fromkeys((*account.concerns, *result.notes))),
+        result.open,
     )
 
 

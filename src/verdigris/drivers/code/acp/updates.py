@@ -272,7 +272,7 @@ class Narration:
             case h.Asked() if size := self.session.settings.context_tokens:
                 used = happening.prompt + happening.completion
                 yield schema.UsageUpdate(session_update="usage_update", used=used, size=size)
-            case h.SessionEnded(outcome=End.DONE | End.REFUSED | End.LIMIT):
+            case h.SessionEnded(outcome=End.DONE | End.ANSWERED | End.REFUSED | End.NOT_DONE | End.LIMIT):
                 if rest := happening.text.removeprefix(self.said.strip()).strip():
                     yield update_agent_message_text(f"\n{rest}\n")
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
-from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
+from verdigris.core.events import Accepted, RefactorEnded, Repair
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import implied_claim
-from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.code.conversation import (
     describe_denial,
@@ -20,19 +19,19 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.settings import touched_files
-from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial
+from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, answer_denial
 from verdigris.drivers.edits import make_quote, quote_judged
 from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
+from verdigris.turns.completion import events_since
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from verdigris.core.events import Event
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
     from verdigris.turns.settle import Settlement
@@ -85,7 +84,8 @@ def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if isinstance(ended, Deny):
         return answer_denial(ended)
     count = "" if bench.sweep is None else f"The sweep touched {touched} files.\n"
-    return ToolAnswer(count + _describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
+    judged = _turn_verdict(bench, ended)
+    return ToolAnswer(count + judged.text, "ok" if ended.verdict.accepted else "denied", judged=judged)
 
 
 def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -97,19 +97,6 @@ def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         f"Reported as {reported.bug}: {', '.join(reported.places)}.{aside} The test may be revised now; then "
         "run_tests it, and the next claim goes on. If a person has to decide, call finish."
     )
-
-
-@value
-class TurnVerdict:
-    """A settlement, in the form that the session needs."""
-
-    text: str
-    """The end of the turn's last answer."""
-    footer: str
-    verdict: str
-    accepted: tuple[str, ...] = ()
-    aside: str | None = None
-    claimed: tuple[str, ...] = ()
 
 
 def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
@@ -127,19 +114,19 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
     settlement = settle(project)
     if isinstance(settlement, Deny):
         return TurnVerdict(describe_denial(settlement), f"[tdd] denied [{settlement.rule}]", "denied")
-    return TurnVerdict(
-        _describe(bench, settlement),
-        describe_footer(settlement),
-        settlement.verdict.kind,
-        settlement.accepted,
-        settlement.aside,
-        settlement.claimed,
-    )
+    return _turn_verdict(bench, settlement)
 
 
-def _describe(bench: Workbench, judged: Settlement) -> str:
+def _turn_verdict(bench: Workbench, judged: Settlement) -> TurnVerdict:
     quote = quote_judged(bench.project, judged.aside)
-    return describe_judgement(judged, withheld=bench.withheld, quote=quote)
+    return TurnVerdict(
+        describe_judgement(judged, withheld=bench.withheld, quote=quote),
+        describe_footer(judged),
+        judged.verdict.kind,
+        judged.accepted,
+        judged.aside,
+        judged.claimed,
+    )
 
 
 def last_event(project: Project) -> int:
@@ -175,9 +162,3 @@ def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> in
             case Accepted() if event.test_id in counts:
                 counts[event.test_id] = 0
     return max(counts.values(), default=0)
-
-
-def events_since(project: Project, start: int) -> Iterator[Event]:
-    for record in project.log.records(start=start + 1):
-        if record.worktree == project.repo.worktree and (event := decode(record.type, record.data)):
-            yield event

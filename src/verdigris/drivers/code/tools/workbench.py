@@ -85,6 +85,19 @@ class Jobs:
 
 
 @value
+class TurnVerdict:
+    """A settlement, in the form that the session needs."""
+
+    text: str
+    """The end of the turn's last answer."""
+    footer: str
+    verdict: str
+    accepted: tuple[str, ...] = ()
+    aside: str | None = None
+    claimed: tuple[str, ...] = ()
+
+
+@value
 class ToolAnswer:
     text: str
     outcome: Outcome = "ok"
@@ -94,6 +107,8 @@ class ToolAnswer:
     """The model announced another edit: the turn is not judged yet."""
     summary: str | None = None
     """Of `finish`: the model's summary for the person."""
+    judged: TurnVerdict | None = None
+    """Of `refactor_end`: the verdict."""
 
 
 def answer_denial(deny: Deny) -> ToolAnswer:
