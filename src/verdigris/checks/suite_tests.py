@@ -29,9 +29,9 @@ def read_tests_of(project: Project, record: str) -> Tests:
     return {i: None if status is None else Status(status) for i, status in json.loads(data).items()}
 
 
-def record_tests(project: Project, tree: str, tests: Tests) -> None:
+def collected_event(project: Project, tree: str, tests: Tests) -> SuiteCollected:
     text = json.dumps(dict(tests), sort_keys=True)
-    project.record(SuiteCollected(tree=tree, record=project.workspace.blob(text.encode("ascii"))))
+    return SuiteCollected(tree=tree, record=project.workspace.blob(text.encode("ascii")))
 
 
 def known_tests(project: Project, state: WorktreeState, tree: str) -> Tests | None:
@@ -43,16 +43,11 @@ def known_tests(project: Project, state: WorktreeState, tree: str) -> Tests | No
     return read_tests_of(project, state.baseline.record)
 
 
-def tests_of(project: Project, state: WorktreeState, tree: str, now: str) -> Tests:
-    """The same; they are collected and recorded if they are not known. `now`: the worktree's tree."""
-    known = known_tests(project, state, tree)
-    if known is not None:
-        return known
+def collect_tests(project: Project, tree: str, now: str) -> Tests:
+    """Collects the tests of a tree, and runs none. `now`: the worktree's tree."""
     paths = [change.path for change in project.workspace.changes(tree, now)] if tree != now else []
     with on_start_tree(project, start=tree, edited=now, paths=paths) as layer:
-        found = dict.fromkeys(sorted(collect(project, layer=layer)))
-    record_tests(project, tree, found)
-    return found
+        return dict.fromkeys(sorted(collect(project, layer=layer)))
 
 
 def compare_suites(

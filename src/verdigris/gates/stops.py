@@ -125,8 +125,8 @@ def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> 
         return Reply(notes=notes)
     after = project.state()
     text = "\n".join(("Left at this stop:", *what, f"next: {_next_move(project, after, facts)}"))
-    told = Reply(note=text, open=what, notes=notes)
     asks = not find_open(replace(facts, bugs=(), claims=()))
+    told = Reply(note="" if asks else text, open=what, notes=notes)
     waits = asks or (state.open_cycle is not None and state.open_cycle.stopped)
     if what == state.left_open or waits:
         return told

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from verdigris.checks.acceptance import Answers, question_turn
 from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import Candidate, difference, source_roots
-from verdigris.checks.suite_tests import compare_suites, known_tests, tests_of
+from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
 from verdigris.core.events import Formatted, Formatting
 from verdigris.core.paths import EXECUTABLE, FILE
 from verdigris.core.policy.done import hidden_tests
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from verdigris.checks.observation import TreeDifference
     from verdigris.checks.suite_tests import Tests
-    from verdigris.core.events import SuiteRun
+    from verdigris.core.events import SuiteCollected, SuiteRun
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.execution.room import Room
@@ -62,6 +62,8 @@ class Trial:
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
+    collected: SuiteCollected | None = None
+    """The tests of the ground, if they were looked up."""
     answers: Answers = field(default_factory=Answers)
 
 
@@ -96,12 +98,15 @@ def _try_in_room(
     if untrusted or not passed.issuperset(claimed):
         return trial
     candidate = None if state.turn is None else Candidate(project, state.turn.tree, tree, edits, room)
-    before = Before({}) if candidate is None else _before(candidate, state, report, frozenset(claimed))
+    ground, collected = ({}, None) if candidate is None else _ground_tests(candidate, state)
+    before = Before({})
+    if candidate is not None:
+        before = _before(candidate, state, report, frozenset(claimed), ground)
     tools = tuple(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
     suite = suite_event(project, report, tree)
-    trial = replace(trial, before=before, tools=tools, suite=suite)
+    trial = replace(trial, before=before, tools=tools, suite=suite, collected=collected)
     lost = before.uncollected or regressions(before, report, claimed)
     if candidate is None or lost or not all(tool.ok for tool in tools):
         return trial
@@ -109,18 +114,32 @@ def _try_in_room(
     return replace(trial, answers=answers)
 
 
+def _ground_tests(candidate: Candidate, state: WorktreeState) -> tuple[Tests, SuiteCollected | None]:
+    """The tests of the ground, if they are known, or if no baseline is; and what to record of them.
+
+    The turn's own start may lack tests already, by a configuration that was written before the claim.
+    """
+    project, ground = candidate.project, state.ground or candidate.start
+    known = known_tests(project, state, ground)
+    if known is not None or state.baseline is not None:
+        return known or {}, None
+    found = collect_tests(project, ground, candidate.tree)
+    return found, collected_event(project, ground, found)
+
+
 def _before(
-    candidate: Candidate, state: WorktreeState, report: TestReport, claimed: frozenset[str]
+    candidate: Candidate,
+    state: WorktreeState,
+    report: TestReport,
+    claimed: frozenset[str],
+    ground: Tests,
 ) -> Before:
     """Runs the tests that now fail or are missing on the turn's start tree: how they ended there."""
     project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
     paths = candidate.paths
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
-    known, ground = baseline_ids(project, state), known_tests(project, state, state.ground or start)
-    if known is None:
-        # The turn's own start may lack tests already, by a configuration that was written before the claim.
-        ground = tests_of(project, state, state.ground or start, tree)
-        known = frozenset(ground)
+    known = baseline_ids(project, state)
+    known = frozenset(ground) if known is None else known
     missing = known - {r.native_id for r in report.results} - claimed
     suspects = failing | missing
     if not suspects:
@@ -140,7 +159,7 @@ def _before(
     return Before(
         was,
         frozenset(_pass_this_time(project, state, doubtful, room)),
-        _find_hidden(project, state, tree, {**dict.fromkeys(missing), **(ground or {})}, seen),
+        _find_hidden(project, state, tree, {**dict.fromkeys(missing), **ground}, seen),
     )
 
 

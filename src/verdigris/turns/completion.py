@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.checks.suite_tests import compare_suites, known_tests, read_tests_of, record_tests, tests_of
+from verdigris.checks.suite_tests import (
+    collect_tests,
+    collected_event,
+    compare_suites,
+    known_tests,
+    read_tests_of,
+)
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import losses_between
 from verdigris.core import events as e
@@ -171,6 +177,7 @@ def _compare_texts(
     tests = tuple(dict.fromkeys(test for tests in reported for test in tests))
     revised = (*state.revised, *past.revised)
     lost = [losses_between(project, old, new, revised, tests) for old, new in past.spans]
+    since_accepted = losses_between(project, state.ground or tree, tree, revised, tests)
     dealt = {name for name, bug in bugs.items() if _is_revised(project, start.tree, tree, bug.tests)}
     aside = {
         one.aside: tuple(test for test in one.test_ids if test not in past.accepted)
@@ -179,7 +186,7 @@ def _compare_texts(
     }
     return WorkFacts(
         aside=aside,
-        losses=tuple(line for one in lost for line in one.blocking),
+        losses=tuple(line for one in (*lost, since_accepted) for line in one.blocking),
         changed=tuple(line for one in lost for line in one.changed),
         bugs=tuple(
             f"test-bug {name} waits for a person: {', '.join(bug.places)}: {bug.why}"
@@ -217,16 +224,16 @@ def _compare_runs(
     if not difference(project, start.tree, tree).oracle:
         reds = {red.native_id: red.failure for red in state.valid_reds}
         return replace(facts, reds=reds, suite=SuiteComparison(dict.fromkeys(reds, Status.FAIL)))
-    before = (
-        read_tests_of(project, start.suite) if start.suite else tests_of(project, state, start.tree, tree)
-    )
+    first = _tests_at(project, state, start, tree)
+    before = {**(known_tests(project, state, state.ground or tree) or {}), **first}
     now, broken = _run_now(project, tree)
     if broken and not now:
         return replace(facts, standing=(*facts.standing, *(broken if before else ())))
     state = project.state()
     failures = {red.native_id: red.failure for red in state.reds.values()}
     failing = [test for test, status in now.items() if status in {Status.FAIL, Status.ERROR}]
-    before = _end_suspects(project, state, start.tree, tree, before, now)
+    unsure = [i for i, status in now.items() if status in _UNDECIDED and first.get(i, Status.PASS) is None]
+    before |= _run_at(project, state, start.tree, tree, unsure)
     revised = (*state.revised, *past.revised, *past.renamed)
     return replace(
         facts,
@@ -236,10 +243,19 @@ def _compare_runs(
     )
 
 
+def _tests_at(project: Project, state: WorktreeState, start: SessionStart, tree: str) -> Tests:
+    """The tests of the start; they are collected once if nothing is known of them."""
+    known = read_tests_of(project, start.suite) if start.suite else known_tests(project, state, start.tree)
+    if known is None:
+        known = collect_tests(project, start.tree, tree)
+        project.record(collected_event(project, start.tree, known))
+    return known
+
+
 def _run_now(project: Project, tree: str) -> tuple[Tests, tuple[str, ...]]:
     """How each test of the worktree ends, and what does not load."""
     known = known_tests(project, project.state(), tree)
-    if known is not None:
+    if known is not None and None not in known.values():
         return known, ()
     report = run_tests(project, (), cwd=project.root).report
     if report is None or report.ended is not RunEnd.FINISHED:
@@ -248,22 +264,16 @@ def _run_now(project: Project, tree: str) -> tuple[Tests, tuple[str, ...]]:
     broken = tuple(f"{error.path} does not load: {first_line(error.message)}" for error in report.errors)
     now: dict[str, Status | None] = {result.native_id: result.status for result in report.results}
     if not broken and known_tests(project, project.state(), tree) is None:
-        record_tests(project, tree, now)
+        project.record(collected_event(project, tree, now))
     return now, broken
 
 
-def _end_suspects(
-    project: Project, state: WorktreeState, start: str, tree: str, before: Tests, now: Tests
-) -> Tests:
-    """Runs tests that do not pass now on the start tree, if nobody knows how they ended there."""
-    suspects = [
-        test for test, status in now.items() if status in _UNDECIDED and before.get(test, Status.PASS) is None
-    ]
-    if not suspects:
-        return before
+def _run_at(project: Project, state: WorktreeState, start: str, tree: str, tests: Sequence[str]) -> Tests:
+    """How these tests end on the start tree."""
+    if not tests:
+        return {}
     paths = [change.path for change in project.workspace.changes(start, tree)]
     with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-        request = TestRequest(tuple(suspects), timeout=time_limit(project, state))
+        request = TestRequest(tuple(tests), timeout=time_limit(project, state))
         there = execute(project, request, layer=layer)
-    ends = {result.native_id: result.status for result in there.results}
-    return {**before, **{test: ends[test] for test in suspects if test in ends}}
+    return {result.native_id: result.status for result in there.results if result.native_id in tests}

@@ -48,6 +48,7 @@ from verdigris.gates.calls import HookCall, Moment
 from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
+from verdigris.turns.claim_check import following_move
 from verdigris.turns.completion import events_since
 
 if TYPE_CHECKING:
@@ -360,10 +361,14 @@ class Session:
         sends_back = reply.kind == "send-back" or (project.state().claims and not asks_person)
         if reply.open and sends_back and reply.open != self.open_told and self.stops < STOPS:
             self.stops, self.open_told = self.stops + 1, reply.open
-            return in_tools(reply.text or reply.note), None
+            return in_tools(reply.text or self._describe_open(reply)), None
         if not reply.open and (told := self._tell_open_steps() or self._tell_failed_edit()):
             return told, None
         return in_tools(reply.note), self._end(summary, reply)
+
+    def _describe_open(self, reply: Reply) -> str:
+        move = following_move(self.bench.project, self.bench.project.state(), session=self.file.name)
+        return "\n".join(("You are not done:", *reply.open, f"next: {move}"))
 
     def _end(self, summary: str, reply: Reply) -> SessionResult:
         if reply.open:
