@@ -174,7 +174,7 @@ def test_what_is_said_is_kept_in_order_and_the_plan_is_not_repeated_in_it() -> N
 def test_a_summary_that_the_model_has_just_said_is_not_said_twice() -> None:
     ended = w.SessionEnded("0123abcd", "done", "All\ndone.", turns=1, following="`tdd code --resume 0`")
     view = view_of(w.ModelSpoke(1, "All\ndone.\n"), ended, CommandAnswer(("All", "done.")))
-    assert texts(list(view.said)) == ["  All", "  done.", "done"]
+    assert texts(list(view.said)) == ["  All", "  done.", "done: nothing changed"]
     assert texts(list(view_of(CommandAnswer(("All done.",))).said)) == ["All done."]
 
 

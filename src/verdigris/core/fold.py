@@ -86,14 +86,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
-        case e.SuiteRun():
-            return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
-        case e.SuiteCollected():
-            known = {**w.collected, event.tree: event.record}
-            return replace(w, collected=dict(list(known.items())[-REMEMBERED_SUITES:]))
-        case e.SessionStarted():
-            started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
-            return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
+        case e.SuiteRun() | e.SuiteCollected() | e.SessionStarted():
+            return _remember(w, event, seq)
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
@@ -119,6 +113,21 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return _refactor_ended(w, event)
         case _:
             return fold_turn(w, event)
+
+
+def _remember(
+    w: WorktreeState, event: e.SuiteRun | e.SuiteCollected | e.SessionStarted, seq: int
+) -> WorktreeState:
+    """What later trees are compared with."""
+    match event:
+        case e.SuiteRun():
+            return replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms))
+        case e.SuiteCollected():
+            known = {**w.collected, event.tree: event.record}
+            return replace(w, collected=dict(list(known.items())[-REMEMBERED_SUITES:]))
+        case e.SessionStarted():
+            started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
+            return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
 
 
 def _machine(w: WorktreeState, event: Event) -> WorktreeState:

@@ -56,11 +56,11 @@ def begin_session(project: Project, session: str) -> None:
     )
 
 
-def events_since(project: Project, start: int) -> Iterator[e.Event]:
-    """The events of this worktree after the one of that number."""
+def events_since(project: Project, start: int) -> Iterator[tuple[int, e.Event]]:
+    """The events of this worktree after the one of that number, each with its own."""
     for record in project.log.records(start=start + 1):
         if record.worktree == project.repo.worktree and (event := e.decode(record.type, record.data)):
-            yield event
+            yield record.seq, event
 
 
 @value
@@ -86,7 +86,7 @@ def read_past(project: Project, start: SessionStart, tree: str) -> Past:
     repairs: list[e.Repair] = []
     renamed: frozenset[str] = frozenset()
     at, begun, suite = start.tree, None, ""
-    for event in events_since(project, start.seq) if start.seq else ():
+    for _, event in events_since(project, start.seq) if start.seq else ():
         match event:
             case e.RefactorBegun():
                 begun = event

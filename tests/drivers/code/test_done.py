@@ -8,7 +8,7 @@ import pytest
 
 from support.code_sessions import GREEN, HONEST, RED, TEST, TEST_ID, call, playing, turn, work
 from support.openai_server import Answer
-from verdigris.drivers.code.session import EXIT_CODES, End
+from verdigris.drivers.code.outcome import EXIT_CODES, End
 from verdigris.drivers.happenings import PlanShown, TurnJudged
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from support.patience import no_pauses
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Accepted, Characterized, Repair, decode
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.code.session import End
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.code.session_start import check_plan
 from verdigris.drivers.code.settings import Sweep

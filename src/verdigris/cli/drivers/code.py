@@ -121,7 +121,7 @@ def command(**said: Any) -> int:
         return deny(no, as_json=call.as_json)
     if call.acp:
         return _serve_editor(call)
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import begin_session, open_session, run_session
 
     attended = call.task is None and not call.as_json and sys.stdin.isatty()
@@ -181,7 +181,7 @@ def has_screen() -> bool:
 
 def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from verdigris.drivers.code.commands import QUIT, Dialogue, run_command
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.code_process import open_screen
 
@@ -201,7 +201,7 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from threading import Event
 
     from verdigris.drivers.code.commands import Dialogue
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.lines import make_visible
 

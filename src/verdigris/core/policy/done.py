@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from verdigris.core.report import Status
@@ -15,7 +14,7 @@ from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 Ending = Literal["done", "answered", "not-done"]
 _FAILED = frozenset({Status.FAIL, Status.ERROR})

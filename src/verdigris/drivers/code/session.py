@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
-from verdigris.core.events import Accepted, RefactorEnded, Settled
-from verdigris.core.policy.done import judge_end
 from verdigris.core.state import Phase
-from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code import session_file as entries
@@ -26,6 +22,7 @@ from verdigris.drivers.code.conversation import (
     in_tools,
     reply_message,
 )
+from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
 from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of
 from verdigris.drivers.code.tools.law import (
@@ -33,7 +30,6 @@ from verdigris.drivers.code.tools.law import (
     last_event,
     refactor_end,
     settle_turn,
-    verdicts_since,
 )
 from verdigris.drivers.happenings import (
     CallBegan,
@@ -49,7 +45,6 @@ from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
 from verdigris.turns.claim_check import following_move
-from verdigris.turns.completion import events_since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,58 +69,8 @@ _FULL = 0.8
 _CUT_OFF = "The session was interrupted while this call was under way: look whether it took effect."
 
 
-class End(StrEnum):
-    """How a session ends."""
-
-    DONE = "done"
-    """Something changed, and nothing is open."""
-    ANSWERED = "answered"
-    """Nothing changed, and the model did not try to change anything."""
-    REFUSED = "refused-by-the-law"
-    """The model stopped with something open, or the repairs of one red are used up."""
-    NOT_DONE = "not-done"
-    """Nothing changed although the model tried, or it gave up."""
-    LIMIT = "limit-reached"
-    PROVIDER = "no-model"
-    INTERRUPTED = "interrupted"
-
-
-EXIT_CODES = {
-    End.DONE: 0,
-    End.ANSWERED: 0,
-    End.REFUSED: 1,
-    End.NOT_DONE: 1,
-    End.LIMIT: 3,
-    End.PROVIDER: 69,
-    End.INTERRUPTED: 130,
-}
-
-
 class OutOfTime(KeyboardInterrupt):
     """The session's time is over; raised by a signal, as an interrupt is."""
-
-
-@value
-class SessionResult:
-    end: End
-    text: str
-    """The model's summary, or what happened instead, for a person."""
-    why: str = ""
-    open: tuple[str, ...] = ()
-    """What is left open, a line each."""
-    notes: tuple[str, ...] = ()
-    """What a person should know beside it."""
-
-
-@value
-class Account:
-    """What happened since the last task."""
-
-    files: tuple[str, ...] = ()
-    """Files that differ from then."""
-    accepted: tuple[str, ...] = ()
-    concerns: tuple[str, ...] = ()
-    """Of accepting verdicts."""
 
 
 @dataclass
@@ -261,7 +206,8 @@ class Session:
         self.turns += 1
         project = self.bench.project
         tree, ground = project.workspace.snapshot(), project.state().ground or ""
-        self.file.add(entries.TurnBegan(self.file.record.last_turn + 1, tree, ground))
+        number = self.file.record.last_turn + 1
+        self.file.add(entries.TurnBegan(number, tree, ground, last_event(project)))
         self._say(said)
         if said.content.strip():
             self.watch(ModelSpoke(self.turns, said.content))
@@ -314,7 +260,7 @@ class Session:
             self._show_plan()
         if judged.aside is None:
             return None
-        repairs = count_repairs(self.bench.project, self.file.record.start, judged.claimed)
+        repairs = count_repairs(self.bench.project, self.file.record, judged.claimed)
         if repairs < self.settings.repairs:
             return None
         tests = ", ".join(judged.claimed)
@@ -371,37 +317,10 @@ class Session:
         return "\n".join(("You are not done:", *reply.open, f"next: {move}"))
 
     def _end(self, summary: str, reply: Reply) -> SessionResult:
-        if reply.open:
-            why = "; ".join(reply.open)
-            text = f"{summary}\n\nNot accepted: {why}".strip()
-            return SessionResult(End.REFUSED, text, why, reply.open, reply.notes)
-        account = self.account()
-        end = End(judge_end(summary, changed=account.files, accepted=account.accepted, tried=self.tried))
-        if end is not End.NOT_DONE:
-            return SessionResult(end, summary or "The model has nothing to say.", notes=reply.notes)
-        why = "nothing changed" + ("; the last edit failed" if self.failed_edit else "")
-        return SessionResult(end, f"{summary}\n\nNot done: {why}".strip(), why, notes=reply.notes)
+        return conclude(summary, reply, self.account(), tried=self.tried, failed=bool(self.failed_edit))
 
     def account(self) -> Account:
-        """What happened since the last task."""
-        task, project = self.file.record.task, self.bench.project
-        if task is None or not task.tree:
-            return Account()
-        now = project.workspace.snapshot()
-        changed = project.workspace.changes(task.tree, now) if now != task.tree else ()
-        accepted: list[str] = []
-        concerns: list[str] = []
-        for event in events_since(project, task.after):
-            match event:
-                case Accepted():
-                    accepted.append(event.test_id)
-                case Settled(verdict="accepted") | RefactorEnded(verdict="accepted"):
-                    concerns += event.concerns
-        return Account(
-            tuple(change.path for change in changed),
-            tuple(dict.fromkeys(accepted)),
-            tuple(dict.fromkeys(concerns)),
-        )
+        return read_account(self.bench.project, self.file.record)
 
     def _tell_failed_edit(self) -> str:
         """Reminds of an edit that failed, once, if it was the only thing that was tried."""
@@ -409,7 +328,8 @@ class Session:
         if not self.failed_edit or self.open_told == told or self.account().files:
             return ""
         self.open_told = told
-        return f"Nothing changed: your last edit, of {self.failed_edit}, failed. Repair it; or stop again, and say why."
+        about = f"your last edit, of {self.failed_edit}, failed"
+        return f"Nothing changed: {about}. Repair it; or stop again, and say why."
 
     def _tell_open_steps(self) -> str:
         """Reminds of open steps, but only once: the model may have given them up for a reason."""
@@ -421,8 +341,8 @@ class Session:
         return f"Steps of your plan are not green: {named}. Go on with them, revise_plan, or finish again."
 
     def _show_plan(self) -> None:
-        verdicts = verdicts_since(self.bench.project, self.file.record.start)
-        self.watch(PlanShown(tuple(describe_plan(self.file.record.plan, verdicts).splitlines())))
+        plan = describe_plan(self.file.record.plan, self.dispatcher.verdicts())
+        self.watch(PlanShown(tuple(plan.splitlines())))
 
     def spent(self) -> Spent:
         return Spent(self.turns, self.meter.tokens, self.meter.cost, time.monotonic() - self.begun)

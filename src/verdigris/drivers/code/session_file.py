@@ -78,7 +78,7 @@ class Tasked(SessionEntry, kind="tasked"):
     """The number of the log's last event then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
-        return replace(record, tasks=(*record.tasks, self.task), task=self, outcome="")
+        return replace(record, tasks=(*record.tasks, self.task), begun=(*record.begun, self), outcome="")
 
 
 @value
@@ -96,6 +96,8 @@ class TurnBegan(SessionEntry, kind="turn"):
     """The worktree before the turn, for undo."""
     ground: str = ""
     """The ground that edits were compared with then."""
+    after: int = 0
+    """The number of the log's last event then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
         return replace(record, turns=(*record.turns, self), last_turn=self.number)
@@ -103,12 +105,16 @@ class TurnBegan(SessionEntry, kind="turn"):
 
 @value
 class Undone(SessionEntry, kind="undone"):
-    """A person undid this turn; later turns were undone before."""
+    """A person undid this turn and all later ones."""
 
     number: int
+    since: int = 0
+    """The events after this one, up to `until`, are about what was undone."""
+    until: int = 0
 
     def fold(self, record: SessionRecord) -> SessionRecord:
-        return replace(record, turns=tuple(turn for turn in record.turns if turn.number < self.number))
+        turns = tuple(turn for turn in record.turns if turn.number < self.number)
+        return replace(record, turns=turns, undone=(*record.undone, (self.since, self.until)))
 
 
 @value
@@ -186,10 +192,12 @@ class SessionRecord:
     """How often a person chose a model."""
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
-    task: Tasked | None = None
-    """The last one, with where it began."""
+    begun: tuple[Tasked, ...] = ()
+    """The same, each with where it began."""
     turns: tuple[TurnBegan, ...] = ()
     """The turns that are not undone."""
+    undone: tuple[tuple[int, int], ...] = ()
+    """Ranges of events, the first one excluded, that are about undone work."""
     last_turn: int = 0
     usage: Usage = Usage()
     plan: Plan = Plan()

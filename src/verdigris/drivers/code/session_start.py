@@ -18,8 +18,9 @@ from verdigris.core.value import value
 from verdigris.drivers.budget import Limits, Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import describe_law, in_tools, pin_prefix
+from verdigris.drivers.code.outcome import EXIT_CODES, SessionResult
 from verdigris.drivers.code.plan import lint_plan
-from verdigris.drivers.code.session import EXIT_CODES, Session, SessionResult
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import (
     SessionFile,
     find_session,

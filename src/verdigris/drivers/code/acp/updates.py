@@ -24,8 +24,8 @@ from acp.helpers import (
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import reached_limit
 from verdigris.drivers.code.commands import COMMANDS, QUIT
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import Plan, colour_of
-from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
 from verdigris.drivers.code.settings import Mode
 from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments

@@ -286,7 +286,7 @@ class Dispatcher:
                 return _KERNEL[name](self._bench, given)
 
     def verdicts(self) -> Verdicts:
-        return law.verdicts_since(self._bench.project, self._file.record.start)
+        return law.read_verdicts(self._bench.project, self._file.record)
 
     def _take_plan(self, plan: Plan | BadPlan, *, marked: bool = False) -> ToolAnswer:
         """Records a plan; the answer does not repeat the steps that the model has just written."""

@@ -30,8 +30,10 @@ from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from verdigris.core.events import Event
+    from verdigris.drivers.code.session_file import SessionRecord
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
     from verdigris.turns.settle import Settlement
@@ -134,12 +136,19 @@ def last_event(project: Project) -> int:
     return next((record.seq for record in project.log.records(reverse=True, limit=1)), 0)
 
 
-def verdicts_since(project: Project, start: int) -> Verdicts:
-    """The verdicts in this worktree since an event. They, not the model, decide the colours of the plan."""
+def events_of(project: Project, session: SessionRecord, start: int | None = None) -> Iterator[Event]:
+    """The events since a session began, or since `start`, without those about work that was undone."""
+    for seq, event in events_since(project, session.start if start is None else start):
+        if not any(since < seq <= until for since, until in session.undone):
+            yield event
+
+
+def read_verdicts(project: Project, session: SessionRecord) -> Verdicts:
+    """The verdicts of a session. They, not the model, decide the colours of the plan."""
     state = project.state()
     accepted: set[str] = set()
     refactors = 0
-    for event in events_since(project, start):
+    for event in events_of(project, session):
         match event:
             case Accepted():
                 accepted.add(event.test_id)
@@ -150,10 +159,10 @@ def verdicts_since(project: Project, start: int) -> Verdicts:
     )
 
 
-def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> int:
+def count_repairs(project: Project, session: SessionRecord, test_ids: tuple[str, ...]) -> int:
     """How often edits for one of these tests were set aside since its last acceptance, at most."""
     counts = dict.fromkeys(test_ids, 0)
-    for event in events_since(project, start):
+    for event in events_of(project, session):
         match event:
             case Repair():
                 for test_id in event.test_ids:
