@@ -139,6 +139,7 @@ def test_a_refactor_is_begun_and_judged(tmp_path: Path) -> None:
         assert "quotation" in told(session, "/refactor --sweep 'src")
         assert "/refactor again has it judged" in told(session, "/refactor")
         assert session.bench.project.state().phase == "refactor"
+        assert "a refactor is open" in told(session, "/quit")
         assert told(session, "/refactor").startswith("[tdd] accepted")
 
 

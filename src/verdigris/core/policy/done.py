@@ -100,9 +100,9 @@ def hidden_tests(suite: SuiteComparison) -> tuple[str, ...]:
     had, has = (Counter(map(function_of, tests)) for tests in (suite.before, suite.now or ()))
     written = {function_of(test) for test in suite.written}
     lines = {
-        function: f"{function} has {has[function]} cases, and had {had[function]}"
+        function: f"{function}: it has {has[function]} cases, and had {had[function]}"
         if has[function]
-        else f"{function} is still in its file, and is no longer collected"
+        else f"{function}: it is still in its file, and is no longer collected"
         for function in _gone(suite)
         if (has[function] or function in written) and has[function] < had[function]
     }
@@ -114,7 +114,9 @@ def _unreplaced(suite: SuiteComparison) -> Iterator[str]:
     had, has = (frozenset(map(function_of, tests)) for tests in (suite.before, suite.now or ()))
     written = {function_of(test) for test in suite.written}
     away = [function for function in _gone(suite) if function not in has | written]
-    yield from (f"{function} is gone, and no new test takes its place" for function in away[len(has - had) :])
+    yield from (
+        f"{function}: it is gone, and no new test takes its place" for function in away[len(has - had) :]
+    )
 
 
 def _gone(suite: SuiteComparison) -> tuple[str, ...]:
@@ -127,7 +129,7 @@ def _gone(suite: SuiteComparison) -> tuple[str, ...]:
 def _skipped(suite: SuiteComparison) -> Iterator[str]:
     for test, status in (suite.now or {}).items():
         if status is Status.SKIP and suite.before.get(test) is Status.PASS and test not in suite.given_up:
-            yield f"{test} passed before and is skipped now"
+            yield f"{test}: it passed before and is skipped now"
 
 
 _GIVES_UP = re.compile(

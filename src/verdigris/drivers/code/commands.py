@@ -280,8 +280,15 @@ def _help(_: Session, __: str) -> CommandAnswer:
 
 
 def _quit(session: Session, _: str) -> CommandAnswer:
+    state = session.bench.project.state()
+    left = ["a refactor is open: `tdd refactor end` judges it, `tdd refactor abort` gives it up"]
+    open_ = (
+        left
+        if state.phase is Phase.REFACTOR
+        else [f"{test} is claimed and not settled" for test in state.claims]
+    )
     kept = f"session {session.file.name} is kept: `tdd code --continue` goes on"
-    return CommandAnswer((*_cost(session, "").lines, kept), ends=True)
+    return CommandAnswer((*_cost(session, "").lines, *open_, kept), ends=True)
 
 
 COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {

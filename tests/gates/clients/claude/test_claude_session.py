@@ -248,3 +248,39 @@ def test_our_fault_refuses_the_agent_and_never_a_person(client: Client) -> None:
     for event in ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop"):
         assert "Verdigris" in client.say(event, prompt="hello")["systemMessage"], event
     assert client.say("Notification") == {}
+
+
+# -- done is one rule: what a session leaves is compared with its start ----------------------------
+
+DESELECT = "[pytest]\naddopts = --deselect tests/test_add.py::test_add\n"
+BENT = TEST_ADD.replace("add(2, 3) == 5", "add(3, 3) == 6")
+
+
+def test_a_red_that_the_session_brought_is_told_at_the_stop(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_sub.py", TEST_SUB)
+    client.world.test(SUB_ID)
+    told = client.say("Stop")
+    assert told["decision"] == "block"
+    assert f"{SUB_ID} is red" in told["reason"]
+    assert "decision" not in client.say("Stop", stop_hook_active=True), "a person may want it so"
+
+
+def test_a_test_that_is_configured_away_is_told_at_the_stop(client: Client) -> None:
+    client.say("UserPromptSubmit", prompt="hello")
+    client.world.write("pytest.ini", DESELECT)
+    told = client.say("Stop")
+    assert told["decision"] == "block"
+    assert "tests/test_add.py::test_add: it is still in its file" in told["reason"]
+
+
+def test_an_assertion_of_the_start_is_told_also_after_a_commit_of_the_agent(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_add.py", BENT)
+    client.world.repo.commit("as I like it")
+    told = client.say("Stop")
+    assert "an assertion changed: tests/test_add.py:" in told["reason"]
+    assert "`tdd test-bug tests/test_add.py:" in told["reason"]
+    place = told["reason"].partition("`tdd test-bug ")[2].partition(" ")[0]
+    report_bug(client.world.project, [place], "one and two are four here", cwd=client.world.root)
+    assert "decision" not in client.say("Stop", stop_hook_active=True)
