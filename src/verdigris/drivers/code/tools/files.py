@@ -169,7 +169,7 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     try:
         files = {path: None if text is None else _encode(bench, path, text) for path, text in texts.items()}
     except UnicodeEncodeError as error:
-        return answer_failure(f"The text cannot be written as {error.encoding}: {error.reason}.")
+        return answer_failure(f"The text cannot be written as {error.encoding.upper()}: {error.reason}.")
     try:
         decision = write(bench.project, files, cwd=bench.project.root)
     except OSError as error:
