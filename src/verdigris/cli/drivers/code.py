@@ -113,8 +113,8 @@ def command(**said: Any) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
     Without --prompt, on a terminal: a screen (if `verdigris[code]` is installed) or a prompt, for tasks and
-    commands (/help). Exit code: 0 done, 1 edits are left that are not accepted, 3 a limit is reached, 69 no
-    model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
+    commands (/help). Exit code: 0 done or answered, 1 something is open or nothing was done, 3 a limit is
+    reached, 69 no model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
     """
     call = CodeCall(**said)
     if (no := deny_agent("code") if call.acp else persons_only("code")) is not None:
