@@ -141,7 +141,7 @@ def _next_move(project: Project, state: WorktreeState, facts: WorkFacts) -> str:
     if facts.changed:
         place = facts.changed[0].split(": ", 1)[0]
         return f'put the assertion back, or say why it was wrong: `tdd test-bug {place} "WHY"`'
-    if facts.losses or lost_tests(facts.suite):
+    if facts.losses or lost_tests(facts.suite) or lost_tests(facts.since_accepted):
         return "put back what is lost; only a person gives a test up: `tdd revise`"
     return following_move(project, state)
 

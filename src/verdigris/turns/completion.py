@@ -19,6 +19,7 @@ from verdigris.core.policy.cycle import describe_standing
 from verdigris.core.policy.done import SuiteComparison, WorkFacts
 from verdigris.core.report import RunEnd, Status
 from verdigris.core.state import Phase, SessionStart
+from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import first_line
 from verdigris.execution.test_run import execute, on_start_tree, time_limit
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 MANY = 20
 """Unclaimed edits that are listed."""
+_DATA = "test data changed: "
 _UNDECIDED = frozenset({Status.FAIL, Status.ERROR, Status.SKIP})
 
 
@@ -67,52 +69,69 @@ def events_since(project: Project, start: int) -> Iterator[tuple[int, e.Event]]:
 class Past:
     """What happened since the start of a session."""
 
-    spans: tuple[tuple[str, str], ...]
-    """Pairs of trees between which tests may not change: an accepted refactor was judged by itself."""
+    at: str
+    """The tree from which on tests may not change: an accepted refactor was judged by itself."""
+    spans: tuple[tuple[str, str], ...] = ()
+    """Earlier pairs of such trees."""
     accepted: tuple[str, ...] = ()
     revised: tuple[str, ...] = ()
     """Given up by a person, or taken out by the kernel with a reason."""
     bugs: Mapping[str, e.TestBug] = field(default_factory=dict)
     repairs: tuple[e.Repair, ...] = ()
+    reds: Mapping[str, str] = field(default_factory=dict)
+    """Native ids of right reds that were seen and not accepted, each with the tree of the last one."""
     renamed: frozenset[str] = frozenset()
     """Test ids that an accepted refactor replaced."""
+    refactor: e.RefactorBegun | None = None
+    suite: str = ""
+    """The blob of the last whole run."""
 
 
-def read_past(project: Project, start: SessionStart, tree: str) -> Past:
-    spans: list[tuple[str, str]] = []
-    revised: list[str] = []
-    accepted: dict[str, None] = {}
-    bugs: dict[str, e.TestBug] = {}
-    repairs: list[e.Repair] = []
-    renamed: frozenset[str] = frozenset()
-    at, begun, suite = start.tree, None, ""
+def read_past(project: Project, start: SessionStart) -> Past:
+    past = Past(start.tree)
     for _, event in events_since(project, start.seq) if start.seq else ():
-        match event:
-            case e.RefactorBegun():
-                begun = event
-            case e.SuiteRun():
-                suite = event.record
-            case e.RefactorEnded(verdict="accepted") if begun is not None:
-                before, after = (read_tests_of(project, one) for one in (begun.record, suite))
-                renamed |= before.keys() - after.keys()
-                spans.append((at, begun.tree))
-                at = event.tree
-            case e.SwitchedOn():
-                spans, at = [], event.tree
-            case e.Accepted():
-                accepted[event.test_id] = None
-                repairs = [one for one in repairs if event.test_id not in one.test_ids]
-            case e.Repair():
-                repairs.append(event)
-            case e.TestBug():
-                bugs[event.bug] = event
-            case e.Revised():
-                revised += event.names
-            case e.TestsBlocked():
-                revised += event.tests
-            case e.HeldOut():
-                revised += event.files
-    return Past((*spans, (at, tree)), tuple(accepted), tuple(revised), bugs, tuple(repairs), renamed)
+        past = _after_verdict(project, _after_word(past, event), event)
+    return past
+
+
+def _after_verdict(project: Project, past: Past, event: e.Event) -> Past:
+    match event:
+        case e.TestRun(red="valid"):
+            return replace(past, reds={**past.reds, event.native_id: event.tree})
+        case e.Accepted():
+            reds = {test: tree for test, tree in past.reds.items() if test != event.test_id}
+            repairs = tuple(one for one in past.repairs if event.test_id not in one.test_ids)
+            return replace(past, accepted=(*past.accepted, event.test_id), reds=reds, repairs=repairs)
+        case e.Repair():
+            return replace(past, repairs=(*past.repairs, event))
+        case e.SuiteRun():
+            return replace(past, suite=event.record)
+        case e.RefactorBegun():
+            return replace(past, refactor=event)
+        case e.RefactorEnded(verdict="accepted") if past.refactor is not None:
+            before, after = (read_tests_of(project, one) for one in (past.refactor.record, past.suite))
+            spans = (*past.spans, (past.at, past.refactor.tree))
+            renamed = past.renamed | (before.keys() - after.keys())
+            return replace(past, at=event.tree, spans=spans, renamed=renamed)
+        case _:
+            return past
+
+
+def _after_word(past: Past, event: e.Event) -> Past:
+    """What somebody said: a report, a person's word, or the kernel's where it takes a test out."""
+    match event:
+        case e.TestBug():
+            return replace(past, bugs={**past.bugs, event.bug: event})
+        case e.Revised():
+            return replace(past, revised=(*past.revised, *event.names))
+        case e.TestsBlocked():
+            return replace(past, revised=(*past.revised, *event.tests))
+        case e.HeldOut():
+            return replace(past, revised=(*past.revised, *event.files))
+        case e.SwitchedOn():
+            return replace(past, at=event.tree, spans=())
+        case _:
+            return past
 
 
 def start_of(project: Project, state: WorktreeState, session: str, tree: str) -> SessionStart:
@@ -136,7 +155,7 @@ def gather_work(project: Project, session: str = "") -> WorkFacts:
         return WorkFacts(standing=standing, claims=tuple(state.claims))
     tree = project.workspace.snapshot()
     start = start_of(project, state, session, tree)
-    past = read_past(project, start, tree)
+    past = read_past(project, start)
     facts = _compare_texts(project, state, start, past, tree)
     facts = replace(facts, standing=standing, claims=tuple(state.claims))
     if state.phase is Phase.GREEN:
@@ -176,9 +195,15 @@ def _compare_texts(
     reported = (*(b.tests for b in state.test_bugs.values()), *(b.tests for b in bugs.values()))
     tests = tuple(dict.fromkeys(test for tests in reported for test in tests))
     revised = (*state.revised, *past.revised)
-    lost = [losses_between(project, old, new, revised, tests) for old, new in past.spans]
-    since_accepted = losses_between(project, state.ground or tree, tree, revised, tests)
-    dealt = {name for name, bug in bugs.items() if _is_revised(project, start.tree, tree, bug.tests)}
+    lost = [losses_between(project, old, new, revised, tests) for old, new in (*past.spans, (past.at, tree))]
+    accepted = losses_between(project, state.ground or tree, tree, revised, tests).blocking
+    still = {function_of(red.native_id) for red in state.reds.values()}
+    green = {function_of(test) for test in past.reds} - still
+    dealt = [
+        name
+        for name, bug in bugs.items()
+        if green.intersection(bug.tests) or _is_revised(project, start.tree, tree, bug.tests)
+    ]
     aside = {
         one.aside: tuple(test for test in one.test_ids if test not in past.accepted)
         for one in past.repairs
@@ -186,7 +211,7 @@ def _compare_texts(
     }
     return WorkFacts(
         aside=aside,
-        losses=tuple(line for one in (*lost, since_accepted) for line in one.blocking),
+        losses=(*(line for one in lost for line in one.blocking), *accepted),
         changed=tuple(line for one in lost for line in one.changed),
         bugs=tuple(
             f"test-bug {name} waits for a person: {', '.join(bug.places)}: {bug.why}"
@@ -195,10 +220,10 @@ def _compare_texts(
         ),
         noted=(
             *(
-                f"test-bug {name}: {', '.join(bugs[name].tests)} was revised: {bugs[name].why}"
+                f"test-bug {name}: {', '.join(bugs[name].tests)} was changed: {bugs[name].why}"
                 for name in dealt
             ),
-            *(f"test data changed: {line}" for one in lost for line in one.data),
+            *(f"{_DATA}{line}" for one in lost for line in one.data),
         ),
     )
 
@@ -225,22 +250,34 @@ def _compare_runs(
         reds = {red.native_id: red.failure for red in state.valid_reds}
         return replace(facts, reds=reds, suite=SuiteComparison(dict.fromkeys(reds, Status.FAIL)))
     first = _tests_at(project, state, start, tree)
-    before = {**(known_tests(project, state, state.ground or tree) or {}), **first}
+    accepted = known_tests(project, state, state.ground or tree) or {}
     now, broken = _run_now(project, tree)
     if broken and not now:
-        return replace(facts, standing=(*facts.standing, *(broken if before else ())))
+        return replace(facts, standing=(*facts.standing, *(broken if first else ())))
     state = project.state()
     failures = {red.native_id: red.failure for red in state.reds.values()}
     failing = [test for test, status in now.items() if status in {Status.FAIL, Status.ERROR}]
     unsure = [i for i, status in now.items() if status in _UNDECIDED and first.get(i, Status.PASS) is None]
-    before |= _run_at(project, state, start.tree, tree, unsure)
+    before = {**first, **_run_at(project, state, start.tree, tree, unsure)}
     revised = (*state.revised, *past.revised, *past.renamed)
     return replace(
         facts,
         standing=(*facts.standing, *broken),
+        changed=(*facts.changed, *_find_bent(project, past, tree, facts, now)),
         reds={test: failures.get(test) or "it fails" for test in failing},
         suite=compare_suites(project, before, now, tree, revised),
+        since_accepted=compare_suites(project, accepted, now, tree, revised),
     )
+
+
+def _find_bent(project: Project, past: Past, tree: str, facts: WorkFacts, now: Tests) -> Iterator[str]:
+    """Reds that ended by other data, with source as it was; a report of a wrong test covers them."""
+    data = [note for note in facts.noted if note.startswith(_DATA)]
+    reported = {test for bug in past.bugs.values() for test in bug.tests}
+    for test, seen in past.reds.items() if data else ():
+        passes = now.get(test) is Status.PASS and function_of(test) not in reported
+        if passes and not difference(project, seen, tree).source:
+            yield f"{test}: it was red, and passes by other data: {data[0].removeprefix(_DATA)}"
 
 
 def _tests_at(project: Project, state: WorktreeState, start: SessionStart, tree: str) -> Tests:

@@ -191,8 +191,9 @@ def _accept(project: Project, judged: _Judged) -> Settlement:
     turn = _turn(state)
     triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
-    suites = (suite for suite in (trial.collected, trial.suite) if suite is not None)
-    project.record(settled, *suites, *triples, sync=True)
+    known = () if trial.collected is None else (trial.collected,)
+    suite = () if trial.suite is None else (trial.suite,)
+    project.record(*known, settled, *suite, *triples, sync=True)
     return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
 
 

@@ -114,7 +114,8 @@ def command(**said: Any) -> int:
 
     Without --prompt, on a terminal: a screen (if `verdigris[code]` is installed) or a prompt, for tasks and
     commands (/help). Exit code: 0 done or answered, 1 something is open or nothing was done, 3 a limit is
-    reached, 69 no model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
+    reached, 69 no model answers, 130 interrupted. A session that ended, or was killed, goes on with
+    --continue or --resume.
     """
     call = CodeCall(**said)
     if (no := deny_agent("code") if call.acp else persons_only("code")) is not None:

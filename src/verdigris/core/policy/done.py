@@ -47,6 +47,8 @@ class WorkFacts:
     aside: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What strikes set aside and nobody brought back, each with its tests that were not accepted since."""
     suite: SuiteComparison = SuiteComparison()
+    since_accepted: SuiteComparison = SuiteComparison()
+    """The same, with the tests of the ground instead of those of the start."""
     losses: tuple[str, ...] = ()
     """Tests and assertions that became weaker, by their text."""
     changed: tuple[str, ...] = ()
@@ -61,6 +63,7 @@ class WorkFacts:
 def find_open(facts: WorkFacts) -> tuple[str, ...]:
     """What is left open, a line each; nothing: the work is proven."""
     known = {i for i, status in facts.suite.before.items() if status in _FAILED}
+    lost = (*facts.losses, *lost_tests(facts.suite), *lost_tests(facts.since_accepted))
     return tuple(
         dict.fromkeys(
             (
@@ -68,7 +71,7 @@ def find_open(facts: WorkFacts) -> tuple[str, ...]:
                 *(f"{test} is claimed and not settled" for test in facts.claims),
                 *(f"{test} is red: {how}" for test, how in facts.reds.items() if test not in known),
                 *(f"{name} was set aside after strikes: {_about(of)}" for name, of in facts.aside.items()),
-                *(f"the suite lost something: {loss}" for loss in (*facts.losses, *lost_tests(facts.suite))),
+                *(f"the suite lost something: {loss}" for loss in lost),
                 *(f"an assertion changed: {change}" for change in facts.changed),
                 *(f"no claim covers {edit}" for edit in facts.unclaimed),
                 *facts.bugs,
@@ -133,10 +136,10 @@ def _skipped(suite: SuiteComparison) -> Iterator[str]:
 
 
 _GIVES_UP = re.compile(
-    r"\b(?:I|we) (?:give|am giving|have given) up\b|\bgiving up\b"
-    r"|\b(?:can ?not|can't|could not|couldn't|(?:am|was) (?:not able|unable) to) "
-    r"(?:do|complete|finish|solve|carry out|understand) (?:this|the|your|it)\b"
-    r"|\bdo(?:n't| not) understand (?:this|the|your) task\b",
+    r"\b(?:I|we)\b[^.!?\n]{0,20}\b(?:give|giving|given) up\b"
+    r"|\b(?:I|we)(?:'m| am| are| was| were)? (?:can ?not|can't|could not|couldn't|unable to|not able to) "
+    r"(?:do|complete|finish|solve|carry out|understand) (?:this|that|the|your|it)\b"
+    r"|\b(?:I|we) do(?:n't| not) understand (?:this|the|your) task\b",
     re.IGNORECASE,
 )
 

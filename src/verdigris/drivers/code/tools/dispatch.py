@@ -162,7 +162,8 @@ reply the suite is run, and the verdict stands in a line that begins with [tdd].
 aside, and you begin again from the red.
 Calls run in order: test, run_tests and edit may be one reply.
 
-- Tests are never deleted, skipped or weakened. A wrong one: test_bug; to stop there is right.
+- Tests are never deleted, skipped or weakened. A wrong one, or one that the task changes: test_bug says \
+why; to stop there is right.
 - Write general code, not the answers of the tests' examples.
 - A denial names the next move: take it.
 - Several tests: submit_plan first; without any test, step 1 writes a failing one.
