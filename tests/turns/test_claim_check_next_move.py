@@ -14,11 +14,11 @@ from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.prompts import describe_standing
-from verdigris.gates.stops import describe_unfinished
 from verdigris.storage.project import open_project
 from verdigris.turns.aside import lay_unclaimed_aside, restore, restore_frozen
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed, following_move
+from verdigris.turns.completion import gather_work
 from verdigris.turns.person import switch_off
 from verdigris.turns.refactor import begin
 from verdigris.turns.settle import settle
@@ -386,7 +386,7 @@ def test_a_file_that_is_run_and_is_no_test_is_named_to_a_person(world: World) ->
     assert "app/tests.py under `test:`" in following_move(agent(world), world.state)
     assert lay_unclaimed_aside(agent(world)) is None
     assert (world.root / "app/tests.py").exists()
-    assert list(describe_unfinished(world.project, world.state)) == []
+    assert gather_work(world.project).unclaimed == ()
 
 
 def test_source_without_a_test_stays_source_whatever_the_runners_configuration_says(world: World) -> None:

@@ -153,6 +153,18 @@ class Baseline:
 
 
 @value
+class SessionStart:
+    """Where a session of an agent began: what it leaves is compared with this."""
+
+    tree: str
+    commit: str | None = None
+    suite: str = ""
+    """The blob with every test's result there, if the suite had been run."""
+    seq: int = 0
+    """The event that recorded it."""
+
+
+@value
 class Intent:
     """An effect that was announced and whose outcome is not recorded yet."""
 
@@ -337,6 +349,10 @@ class WorktreeState:
     baseline: Baseline | None = None
     hindrance: Hindrance | None = None
     """What kept tests from running when they were run last."""
+    collected: Mapping[str, str] = field(default_factory=dict)
+    """Tree → the blob with its tests, of trees of which no baseline was made."""
+    sessions: Mapping[str, SessionStart] = field(default_factory=dict)
+    """By the client's id, the newest last."""
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""

@@ -13,6 +13,7 @@ from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, open_call
 from verdigris.turns.claim_check import following_move
+from verdigris.turns.completion import begin_session
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def start(project: Project, call: HookCall) -> Reply:
     """What changed before the session is a person's doing: the first call is compared with that."""
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
+    begin_session(project, call.session)
     state = project.state()
     left = _describe_open_turn(state)
     suite = [f"[tdd] {state.suite}"] if state.suite else []
@@ -202,6 +204,7 @@ def _describe_open_turn(state: WorktreeState) -> list[str]:
 
 def prompt(project: Project, call: HookCall) -> Reply:
     """Carries out a command in the first line; if more lines follow, the prompt goes on to the model."""
+    begin_session(project, call.session)
     words = words_of(call.prompt)
     if words is None:
         return Reply(text=describe_standing(project))

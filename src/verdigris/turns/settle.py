@@ -194,8 +194,9 @@ def _accept(project: Project, judged: _Judged) -> Settlement:
     turn = _turn(state)
     triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
+    known = () if trial.collected is None else (trial.collected,)
     suite = () if trial.suite is None else (trial.suite,)
-    project.record(settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
+    project.record(*known, settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
     return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
 
 

@@ -193,6 +193,25 @@ class SuiteHindered(Event):
 
 
 @value
+class SuiteCollected(Event):
+    """The tests of a tree, which makes no baseline; `record`: a blob with each id and its status or null."""
+
+    tree: str
+    record: str
+
+
+@value
+class SessionStarted(Event):
+    """An agent's session began in this worktree; its end is compared with this tree."""
+
+    session: str
+    tree: str
+    commit: str | None = None
+    suite: str = ""
+    """The blob with every test's result on that tree, if it was known."""
+
+
+@value
 class RedsEnded(Event):
     """Reds whose test a run saw pass, or no longer found."""
 

@@ -109,8 +109,8 @@ def _text(message: Message) -> str:
 LONGEST = 24_000
 """The most characters of one tool's answer."""
 _COMMAND = re.compile(
-    r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort)"
-    r"(?P<rest> [^`]*)?`"
+    r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort"
+    r"|stub|restore|status|aside)(?P<rest> [^`]*)?`"
 )
 _TOOLS = {
     "test": "run_tests",
@@ -125,8 +125,13 @@ _STAY = "Your edits stay: repair them in your next reply."
 
 
 def in_tools(text: str) -> str:
-    """Replaces commands of `tdd` by the model's tools; commands without a tool work in its shell."""
-    return _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
+    """Replaces commands of `tdd` by the model's tools; for those without a tool it names the shell."""
+
+    def name_tool(found: re.Match[str]) -> str:
+        tool = _TOOLS.get(found["verb"])
+        return f"shell {found[0]}" if tool is None else f"{tool}{found['rest'] or ''}"
+
+    return _COMMAND.sub(name_tool, text)
 
 
 def clip(text: str, longest: int = LONGEST) -> str:

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
-from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
+from verdigris.drivers.code.session_file import SessionRecord
+from verdigris.drivers.code.tools.law import count_repairs, read_verdicts, settle_turn
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ def test_the_second_strike_sets_edits_aside_and_repairs_are_counted(tool: Bench)
     assert second is not None
     assert second.aside is not None
     assert tool.world.read("calc.py") == CALC
-    assert count_repairs(tool.bench.project, 0, (SUB_ID,)) == 1
-    assert count_repairs(tool.bench.project, 0, ("other",)) == 0
+    assert count_repairs(tool.bench.project, SessionRecord(), (SUB_ID,)) == 1
+    assert count_repairs(tool.bench.project, SessionRecord(), ("other",)) == 0
 
 
 def test_a_claim_without_a_red_is_denied(tool: Bench) -> None:
@@ -108,7 +109,7 @@ def test_a_refactor_is_begun_ended_and_counted_for_the_plan(tool: Bench) -> None
     )
     ended = tool("refactor_end")
     assert ended.text.startswith("[tdd] accepted"), ended.text
-    assert verdicts_since(tool.bench.project, 0).refactors == 1
+    assert read_verdicts(tool.bench.project, SessionRecord()).refactors == 1
     assert tool("mark_step", step=1).text == "1 step, 1 green"
     assert tool("refactor_end").outcome == "denied"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -35,6 +35,8 @@ from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from support.turns import World
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
@@ -45,6 +47,11 @@ WRONG = "\n\ndef sub(a, b):\n    return 0\n"
 @pytest.fixture
 def client(world: World) -> Client:
     return Client(world)
+
+
+def sent_back(said: Mapping[str, Any]) -> str:
+    """The text of a stop that sends the agent back; empty if it may stop."""
+    return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
 def phase(world: World) -> Phase:
@@ -316,3 +323,37 @@ def test_a_stop_is_sent_back_by_a_text_that_the_client_tells_once_and_without_ou
     assert json.loads(given.stdout) == {
         "hookSpecificOutput": {"hookEventName": event, "additionalContext": "not yet"}
     }
+
+
+# -- done is one rule: what a session leaves is compared with its start ----------------------------
+
+DESELECT = "[pytest]\naddopts = --deselect tests/test_add.py::test_add\n"
+BENT = TEST_ADD.replace("add(2, 3) == 5", "add(3, 3) == 6")
+
+
+def test_a_red_that_the_session_brought_is_told_at_the_stop(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_sub.py", TEST_SUB)
+    client.world.test(SUB_ID)
+    told = sent_back(client.say("Stop"))
+    assert f"{SUB_ID} is red" in told
+    assert not sent_back(client.say("Stop", stop_hook_active=True)), "a person may want it so"
+
+
+def test_a_test_that_is_configured_away_is_told_at_the_stop(client: Client) -> None:
+    client.say("UserPromptSubmit", prompt="hello")
+    client.world.write("pytest.ini", DESELECT)
+    told = sent_back(client.say("Stop"))
+    assert "tests/test_add.py::test_add: it is still in its file" in told
+
+
+def test_an_assertion_of_the_start_is_told_also_after_a_commit_of_the_agent(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_add.py", BENT)
+    client.world.repo.commit("as I like it")
+    told = sent_back(client.say("Stop"))
+    assert "an assertion changed: tests/test_add.py:" in told
+    assert "tdd test-bug tests/test_add.py:" in told
+    place = told.partition("tdd test-bug ")[2].partition(",")[0]
+    report_bug(client.world.project, [place], "one and two are four here", cwd=client.world.root)
+    assert not sent_back(client.say("Stop", stop_hook_active=True))
