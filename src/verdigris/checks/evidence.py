@@ -201,16 +201,21 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         failed=counts[Status.FAIL] + counts[Status.ERROR],
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
-        hindrance=_hindrance_of(project, report, tree),
+        hindrance=hindrance_in(project, report, tree, whole=True),
     )
 
 
-def _hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
-    if not report.errors and not report.outside:
+def hindrance_in(project: Project, report: TestReport, tree: str, *, whole: bool) -> Hindrance | None:
+    """What kept tests of a run from running."""
+    if _ran_freely(report):
         return None
     from verdigris.checks.hindrance import hindrance_of
 
-    return hindrance_of(project, report, tree)
+    return hindrance_of(project, report, tree, whole=whole)
+
+
+def _ran_freely(report: TestReport) -> bool:
+    return not report.errors and not report.outside and report.ended is not RunEnd.NO_START
 
 
 def standing_events(
@@ -224,8 +229,7 @@ def standing_events(
         suite = suite_event(project, report, tree)
         if suite is not None:
             return (suite,)
-    fine = not report.errors and not report.outside and report.ended is not RunEnd.NO_START
-    if state.hindrance is None and fine:
+    if state.hindrance is None and _ran_freely(report):
         return ()
     from verdigris.checks.hindrance import hindered_events
 
