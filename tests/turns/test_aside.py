@@ -213,6 +213,8 @@ def test_an_unknown_id_where_nothing_is_laid_aside(world: World) -> None:
 
 
 def test_restore_has_no_place_in_red(world: World) -> None:
+    world.write("calc.py", "X = 1\n")
+    lay_unclaimed_aside(world.project)
     denied = restore(world.project, "a1")
     assert isinstance(denied, Deny)
     assert denied.rule == "not-in-phase"

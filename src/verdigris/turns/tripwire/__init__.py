@@ -72,15 +72,13 @@ def base(state: WorktreeState) -> str | None:
 def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
     """`denial`: why source written in red did not claim, or why a stage of a cycle closes the path."""
     why, following = _why(paths[0], cls)
+    stay = ""
     if denial is not None:
         by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        more = (
-            "Tests that the same call changed stay changed. More changed than comments, layout and stubs. "
-            if by_content
-            else ""
-        )
+        more = "More changed than comments, layout and stubs. " if by_content else ""
+        stay = "; tests that the same call changed stay changed" if by_content else ""
         why, following = f"{more}{denial.reason}", denial.next
-    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
+    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`{stay}."
     return f"Put back: {_names(paths)}. {why} {kept}\nnext: {following}"
 
 
