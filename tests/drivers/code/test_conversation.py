@@ -96,6 +96,7 @@ def test_next_moves_name_the_tools_and_leave_other_commands_to_the_shell() -> No
     )
     assert in_tools('`tdd test-bug t.py:3 "WHY"`') == 'test_bug t.py:3 "WHY"'
     assert in_tools("`tdd test-bug close b1`") == "`tdd test-bug close b1`"
+    assert in_tools("report it: tdd test-bug t.py:3, and why") == "report it: test_bug t.py:3, and why"
 
 
 def test_a_denial_has_its_rule_its_reason_and_a_next_move() -> None:

@@ -360,7 +360,8 @@ def test_a_spec_that_drifts_in_green_blocks_the_verdict(tmp_path: Path) -> None:
     settled = settle(world.project(CODER))
     assert isinstance(settled, Settlement)
     assert settled.verdict.kind == "tampered"
-    assert f"tdd spec supersede {SPEC_PATH}" in settled.next
+    assert f"tdd spec supersede {SPEC_PATH}" in settled.verdict.reasons[0]
+    assert settled.next.startswith(f"`tdd restore {SPEC_PATH}`")
     assert "tdd spec supersede" in denied(world.advance(CODER), "spec-drift").next
 
 

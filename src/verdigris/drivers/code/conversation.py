@@ -125,7 +125,8 @@ _STAY = "Your edits stay: repair them in your next reply."
 
 def in_tools(text: str) -> str:
     """Replaces commands of `tdd` by the model's tools; commands without a tool work in its shell."""
-    return _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
+    whole = _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
+    return whole.replace("report it: tdd test-bug ", "report it: test_bug ")
 
 
 def clip(text: str, longest: int = LONGEST) -> str:
