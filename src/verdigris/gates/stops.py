@@ -16,7 +16,7 @@ from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.claim_check import as_it_stands, following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire import recall
@@ -55,11 +55,10 @@ def stop(project: Project, call: HookCall) -> Reply:
             reply = _tell_unfinished(project, call, state)
     if reply.kind != "pass":
         return reply
-    reports = () if state.phase is Phase.RED else _unproven(project)
-    bugs = (
-        f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()
-    )
-    return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *reports, *bugs))))
+    unproven = () if state.phase is Phase.RED else _unproven(project)
+    reports = as_it_stands(project, state, project.workspace.snapshot()).test_bugs.values()
+    bugs = (f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in reports)
+    return Reply(note="\n".join(filter(None, (tripped.text, reply.note, *unproven, *bugs))))
 
 
 def subagent_stop(project: Project, call: HookCall) -> Reply:

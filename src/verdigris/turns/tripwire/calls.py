@@ -213,7 +213,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
 
 
 def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
-    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
+    """Source written in red claims the reds of this change that were seen on the tree without it."""
     cycle = state.open_cycle
     if cycle is not None and stray.paths == (cycle.spec_path,):
         return deny_spec(cycle)
