@@ -402,7 +402,7 @@ class Configuration:
     settings: Mapping[str, Any]
     classes: Any
     runner_files: tuple[str, ...] = ()
-    runner: str = ""
+    runner: str = "unknown"
 
 
 @value

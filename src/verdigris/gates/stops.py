@@ -15,7 +15,7 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, forget_caller
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.claim_check import as_it_stands, following_move
 from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
@@ -55,11 +55,10 @@ def stop(project: Project, call: HookCall) -> Reply:
     left = _tell_unfinished(project, call, project.state())
     if left.kind != "pass":
         return replace(left, text="\n".join(filter(None, (reply.note, left.text))))
-    bugs = (
-        f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()
-    )
-    reports = () if project.state().phase is Phase.RED else describe_unproven(project)
-    note = "\n".join(filter(None, (tripped.text, reply.note, left.note, *reports, *bugs)))
+    reports = as_it_stands(project, state, project.workspace.snapshot()).test_bugs.values()
+    bugs = (f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in reports)
+    unproven = () if project.state().phase is Phase.RED else describe_unproven(project)
+    note = "\n".join(filter(None, (tripped.text, reply.note, left.note, *unproven, *bugs)))
     return replace(left, note=note)
 
 

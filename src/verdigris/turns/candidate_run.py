@@ -87,6 +87,10 @@ def _try_in_room(
     )
     during = difference(project, tree, project.workspace.snapshot())
     runs = test_events(project, report, tree)
+    if any(run.red for run in runs):
+        from verdigris.checks.known_failures import mark_failures
+
+        runs = mark_failures(project, state, runs, tree, judged=True)
     asked = suite_names(project, claimed)
     recorded = project.record(*run_events(project, state, report, runs, asked, claimed))
     seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}

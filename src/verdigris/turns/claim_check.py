@@ -126,22 +126,26 @@ def claimable(
     reds = without_parents(tuple(red for red in state.valid_reds if red.by not in asker.fellows))
     if not reds or state.phase is not Phase.RED:
         return ()
-    if brought := tuple(red for red in reds if not red.known):
-        return _deny_claim(project, brought, tree) or brought
-    known = newest(reds, tree)
-    return () if known is None or _deny_claim(project, (known,), tree) else (known,)
-
-
-def _deny_claim(project: Project, reds: tuple[Red, ...], tree: str) -> Deny | None:
-    """Why these reds cannot be claimed together, where nothing is unclaimed and the suite lost nothing."""
     from verdigris.storage.paths import links_out, refuse
 
-    if out := refuse(links_out(project, tree)):
-        return out
+    brought = tuple(red for red in reds if not red.known)
+    if brought:
+        stale = deny_stale([red.test_id for red in brought])
+        return refuse(links_out(project, tree)) or _seen_here(project, brought, tree) or stale
+    known = newest(_seen_here(project, reds, tree))
+    return () if known is None or refuse(links_out(project, tree)) else (known,)
+
+
+def provable(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:
+    """Those of the reds that a claim may cite on this tree; all, if there are none: the denial says why."""
+    return _seen_here(project, reds, tree) or reds
+
+
+def _seen_here(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:
+    """The reds since which nothing changed that they depend on."""
     runs = {(red.tree, red.reads): red for red in reds}
-    stale = {run for run, red in runs.items() if _moved_since(project, red, tree)}
-    names = [red.test_id for red in reds if (red.tree, red.reads) in stale]
-    return deny_stale(names) if names else None
+    fresh = {run for run, red in runs.items() if not _moved_since(project, red, tree)}
+    return tuple(red for red in reds if (red.tree, red.reads) in fresh)
 
 
 def _moved_since(project: Project, red: Red, tree: str, *, source: bool = True) -> tuple[str, ...]:

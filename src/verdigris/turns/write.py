@@ -99,10 +99,12 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
-            from verdigris.turns.claim_check import claim_within
+            from verdigris.turns.claim_check import claim_within, provable
 
-            ids = [red.test_id for red in claims]
-            claimed = claim_within(project, state, ids, targets, implied=True)
+            tree = project.workspace.snapshot()
+            decision = Allow(claims=provable(project, claims, tree))
+            ids = [red.test_id for red in decision.claims]
+            claimed = claim_within(project, state, ids, targets, implied=True, tree=tree)
             if isinstance(claimed, Deny):
                 return claimed
         case Allow(joins=paths):

@@ -97,6 +97,7 @@ def test_next_moves_name_the_tools_and_the_shell_for_other_commands() -> None:
     )
     assert in_tools('`tdd test-bug t.py:3 "WHY"`') == 'test_bug t.py:3 "WHY"'
     assert in_tools("`tdd test-bug close b1`") == "`tdd test-bug close b1`"
+    assert in_tools("report it: tdd test-bug t.py:3, and why") == "report it: test_bug t.py:3, and why"
 
 
 def test_a_denial_has_its_rule_its_reason_and_a_next_move() -> None:

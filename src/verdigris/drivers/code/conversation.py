@@ -131,7 +131,7 @@ def in_tools(text: str) -> str:
         tool = _TOOLS.get(found["verb"])
         return f"shell {found[0]}" if tool is None else f"{tool}{found['rest'] or ''}"
 
-    return _COMMAND.sub(name_tool, text)
+    return _COMMAND.sub(name_tool, text).replace("report it: tdd test-bug ", "report it: test_bug ")
 
 
 def clip(text: str, longest: int = LONGEST) -> str:

@@ -27,7 +27,7 @@ from verdigris.storage.open_calls import alive as is_alive
 from verdigris.storage.open_calls import forget_ended
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within, following_move
+from verdigris.turns.claim_check import claim_within, following_move, provable
 from verdigris.turns.rollback import GitPosition, place, put_back
 from verdigris.turns.tripwire import (
     Tripped,
@@ -213,7 +213,7 @@ def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tr
 
 
 def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
-    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
+    """Source written in red claims the reds of this change that were seen on the tree without it."""
     cycle = state.open_cycle
     if cycle is not None and stray.paths == (cycle.spec_path,):
         return deny_spec(cycle)
@@ -224,8 +224,8 @@ def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree:
     decision = implied_claim(state, stray.paths[0])
     if isinstance(decision, Deny):
         return decision
-    ids = [red.test_id for red in decision.claims]
     start = project.workspace.graft(tree, stray.home, stray.paths)
+    ids = [red.test_id for red in provable(project, decision.claims, start)]
     targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
     claimed = claim_within(project, state, ids, targets, implied=True, tree=start)
     if isinstance(claimed, Deny):

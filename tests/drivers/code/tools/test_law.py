@@ -32,7 +32,8 @@ def test_a_run_names_the_red_and_the_next_move_in_words_of_tools(tool: Bench) ->
     assert answer.text.count(SUB_ID) == 1
     assert answer.text.endswith("next: edit source")
     tool("create_file", path="tests/test_other.py", content=TEST_SUB.replace("test_sub", "test_other"))
-    assert "next: edit_claim" in tool("run_tests", ids=["tests/test_other.py"]).text
+    assert tool("run_tests", ids=["tests/test_other.py"]).text.endswith("next: edit source")
+    assert "next: edit the source: it claims these 2 tests" in tool("run_tests").text
 
 
 def test_a_run_of_a_test_that_does_not_exist_is_an_answer(tool: Bench) -> None:
