@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from walk.handwriting import MODULES, functions, test_file, tests, with_block, with_changed
+from walk.handwriting import MODULES, expectations, functions, test_file, with_block, with_changed
 from walk.journey import Journey
 from walk.laws import Wrong, gist, is_same_move
 
@@ -32,7 +32,7 @@ class AgentCalls(Journey):
         path = f"{module}.py"
         text = self.here.read(path) or self.hand.module(module)
         there = functions(text)
-        for name, value in tests(self.here.read(test_file(module))).items():
+        for name, value in expectations(self.here.read(test_file(module))).items():
             if there.get(name) != value:
                 text = with_changed(text, name, self.hand.function(name, value))
         self._write(path, text)

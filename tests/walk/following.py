@@ -8,15 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from walk.handwriting import (
     MODULES,
+    expectations,
     functions,
     has_conflict,
     resolved,
     test_file,
-    tests,
     with_changed,
     without,
 )
-from walk.laws import Wrong, command_of, gist, has_placeholder, is_done, is_sentence, still_open
+from walk.laws import (
+    Wrong,
+    command_of,
+    gist,
+    has_placeholder,
+    is_alternative,
+    is_done,
+    is_sentence,
+    still_open,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -85,7 +94,7 @@ def _carry_out(
         told.append("  (a person does that)")
         seen.clear()
     command = command_of(move)
-    if command is None or _PUT_BACK.match(move):
+    if command is None or is_alternative(move):
         return None
     if has_placeholder(command):
         return Wrong(f"placeholder: {gist(move)}", way)
@@ -119,11 +128,12 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
 
 def make_right(place: Place, hand: Hand) -> None:
     """Let every function return what its test asserts."""
+    asserted = "".join(text for path, text in place.files().items() if path.startswith("tests/"))
     for module in MODULES:
         path = f"{module}.py"
         text = without(place.read(path) or hand.module(module), "broken")
         there = functions(text)
-        for name, value in tests(place.read(test_file(module))).items():
+        for name, value in expectations(asserted, module).items():
             if there.get(name) != value:
                 text = with_changed(text, name, hand.function(name, value))
         if text != place.read(path):

@@ -31,9 +31,10 @@ def functions(text: str) -> dict[str, int]:
     return {name: int(value) for name, value in _FUNCTION.findall(text)}
 
 
-def tests(text: str) -> dict[str, int]:
-    """What each test asserts of the function of its name."""
-    return {name: int(value) for name, _, value in _TEST.findall(text)}
+def expectations(text: str, module: str = "") -> dict[str, int]:
+    """What each test asserts of the function of its name; `module`: of this one alone."""
+    found = _TEST.findall(text)
+    return {name: int(value) for name, of, value in found if module in {"", of}}
 
 
 def test_file(module: str) -> str:

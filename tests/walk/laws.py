@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LAYS_ON = frozenset({"claim", "restore", "stub"})
 """Verbs that may write into a clean tree: they lay a person's edits on again, or write what was asked for."""
 _COMMAND = re.compile(r"`((?:tdd|git) [^`]*)`")
-_PLACEHOLDER = re.compile(r"\b(ID|LINE|WHY|PATH|TEST|TEST_ID|FILE|NAME|GIT)\b")
+_PLACEHOLDER = re.compile(r"\b(ID|LINE|PATH|TEST|TEST_ID|FILE|NAME|GIT)\b")
 FIRST_MOVE = re.compile(r"\bwrite (one|a) failing test\b")
 
 
@@ -99,6 +99,12 @@ def command_of(move: str) -> str | None:
 def is_sentence(move: str) -> bool:
     """Whether a person has something to do before the command, if there is one."""
     return not re.match(r"(run )?`", move)
+
+
+def is_alternative(move: str) -> bool:
+    """Whether the command stands for those who do not do what the sentence asks for."""
+    found = _COMMAND.search(move)
+    return found is not None and ", or " in move[: found.start()]
 
 
 def has_placeholder(command: str) -> bool:

@@ -8,9 +8,9 @@ from hypothesis.stateful import rule
 from walk.following import make_right
 from walk.handwriting import (
     MODULES,
+    expectations,
     functions,
     test_file,
-    tests,
     with_block,
     with_changed,
     with_docstring,
@@ -41,25 +41,25 @@ class Edits(Journey):
     def write_a_test_that_passes(self, module: str) -> None:
         """Of a function that nobody tested yet."""
         there = functions(self._source(module))
-        for name in list(there.keys() - tests(self._tests(module)).keys())[:1]:
+        for name in sorted(there.keys() - expectations(self._tests(module)).keys())[:1]:
             block = self.hand.test(module, name, there[name])
             self._edit_tests(module, with_block(self._tests(module), block))
 
     @rule(module=MODULE, pick=PICK)
     def correct_a_test(self, module: str, pick: int) -> None:
-        for name in self._picked(tests(self._tests(module)), pick):
+        for name in self._picked(expectations(self._tests(module)), pick):
             block = self.hand.test(module, name, int(name[1:]))
             self._edit_tests(module, with_changed(self._tests(module), f"test_{name}", block))
 
     @rule(module=MODULE, pick=PICK)
     def expect_something_else(self, module: str, pick: int) -> None:
-        for name in self._picked(tests(self._tests(module)), pick):
+        for name in self._picked(expectations(self._tests(module)), pick):
             block = self.hand.test(module, name, int(name[1:]) + WRONG)
             self._edit_tests(module, with_changed(self._tests(module), f"test_{name}", block))
 
     @rule(module=MODULE, pick=PICK)
     def delete_a_test(self, module: str, pick: int) -> None:
-        for name in self._picked(tests(self._tests(module)), pick):
+        for name in self._picked(expectations(self._tests(module)), pick):
             self._edit_tests(module, without(self._tests(module), f"test_{name}"))
 
     @rule()

@@ -199,3 +199,53 @@ def test_a_refactor_that_broke_something_leads_on(story: Story) -> None:
     story.tdd("refactor begin")
     story.add_function("a", "f1", 77)
     story.next_leads_on()
+
+
+@ground
+@pytest.mark.parametrize("discard", ["checkout --quiet -- .", "stash --quiet", "reset --quiet --hard"])
+def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, discard: str) -> None:
+    story.turn("a", "f9")
+    story.git(discard)
+    story.tdd("aside")
+
+
+@next_move
+def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.cut("tests/test_b.py", "test_f2")
+    story.tdd("refactor end")
+    story.next_leads_on()
+
+
+@next_move
+def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
+    story.git("switch --quiet --create side")
+    story.turn("b", "f8")
+    story.commit()
+    story.tdd("test")
+    story.git("switch --quiet main")
+    story.claimed("a", "f9")
+    story.make_right()
+    story.git("switch --quiet side")
+    story.next_leads_on()
+
+
+@next_move
+def test_two_reports_lead_on(story: Story) -> None:
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.tdd("test-bug tests/test_b.py:5 wrong")
+    story.next_leads_on()
+
+
+def test_a_deleted_test_and_a_new_red_lead_on(story: Story) -> None:
+    story.cut("tests/test_b.py", "test_f2")
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_a_new_name_for_test_files_leads_on(story: Story) -> None:
+    story.write("pytest.ini", "[pytest]\npython_files = test_*.py check_*.py\n")
+    story.write("tests/check_a.py", "import a\n\n\ndef test_f9():\n    assert a.f9() == 9\n")
+    story.tdd("test")
+    story.next_leads_on()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from walk.following import make_right, play
-from walk.handwriting import MODULES, test_file, test_id, tests, with_block
+from walk.handwriting import MODULES, expectations, test_file, test_id, with_block
 from walk.journey import Journey
 from walk.laws import Wrong, command_of, has_placeholder, is_sentence
 
@@ -27,7 +27,7 @@ class Verbs(Journey):
 
     @rule(module=MODULE, pick=PICK)
     def run_one_test(self, module: str, pick: int) -> None:
-        names = sorted(tests(self.here.read(test_file(module))))
+        names = sorted(expectations(self.here.read(test_file(module))))
         if names:
             self.verb("test", test_id(module, names[pick % len(names)]))
 
@@ -76,7 +76,7 @@ class Verbs(Journey):
 
     @rule(module=MODULE, pick=PICK)
     def revise(self, module: str, pick: int) -> None:
-        names = sorted(tests(self.here.read(test_file(module)))) or ["f1"]
+        names = sorted(expectations(self.here.read(test_file(module)))) or ["f1"]
         self.verb("revise", test_id(module, names[pick % len(names)]), "--why", "nobody wants it")
 
     @precondition(lambda self: self.status["unclaimed"])
@@ -112,7 +112,7 @@ class Verbs(Journey):
 
     @rule(module=MODULE, pick=PICK)
     def stub(self, module: str, pick: int) -> None:
-        names = sorted(tests(self.here.read(test_file(module))))
+        names = sorted(expectations(self.here.read(test_file(module))))
         if names:
             self.verb("stub", test_id(module, names[pick % len(names)]))
 
