@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -19,6 +18,10 @@ from support.hooks import Client
 from support.killing import _arm
 from support.trees import copy_tree, walk
 from support.turns import CONFIG, QUICK, World, remember_interpreter
+from verdigris.cli.context import PERSON
+from verdigris.cli.worktree import survey_document
+from verdigris.storage.project import open_project
+from verdigris.turns.survey import survey
 from walk.handwriting import MODULES, Hand, marks, test_file
 
 if TYPE_CHECKING:
@@ -120,10 +123,8 @@ class Place:
         return self.repo.environment | {"GIT_EDITOR": "true"}
 
     def status(self) -> dict[str, Any]:
-        ran = self.cli.tdd("status", "--json")
-        assert ran.code == 0, ran
-        document: dict[str, Any] = json.loads(ran.out)
-        return document
+        """What `tdd status --json` says, without a process for it."""
+        return survey_document(survey(open_project(self.root, PERSON)))
 
     def read(self, path: str) -> str:
         file = self.root / path
