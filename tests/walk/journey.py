@@ -54,8 +54,6 @@ class Journey(RuleBasedStateMachine):
         """What the last verb said here, if nothing has happened since."""
         self.status: dict[str, Any] = self.here.status()
         """As `tdd status` told it after the last step."""
-        self.last = ""
-        """Who acted last, in a word."""
         self.story: list[str] = []
 
         self.failed = False
@@ -112,7 +110,7 @@ class Journey(RuleBasedStateMachine):
         before = self._in_trees()
         act()
         self._note(what)
-        self.answer, self.last = None, "git"
+        self.answer = None
         lost = self._lost()
         if lost - before:
             self.complain([Wrong("lost what was kept: by git", f"{what}: {sorted(lost - before)}")])
@@ -137,7 +135,8 @@ class Journey(RuleBasedStateMachine):
         self._note(answer.said)
         self.complain(crashes(answer))
         self.complain(undone_commits(before, self.seen(), answer, removed))
-        self.answer, self.last = answer, f"tdd {words[0]}"
+        self._account_for_lines(f"tdd {words[0]}")
+        self.answer = answer
         return answer
 
     def machine(self, what: str, act: Callable[[], str | None]) -> str | None:
@@ -147,7 +146,8 @@ class Journey(RuleBasedStateMachine):
         self._note(f"{what}: {said}")
         as_answer = Answer(("tdd", what), 0, said or "", "")
         self.complain(undone_commits(before, self.seen(), as_answer, removed))
-        self.answer, self.last = None, what
+        self._account_for_lines(what)
+        self.answer = None
         return said
 
     # -- what holds after each step -----------------------------------------------------------------
@@ -158,11 +158,7 @@ class Journey(RuleBasedStateMachine):
         self.status = status = self.here.status()
         if self.answer is not None:
             self.complain(different_next(self.answer, status))
-        lost = self._lost()
-        if lost:
-            detail = f"nobody gave up, and nothing has: {sorted(lost)}"
-            self.complain([Wrong(f"lost: {self.last}", detail)])
-        self.owed = (self.owed - lost) | self._in_trees()
+        self._account_for_lines("")
         self.complain(unclaimed_though_clean(self.seen(), status))
 
     def follow_in_a_copy(self) -> None:
@@ -194,6 +190,13 @@ class Journey(RuleBasedStateMachine):
         for place in self.places.values() if missing else ():
             missing -= marks(place.kept())
         return missing - marks(self.here.in_git()) if missing else missing
+
+    def _account_for_lines(self, who: str) -> None:
+        """Every line that was ever written is somewhere, except those that a person took away."""
+        lost = self._lost()
+        if lost:
+            self.complain([Wrong(f"lost: {who}", f"nobody gave up, and nothing has: {sorted(lost)}")])
+        self.owed = (self.owed - lost) | self._in_trees()
 
     def _note(self, what: str) -> None:
         self._seen = None

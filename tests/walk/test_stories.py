@@ -97,6 +97,16 @@ def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
 
 
 @ground
+def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> None:
+    story.agent_writes("README.md", "first\n")
+    story.add_function("a", "f9")
+    story.commit()
+    story.git("switch --quiet --create side")
+    story.add_function("b", "f8")
+    story.agent_writes("README.md", "second\n")
+
+
+@ground
 def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(story: Story) -> None:
     story.add_function("a", "f8")
     story.tdd("aside")
