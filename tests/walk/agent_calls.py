@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -55,7 +56,7 @@ class AgentCalls(Journey):
             self.here.git("add", "--all")
             self.here.git("commit", "--quiet", "--message", "by an agent")
 
-        self._command("git commit", commit)
+        self._command("git commit", commit, moves=True)
 
     @rule()
     def agent_stops(self) -> None:
@@ -76,7 +77,8 @@ class AgentCalls(Journey):
             self.edit(path, text)
             self.machine("after Write", lambda: self.here.client.after("Write", **call))
 
-    def _command(self, what: str, act: Callable[[], object]) -> None:
+    def _command(self, what: str, act: Callable[[], object], *, moves: bool = False) -> None:
         if self.machine("before Bash", lambda: self.here.client.before("Bash", command=what)) == PASS:
             self.person(f"agent: {what}", act)
-            self.machine("after Bash", lambda: self.here.client.after("Bash", command=what))
+            ended = partial(self.here.client.after, "Bash", command=what)
+            self.machine("after Bash", ended, moves=moves)

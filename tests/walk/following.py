@@ -116,7 +116,8 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
         return _correct_test(place, hand, move)
     if re.match(r"(drop it|end it|finish it)", move):
         return True
-    if re.match(r"resolve", move):
+    if re.match(r"(resolve|correct) ", move):
+        make_right(place, hand)
         return _resolve(place)
     if re.match(r"put back what", move):
         return _put_back_lost_tests(place)
@@ -175,7 +176,6 @@ def _resolve(place: Place) -> bool:
     for path, text in place.files().items():
         if has_conflict(text):
             place.write(path, resolved(text))
-    place.git("add", "--all")
     return True
 
 

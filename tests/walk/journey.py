@@ -139,13 +139,17 @@ class Journey(RuleBasedStateMachine):
         self.answer = answer
         return answer
 
-    def machine(self, what: str, act: Callable[[], str | None]) -> str | None:
-        """Something else that `tdd` does, such as a hook's answer, or a verb that is killed."""
+    def machine(self, what: str, act: Callable[[], str | None], *, moves: bool = False) -> str | None:
+        """Something else that `tdd` does, such as a hook's answer, or a verb that is killed.
+
+        `moves`: it may take an agent's commit back.
+        """
         before, removed = self.seen(), self.here.removed_by_asides()
         said = act()
         self._note(f"{what}: {said}")
         as_answer = Answer(("tdd", what), 0, said or "", "")
-        self.complain(undone_commits(before, self.seen(), as_answer, removed))
+        if not moves:
+            self.complain(undone_commits(before, self.seen(), as_answer, removed))
         self._account_for_lines(what)
         self.answer = None
         return said

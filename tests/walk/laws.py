@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LAYS_ON = frozenset({"claim", "restore", "stub"})
 """Verbs that may write into a clean tree: they lay a person's edits on again, or write what was asked for."""
 _COMMAND = re.compile(r"`((?:tdd|git) [^`]*)`")
+_IN_BRACKETS = re.compile(r" \([^()]*\)")
 _PLACEHOLDER = re.compile(r"\b(ID|LINE|PATH|TEST|TEST_ID|FILE|NAME|GIT)\b")
 FIRST_MOVE = re.compile(r"\bwrite (one|a) failing test\b")
 
@@ -91,8 +92,8 @@ def still_open(status: Mapping[str, Any]) -> list[str]:
 
 
 def command_of(move: str) -> str | None:
-    """The first command that a move names."""
-    found = _COMMAND.search(move)
+    """The first command that a move names; what stands in brackets is another way."""
+    found = _COMMAND.search(_IN_BRACKETS.sub("", move))
     return found[1] if found else None
 
 
@@ -104,7 +105,7 @@ def is_sentence(move: str) -> bool:
 def is_alternative(move: str) -> bool:
     """Whether the command stands for those who do not do what the sentence asks for."""
     found = _COMMAND.search(move)
-    return found is not None and ", or " in move[: found.start()]
+    return found is not None and re.search(r"[,;] or ", move[: found.start()]) is not None
 
 
 def has_placeholder(command: str) -> bool:

@@ -48,5 +48,6 @@ def test_a_short_walk() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 def test_a_longer_walk() -> None:
     walk(walks=6, steps=25)
