@@ -113,7 +113,7 @@ def test_a_persons_verbs_are_recorded_as_a_persons(tmp_path: Path) -> None:
         assert told(session, "/on") == "the law is on"
         assert "needs a place" in told(session, "/test-bug")
         assert f"b1: {TEST}:" in told(session, f"/test-bug {TEST}:5 the sum is wrong")
-        assert "denied [not-in-phase]" in told(session, "/restore a9")
+        assert "nothing is set aside as 'a9'" in told(session, "/restore a9")
         assert told(session, "/restore") == "nothing is set aside"
 
 
