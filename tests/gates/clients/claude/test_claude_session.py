@@ -51,7 +51,7 @@ def client(world: World) -> Client:
 
 def sent_back(said: Mapping[str, Any]) -> str:
     """The text of a stop that sends the agent back; empty if it may stop."""
-    return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    return str(said.get("reason", ""))
 
 
 def phase(world: World) -> Phase:
