@@ -97,8 +97,11 @@ class World:
         done = self.claim(test_id, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
-    def red_by_record(self, *test_ids: str) -> None:
-        """Record these valid reds without a run, for tests that are not about the run."""
+    def red_by_record(self, *test_ids: str, by: str = "") -> None:
+        """Record these valid reds without a run, for tests that are not about the run.
+
+        `by`: the agent that saw them.
+        """
         tree = self.project.workspace.snapshot()
         reds = (
             TestRun(
@@ -110,6 +113,7 @@ class World:
                 tree=tree,
                 native_id=test_id,
                 red="valid",
+                by=by,
             )
             for test_id in test_ids
         )

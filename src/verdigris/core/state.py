@@ -39,6 +39,8 @@ class Red:
     place: str = ""
     duration_ms: int = 0
     reads: str = ""
+    by: str = ""
+    """The agent that ran it by name, or saw it first; empty: a person."""
 
     @property
     def valid(self) -> bool:

@@ -12,7 +12,7 @@ from verdigris.core.value import replace, value
 from verdigris.core.verdict import STRIKES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.actions import Deny
     from verdigris.core.verdict import Verdict
@@ -72,11 +72,11 @@ def _cited_red(state: WorktreeState, test_id: str) -> int:
     return state.reds[test_id].seq if claim is None else claim.red
 
 
-def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:
-    """Paths outside the targets join every open claim, as implied."""
+def joining_events(claims: Iterable[Claim], paths: Sequence[str]) -> tuple[EditClaim, ...]:
+    """Paths outside the targets join these open claims, as implied."""
     return tuple(
         EditClaim(test_id=claim.test_id, edit_target=path, red=claim.red, implied=True)
-        for claim in state.claims.values()
+        for claim in claims
         for path in paths
     )
 
@@ -209,6 +209,7 @@ def fold_reds(w: WorktreeState, event: e.TestRun, seq: int) -> Mapping[str, Red]
         event.place,
         event.duration_ms,
         event.reads,
+        event.by,
     )
     reds = {**others, event.test_id: red}
     surplus = [i for i in reds if i not in w.claims][: max(0, len(reds) - REMEMBERED_REDS)]

@@ -33,7 +33,7 @@ from verdigris.gates.calls import (
     is_switch,
     readings,
 )
-from verdigris.storage.open_calls import alive, note_caller
+from verdigris.storage.open_calls import alive, end_edit, note_caller, note_edit
 from verdigris.storage.paths import canonical, class_of
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
                 return _denial(no)
             case Allow() as yes:
                 texts += [_describe_claim(red.test_id) for red in yes.claims]
+                for path in _paths_in(homes[root], named, cwd):
+                    note_edit(str(homes[root].repo.private), project.context, path)
     return Reply(text="\n".join(texts))
 
 
@@ -226,8 +228,9 @@ def mentioned_paths(text: str) -> tuple[str, ...]:
 def after(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import after_call  # not needed by a denial before the call
 
-    living = alive(str(project.repo.private))
-    tripped = after_call(project, agent_alive=living, wrote=_could_write(project, call))
+    private = str(project.repo.private)
+    end_edit(private, project.context)
+    tripped = after_call(project, agent_alive=alive(private), wrote=_could_write(project, call))
     if call.moment is Moment.AFTER and call.manner is Manner.FOREIGN:
         _remember(project, call)
     if tripped.text:
@@ -251,10 +254,14 @@ def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
             return ()
         case Manner.WRITES if call.writes is not None:
             names = [name for spelling in call.writes for name in readings(spelling)]
-            found = (canonical(project.root, name, cwd=Path(call.cwd or project.root)) for name in names)
-            return tuple(place.path for place in found if place.path is not None)
+            return _paths_in(project, names, Path(call.cwd or project.root))
         case _:
             return None
+
+
+def _paths_in(project: Project, names: Iterable[str], cwd: Path) -> tuple[str, ...]:
+    found = (canonical(project.root, name, cwd=cwd) for name in names)
+    return tuple(dict.fromkeys(place.path for place in found if place.path is not None))
 
 
 def _remember(project: Project, call: HookCall) -> None:

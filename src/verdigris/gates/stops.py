@@ -15,7 +15,7 @@ from verdigris.core.policy.cycle import describe_standing
 from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.open_calls import alive, forget_caller
+from verdigris.storage.open_calls import alive, end_edit, end_session, forget_caller
 from verdigris.turns.claim_check import following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
@@ -42,7 +42,9 @@ def stop(project: Project, call: HookCall) -> Reply:
 
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """
-    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    private = str(project.repo.private)
+    tripped = before_call(project, agent_alive=alive(private))
+    end_edit(private, project.context)
     state = project.state()
     if bug := _reported_bug(project, call, state):
         return bug
@@ -55,6 +57,7 @@ def stop(project: Project, call: HookCall) -> Reply:
             reply = _tell_unfinished(project, call, state)
     if reply.kind != "pass":
         return reply
+    end_session(private, call.session)
     reports = () if state.phase is Phase.RED else _unproven(project)
     bugs = (
         f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()

@@ -10,6 +10,7 @@ from verdigris.checks.observation import difference, find_unclaimed
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.actors import claimers, claims_of, view_of
 from verdigris.core.policy.next_move import next_after, next_move, next_red
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.actions import Decision
-    from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.state import Claim, Red, WorktreeState
     from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
 
@@ -117,6 +118,26 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> Red | Deny |
     return decision if isinstance(decision, Deny) else red
 
 
+def own_view(project: Project, state: WorktreeState, session: str = "") -> WorktreeState:
+    """The state without the reds of other agents that are at work here."""
+    if not project.context or not any(red.by not in {"", project.context} for red in state.reds.values()):
+        return state
+    return view_of(state, project.context, fellows(project, session))
+
+
+def claims_by(project: Project, state: WorktreeState) -> tuple[Claim, ...]:
+    """The open claims that the acting agent, or a person, may go on with."""
+    every = tuple(state.claims.values())
+    return claims_of(every, (project.context,), fellows(project)) if claimers(state) else every
+
+
+def fellows(project: Project, session: str = "") -> frozenset[str]:
+    """The agents at work in this worktree. `session`: of the one that asks, if its environment is silent."""
+    from verdigris.core.agents import session_in
+
+    return at_work(str(project.repo.private), session or session_in(os.environ))
+
+
 def following_move(
     project: Project, state: WorktreeState, tree: str | None = None, *, session: str = ""
 ) -> str:
@@ -126,12 +147,10 @@ def following_move(
     """
     unfinished = in_progress(project.repo)
     # In a cycle `freeze` makes the claims, whoever codes afterwards.
-    if project.actor.role == AGENT and state.claims and not unfinished and state.open_cycle is None:
-        from verdigris.core.agents import session_in
-
-        fellows = at_work(str(project.repo.private), session or session_in(os.environ))
-        if waiting := next_after(state, project.actor.context, fellows):
-            return waiting
+    asks = project.actor.role == AGENT and state.claims and not unfinished and state.open_cycle is None
+    if asks and (waiting := next_after(state, project.actor.context, fellows(project, session))):
+        return waiting
+    state = own_view(project, state, session)
     if unfinished or state.test_bugs or not state.valid_reds or state.phase is not Phase.RED:
         return next_move(state, in_progress=unfinished)
     return next_move(state, claimable=claimable(project, state, tree or project.workspace.snapshot()))

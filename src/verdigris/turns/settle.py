@@ -97,7 +97,7 @@ def _join_edits(project: Project, state: WorktreeState) -> Deny | None:
         case Deny() as no:
             return no
         case Allow(joins=paths):
-            project.record(*joining_events(state, paths))
+            project.record(*joining_events(state.claims.values(), paths))
     return None
 
 

@@ -23,7 +23,7 @@ from verdigris.turns.tripwire import calls, has_changed
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
@@ -356,8 +356,8 @@ def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(
 def test_what_is_written_again_while_it_goes_back_becomes_right_by_no_look(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def raced(project: Project, tree: str, paths: Sequence[str], *, why: str) -> None:
-        put_back(project, tree, paths, why=why)
+    def raced(project: Project, tree: str, paths: Sequence[str], *, why: str, by: Collection[str]) -> None:
+        put_back(project, tree, paths, why=why, by=by)
         world.write("calc.py", CALC + SUB)
 
     assert not before_call(agent(world))

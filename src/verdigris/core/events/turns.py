@@ -42,9 +42,11 @@ class EditClaim(Event):
 
 @value
 class Edit(Event):
-    """The gate allowed a write."""
+    """The gate allowed a write, or a shell's write was seen."""
 
     paths: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    """The agents that may have written, if not the acting one."""
 
 
 @value
@@ -92,6 +94,8 @@ class Violation(Event):
     what: str
     displaced: str = ""
     """The blob with the bytes that were overwritten."""
+    by: tuple[str, ...] = ()
+    """The agents that may have written them."""
 
 
 @value
@@ -163,6 +167,8 @@ class TestRun(Event):
     place: str = ""
     reads: str = ""
     """The blob with the files without a class that test code read; they are frozen by a claim."""
+    by: str = ""
+    """The agent whose red it is: it ran the test by name, or saw it fail first; empty for a person."""
 
 
 @value

@@ -205,12 +205,12 @@ def next_move(
 
 
 def next_after(state: WorktreeState, context: str, fellows: Collection[str]) -> str:
-    """The move of an agent while all open claims belong to `fellows`, other agents of its session."""
+    """The move of an agent while all open claims belong to `fellows`, other agents at work here."""
     theirs = {claim.by for claim in state.claims.values()}
     if state.phase is not Phase.GREEN or context in theirs or not theirs.issubset(fellows):
         return ""
     claimed = ", ".join(state.claims)
-    return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
+    return f"wait: another agent has claimed {claimed}; go on when it has settled"
 
 
 def next_red(state: WorktreeState, tree: str) -> Red | None:
