@@ -13,7 +13,7 @@ from verdigris.core.actions import Deny, Target
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.actors import claims_of, deny_source
+from verdigris.core.policy.actors import claimers, claims_of, deny_source
 from verdigris.core.policy.cycle import authored_classes, deny_spec, deny_write
 from verdigris.core.policy.next_move import implied_claim, owners
 from verdigris.core.records import Actor
@@ -185,9 +185,16 @@ class _Look:
             state = project.state()
             seen = see(project, state)
             rightly = self._without_strays(state, seen.tree)
-        living = self.window.open_now if alive else ()
         now = TripwireMemory(
-            rightly, base(state), state.phase, _place(project), alive, living, shared.pending
+            rightly,
+            base(state),
+            state.phase,
+            _place(project),
+            alive,
+            self.window.open_now if alive else (),
+            shared.pending,
+            tuple(sorted(claimers(state) & fellows(project))) or None,
+            next((record.seq for record in project.log.records(reverse=True, limit=1)), 0),
         )
         now, unproven = _with_head(project, state, memory, now)
         mine, messages = self._messages(shared, done)
