@@ -226,7 +226,8 @@ def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
     known = w.claims.get(event.test_id)
     if known is not None:
         targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
-        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
+        by = known.by if event.implied else event.by  # who names it takes it over
+        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied, by=by)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
     claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
@@ -240,7 +241,10 @@ def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
 
 
 def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
-    """The last claim that is accepted closes the turn: the edited tree is the new ground."""
+    """The last claim that is accepted closes the turn: the edited tree is the new ground.
+
+    The claims of other agents stay, and start from it.
+    """
     gone = {event.test_id}
     w = replace(
         w,
@@ -249,7 +253,9 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
     )
-    return w if w.claims else replace(close_turn(w, _rest(w)), revised=())
+    if w.claims:
+        return replace(w, turn=None if w.turn is None else replace(w.turn, tree=event.after))
+    return replace(close_turn(w, _rest(w)), revised=())
 
 
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:

@@ -16,7 +16,7 @@ from verdigris.core.state import Phase, Stage
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, end_edit, end_session, forget_caller
-from verdigris.turns.claim_check import following_move
+from verdigris.turns.claim_check import claims_by, following_move
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire import recall
@@ -49,7 +49,7 @@ def stop(project: Project, call: HookCall) -> Reply:
     if bug := _reported_bug(project, call, state):
         return bug
     match state.phase:
-        case Phase.GREEN if has_edits(project, state):
+        case Phase.GREEN if claims_by(project, state) and has_edits(project, state):
             reply = _reply_to_verdict(project, call, settle(project))
         case Phase.REFACTOR if _has_restructured(project, state):
             reply = _reply_to_verdict(project, call, end(project))
@@ -66,7 +66,7 @@ def stop(project: Project, call: HookCall) -> Reply:
 
 
 def subagent_stop(project: Project, call: HookCall) -> Reply:
-    """Settles the subagent's claims; if others have claims in the turn, they wait for the last to stop."""
+    """Settles the subagent's claims; those of others in the turn stay open."""
     private = str(project.repo.private)
     before_call(project, agent_alive=alive(private))
     forget_caller(private, call.actor.context)
@@ -79,9 +79,9 @@ def subagent_stop(project: Project, call: HookCall) -> Reply:
 
 
 def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool:
-    """Whether all claims are the subagent's; in a cycle, where freezing claims, whether it made an edit."""
+    """Whether a claim is the subagent's; in a cycle, where freezing claims, whether it made an edit."""
     if state.open_cycle is None:
-        return {claim.by for claim in state.claims.values()} == {call.actor.context}
+        return any(claim.by == call.actor.context for claim in state.claims.values())
     for record in project.log.records(reverse=True):
         if record.seq <= state.open_cycle.since:
             break

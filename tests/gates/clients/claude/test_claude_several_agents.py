@@ -8,12 +8,15 @@ import pytest
 
 from support.hooks import Client
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
-from verdigris.core.events import EditClaim, Violation
+from verdigris.core.actions import Deny
+from verdigris.core.events import Accepted, Edit, EditClaim, Violation
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
+from verdigris.core.verdict import Kind
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed, following_move
+from verdigris.turns.settle import Settlement, settle
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
@@ -136,3 +139,116 @@ def test_a_session_goes_on_with_the_turn_of_one_that_has_stopped(
     b.test(MUL_ID)
     assert b.write("calc.py", CALC + SUB + MUL) == "pass"
     assert claims(world) == {MUL_ID: ("b", ("calc.py",))}
+
+
+def settled(agent: Agent) -> Settlement:
+    done = settle(agent.project)
+    assert isinstance(done, Settlement), done
+    return done
+
+
+def denied(agent: Agent) -> Deny:
+    done = settle(agent.project)
+    assert isinstance(done, Deny), done
+    return done
+
+
+def accepted(world: World) -> dict[str, tuple[str, ...]]:
+    return {event.test_id: event.paths for event in world.events(Accepted) if isinstance(event, Accepted)}
+
+
+SUB_FILE = "from calc import add\n\n\ndef sub(a, b):\n    return add(a, -b)\n"
+MUL_FILE = "def mul(a, b):\n    return a * b\n"
+
+
+@pytest.fixture
+def apart(world: World, both: tuple[Agent, Agent]) -> tuple[Agent, Agent]:
+    """Both have claims in one turn, each on a file of its own."""
+    a, b = both
+    world.write("tests/test_sub.py", TEST_SUB.replace("calc", "subs"))
+    world.write("tests/test_mul.py", MUL_TEST.replace("calc", "muls"))
+    a.test(SUB_ID)
+    b.test(MUL_ID)
+    for agent, test_id, path in ((a, SUB_ID, "subs.py"), (b, MUL_ID, "muls.py")):
+        world.write(path, f"def {test_id[-3:]}(a, b):  # STUB:TDD\n    raise NotImplementedError\n")
+        agent.after("Bash", command="true")
+    a.test(SUB_ID)
+    b.test(MUL_ID)
+    assert isinstance(claim(a.project, [SUB_ID], ["subs.py"], cwd=world.root), Claimed)
+    assert isinstance(claim(b.project, [MUL_ID], ["muls.py"], cwd=world.root), Claimed)
+    return a, b
+
+
+def test_a_settlement_judges_ones_own_claims_without_the_others_part(
+    world: World, apart: tuple[Agent, Agent]
+) -> None:
+    a, b = apart
+    half = "def mul(a, b):\n    return a  # half done\n"
+    assert a.write("subs.py", SUB_FILE) == "pass"
+    assert b.write("muls.py", half) == "pass"
+    done = settled(a)
+    assert (done.verdict.kind, done.claimed, done.paths) == (Kind.ACCEPTED, (SUB_ID,), ("subs.py",))
+    assert world.read("muls.py") == half
+    assert accepted(world) == {SUB_ID: ("subs.py",)}
+    assert (world.state.phase, list(world.state.claims)) == (Phase.GREEN, [MUL_ID])
+    ground = world.state.ground
+    assert ground is not None
+    assert b"NotImplementedError" in (world.project.workspace.read(ground, "muls.py") or b"")
+    assert denied(a).rule == "others-claim"
+    assert settled(b).verdict.kind is Kind.STILL_RED
+    assert b.write("muls.py", MUL_FILE) == "pass"
+    assert settled(b).verdict.kind is Kind.ACCEPTED
+    assert accepted(world) == {SUB_ID: ("subs.py",), MUL_ID: ("muls.py",)}
+    assert world.state.phase is Phase.RED
+
+
+def test_strikes_set_ones_own_part_aside_and_leave_the_others(
+    world: World, apart: tuple[Agent, Agent]
+) -> None:
+    a, b = apart
+    assert b.write("muls.py", MUL_FILE) == "pass"
+    for wrong in ("1", "2"):
+        assert a.write("subs.py", f"def sub(a, b):\n    return a + b + {wrong}\n") == "pass"
+        done = settled(a)
+        assert done.verdict.kind is Kind.STILL_RED
+    assert done.aside
+    assert "NotImplementedError" in world.read("subs.py")
+    assert world.read("muls.py") == MUL_FILE
+    assert settled(b).verdict.kind is Kind.ACCEPTED
+
+
+def test_a_turn_is_not_anothers_to_settle(world: World, both: tuple[Agent, Agent]) -> None:
+    a, b = both
+    assert a.write("calc.py", CALC + SUB) == "pass"
+    no = denied(b)
+    assert (no.rule, no.next[:4]) == ("others-claim", "wait")
+    assert b.say("Stop") == {}, "and a stop does not settle it either"
+    assert world.state.phase is Phase.GREEN
+    assert settled(a).verdict.kind is Kind.ACCEPTED
+
+
+def test_source_of_another_agent_is_refused_until_somebody_takes_it(
+    world: World, both: tuple[Agent, Agent]
+) -> None:
+    a, b = both
+    assert a.write("calc.py", CALC + SUB) == "pass"
+    world.write("more.py", "X = 1\n")
+    b.project.record(Edit(paths=("more.py",)))
+    no = denied(a)
+    assert no.rule == "others-source"
+    assert no.next.endswith(f"`tdd claim {SUB_ID} more.py`")
+    assert isinstance(claim(a.project, [SUB_ID], ["more.py"], cwd=world.root), Claimed)
+    done = settled(a)
+    assert done.verdict.kind is Kind.ACCEPTED
+    assert "more.py: another agent's call was open when it was written" in done.verdict.concerns
+
+
+def test_a_claim_that_is_named_again_goes_to_whoever_names_it(
+    world: World, both: tuple[Agent, Agent]
+) -> None:
+    a, b = both
+    assert a.write("calc.py", CALC) == "pass"
+    assert isinstance(claim(b.project, [SUB_ID], ["calc.py"], cwd=world.root), Claimed)
+    assert b.write("calc.py", CALC + SUB) == "pass"
+    assert a.before("Write", file_path="calc.py", content=CALC) == "others-claim"
+    assert settled(b).verdict.kind is Kind.ACCEPTED
