@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.hands import Call, agent
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.errors import OthersCallOpen
 from verdigris.core.events import EditClaim, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.storage import open_calls
-from verdigris.storage.open_calls import alive
-from verdigris.storage.project import open_project
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire import Pending, recall
 from verdigris.turns.tripwire.authors import Window, share
@@ -28,35 +24,8 @@ from verdigris.turns.tripwire.strays import Strays
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.storage.project import Project
-    from verdigris.turns.tripwire import Tripped
 
 EDIT = CALC + SUB
-_NUMBERS = count(1)
-
-
-def agent(world: World, context: str) -> Project:
-    return open_project(world.root, Actor("agent", context, "claude"))
-
-
-class Call:
-    """A shell call of an agent, with the looks that its shell makes; several are open in this process."""
-
-    def __init__(self, world: World, context: str, command: str = "make") -> None:
-        self.world = world
-        self.context = context
-        private = str(world.project.repo.private)
-        self.before = before_call(agent(world, context), agent_alive=alive(private))
-        self.descriptor = open_calls.open_record(private, command, context)
-        folder = open_calls.folder_of(private)
-        self.record = f"{folder}/{os.getpid()}{next(_NUMBERS):03}"
-        Path(f"{folder}/{os.getpid()}").rename(self.record)
-
-    def end(self) -> Tripped:
-        Path(self.record).unlink()
-        os.close(self.descriptor)
-        private = str(self.world.project.repo.private)
-        return after_call(agent(self.world, self.context), agent_alive=alive(private))
 
 
 @contextmanager

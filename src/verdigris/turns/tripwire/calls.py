@@ -125,7 +125,8 @@ def look_within_call(project: Project) -> None:
     if not red and all(context == project.context for context, _ in open_shells(private)):
         return
     memory = recall(project)
-    if memory is not None and memory.phase is project.state().phase and not is_touched(project):
+    known = memory is not None and memory.phase is project.state().phase and memory.claimers is None
+    if known and not is_touched(project):
         return
     tripped = _look_at_tree(project, memory, alive=True, wrote=None)
     known = recall(project)

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.hooks import Client
+from support.hands import Agent
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, Edit, EditClaim, Violation
-from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
-from verdigris.storage.project import Project, open_project
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed, following_move
 from verdigris.turns.settle import Settlement, settle
@@ -25,28 +23,6 @@ if TYPE_CHECKING:
 MUL_TEST = "import calc\n\n\ndef test_mul():\n    assert calc.mul(5, 3) == 15\n"
 MUL_ID = "tests/test_mul.py::test_mul"
 MUL = "\n\ndef mul(a, b):\n    return a * b\n"
-
-
-class Agent(Client):
-    @property
-    def project(self) -> Project:
-        return open_project(self.world.root, Actor("agent", self.agent or self.session, "claude"))
-
-    def test(self, test_id: str) -> None:
-        run_tests(self.project, [test_id], cwd=self.world.root)
-
-    def shell(self, path: str, text: str) -> str:
-        """A shell call that writes a file; what the model is told."""
-        self.before("Bash", command=f"write {path}")
-        self.world.write(path, text)
-        return self.after("Bash", command=f"write {path}")
-
-    def write(self, path: str, text: str) -> str:
-        decided = self.before("Write", file_path=path, content=text)
-        if decided == "pass":
-            self.world.write(path, text)
-            self.after("Write", file_path=path, content=text)
-        return decided
 
 
 @pytest.fixture
