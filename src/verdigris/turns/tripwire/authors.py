@@ -11,7 +11,6 @@ from collections.abc import Mapping  # noqa: TC003 - a value's annotations are r
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
-from verdigris.core.paths import PathClass
 from verdigris.core.value import field, replace, value
 from verdigris.storage.open_calls import in_words, open_edits, open_shells
 from verdigris.turns.rollback import AGENT
@@ -130,9 +129,9 @@ def share(
     seen: Window,
     known: Mapping[str, Pending],
     blobs: Mapping[str, str],
-    stays: Callable[[str, frozenset[str]], bool] = lambda _path, _by: False,
+    stays: Callable[[Strays, str, frozenset[str]], bool] = lambda *_: False,
 ) -> Shared:
-    """`known`: what was pending at the last look. `blobs`: path → its content now. `stays`: whether source
+    """`known`: what was pending at the last look. `blobs`: path → its content now. `stays`: whether a path
     may stay as one of these agents wrote it, so that nothing has to wait.
     """
     judged: dict[tuple[int, frozenset[str]], Strays] = {}
@@ -143,11 +142,8 @@ def share(
         by = {path: _writers(path, seen, known.get(path), blobs.get(path, "")) for path in stray.paths}
         if stray.link:  # the link, and what stood in its place
             by = dict.fromkeys(stray.paths, frozenset[str]().union(*by.values()))
-        source = stray.cls is PathClass.SOURCE and not stray.link
         held = [
-            path
-            for path in stray.paths
-            if seen.is_open(path, by[path]) and not (source and stays(path, by[path]))
+            path for path in stray.paths if seen.is_open(path, by[path]) and not stays(stray, path, by[path])
         ]
         pending |= {path: Pending(blobs.get(path, ""), tuple(sorted(by[path]))) for path in held}
         waiting += _only(stray, held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ from verdigris.turns.tripwire.authors import (
 from verdigris.turns.tripwire.strays import Strays, shares_turn, strays, take_persons_commits, undo_moves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
@@ -125,8 +126,8 @@ def look_within_call(project: Project) -> None:
     if not red and all(context == project.context for context, _ in open_shells(private)):
         return
     memory = recall(project)
-    known = memory is not None and memory.phase is project.state().phase and memory.claimers is None
-    if known and not is_touched(project):
+    same = memory is not None and memory.phase is project.state().phase and memory.claimers is None
+    if same and not is_touched(project):
         return
     tripped = _look_at_tree(project, memory, alive=True, wrote=None)
     known = recall(project)
@@ -176,7 +177,7 @@ class _Look:
         phase = state.phase
         seen = see(project, state)
         shared = self.share(state, seen.tree)
-        done = _undone(project, shared, seen.tree)
+        done = _undone(project, shared, seen.tree, self.window.noted)
         written = False
         if not self.window.is_persons:
             done = _join_edits(project, done)
@@ -227,22 +228,19 @@ class _Look:
         known = memory.pending if memory else {}
         homes = {stray.home for stray in found} if known or self.window.open or self.window.edits else set()
         blobs = {c.path: c.new or "" for home in homes for c in project.workspace.changes(home, tree)}
-        others = fellows(project)
-        green = state.phase is Phase.GREEN
-
-        def stays(path: str, by: frozenset[str]) -> bool:
-            return green and deny_source(state, path, by, others) is None
-
-        shared = share(found, self.window, known, blobs, stays)
-        # In green a person writes source freely.
-        return replace(
-            shared, persons=tuple(s for s in shared.persons if not green or s.cls is not PathClass.SOURCE)
-        )
+        shared = share(found, self.window, known, blobs, partial(_stays, project, state))
+        if state.phase is not Phase.GREEN:
+            return shared
+        # A person writes source freely.
+        return replace(shared, persons=tuple(s for s in shared.persons if s.cls is not PathClass.SOURCE))
 
     def _without_strays(self, state: WorktreeState, tree: str) -> str:
         """The tree without strays: a process may have written again after they were put back."""
         shared = self.share(state, tree)
-        for stray in (*(stray for stray, _ in shared.judged), *shared.waiting):
+        for stray, by in shared.judged:
+            wrong = [path for path in stray.paths if not _stays(self.project, state, stray, path, by)]
+            tree = self.project.workspace.graft(tree, stray.home, wrong)
+        for stray in shared.waiting:
             tree = self.project.workspace.graft(tree, stray.home, stray.paths)
         return tree
 
@@ -252,6 +250,13 @@ class _Look:
         new = [p for p, kept in shared.pending.items() if asks in kept.by and known.get(p) != kept]
         if new:
             yield asks, (describe_pending(new, self.window),)
+
+
+def _stays(project: Project, state: WorktreeState, stray: Strays, path: str, by: frozenset[str]) -> bool:
+    """Whether source in a shared turn stays as one of these agents wrote it."""
+    if stray.cls is not PathClass.SOURCE or stray.link or state.phase is not Phase.GREEN:
+        return False
+    return deny_source(state, path, by, fellows(project)) is None
 
 
 def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]:
@@ -270,7 +275,7 @@ def _kept_text(stray: Strays, phase: Phase) -> str:
     return words.kept_text(stray.paths, stray.cls, phase)
 
 
-def _undone(project: Project, shared: Shared, tree: str) -> Tripped:
+def _undone(project: Project, shared: Shared, tree: str, noted: Mapping[str, frozenset[str]]) -> Tripped:
     """Puts back what is judged, or claims for it in the name of whoever wrote it; tells those it concerns."""
     done = Tripped()
     for stray, by in shared.judged:
@@ -279,7 +284,7 @@ def _undone(project: Project, shared: Shared, tree: str) -> Tripped:
             done = _with_text(project, done, by, words.link_put_back_text(stray.paths[0]), stray.paths)
             continue
         if stray.cls is PathClass.SOURCE and project.state().phase is Phase.GREEN:
-            done = _watched(project, stray, by, done)
+            done = _watched(project, stray, by, done, noted)
             continue
         claimed = _claim_for_edit(project, stray, tree, by)
         if isinstance(claimed, str):
@@ -295,7 +300,9 @@ def _undone(project: Project, shared: Shared, tree: str) -> Tripped:
     return done
 
 
-def _watched(project: Project, stray: Strays, by: frozenset[str], done: Tripped) -> Tripped:
+def _watched(
+    project: Project, stray: Strays, by: frozenset[str], done: Tripped, noted: Mapping[str, frozenset[str]]
+) -> Tripped:
     """Source in a turn that several agents share: it joins its authors' claims, or goes back."""
     state, others = project.state(), fellows(project)
     denials = {path: deny_source(state, path, by, others) for path in stray.paths}
@@ -303,7 +310,9 @@ def _watched(project: Project, stray: Strays, by: frozenset[str], done: Tripped)
     if kept:
         new = tuple(path for path in kept if not owners(state.claims.values(), path))
         joins = joining_events(claims_of(state.claims.values(), by, others), new)
-        project.record(Edit(paths=kept, by=tuple(sorted(by))), *joins)
+        unknown = tuple(path for path in kept if noted.get(path) != by)
+        edit = (Edit(paths=unknown, by=tuple(sorted(by))),) if unknown else ()
+        project.record(*edit, *joins)
     for path, denial in denials.items():
         if denial is not None:
             put_back(project, stray.home, (path,), why=CALLED, by=by)
