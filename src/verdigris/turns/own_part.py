@@ -73,9 +73,10 @@ def join_edits(project: Project, state: WorktreeState, turn: Turn) -> Deny | Non
         case Deny() as no:
             return no
         case Allow(joins=paths):
-            for path in paths:
-                authors = claims_of(claims, by[path], fellows(project)) if path in by else ()
-                project.record(*joining_events(authors or part.claims.values(), (path,)))
+            others = fellows(project) if by else frozenset[str]()
+            authors = {p: claims_of(claims, by[p], others) for p in paths if p in by}
+            joins = (joining_events(authors.get(p) or part.claims.values(), (p,)) for p in paths)
+            project.record(*(event for events in joins for event in events))
     return None
 
 

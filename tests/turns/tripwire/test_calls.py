@@ -19,7 +19,7 @@ from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
-from verdigris.turns.tripwire import calls, has_changed
+from verdigris.turns.tripwire import has_changed, judgement
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
@@ -362,7 +362,7 @@ def test_what_is_written_again_while_it_goes_back_becomes_right_by_no_look(
 
     assert not before_call(agent(world))
     world.write("calc.py", CALC + SUB)
-    monkeypatch.setattr(calls, "put_back", raced)
+    monkeypatch.setattr(judgement, "put_back", raced)
     assert after_call(agent(world)).put_back == ("calc.py",)
     assert world.read("calc.py") == CALC + SUB
     monkeypatch.undo()

@@ -34,7 +34,7 @@ ACTIONS = (
     *("open", "close", "shell_own", "shell_others", "shell_test"),
     *("tool_own", "tool_others", "tool_test", "red", "claim", "settle", "stop"),
 )
-STEPS = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ACTIONS)), max_size=24)
+STEPS = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ACTIONS)), max_size=20)
 
 
 def id_of(name: str) -> str:
@@ -200,7 +200,7 @@ def _without_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "try_candidate", try_by_reading)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(STEPS)
 def test_two_agents_in_one_worktree(steps: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -7,29 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, is_layout, look
-from verdigris.checks.source_edits import home_of
+from verdigris.checks.observation import look
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
-from verdigris.core.actions import Deny, Target
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.actors import claimers, claims_of, deny_source
-from verdigris.core.policy.cycle import authored_classes, deny_spec, deny_write
-from verdigris.core.policy.next_move import implied_claim, owners
+from verdigris.core.policy.actors import claimers
+from verdigris.core.policy.cycle import authored_classes
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import shell_words, some
-from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace, value
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
-from verdigris.storage.open_calls import UNKNOWN, forget_ended, open_shells
 from verdigris.storage.open_calls import alive as is_alive
+from verdigris.storage.open_calls import forget_ended, open_shells
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within, fellows, own_view
-from verdigris.turns.rollback import GitPosition, place, put_back
+from verdigris.turns.claim_check import fellows
+from verdigris.turns.rollback import GitPosition, place
 from verdigris.turns.tripwire import (
     Tripped,
     TripwireMemory,
@@ -45,20 +40,18 @@ from verdigris.turns.tripwire.authors import (
     Shared,
     Window,
     describe_pending,
-    in_the_name_of,
-    several,
     share,
     window,
 )
-from verdigris.turns.tripwire.strays import Strays, shares_turn, strays, take_persons_commits, undo_moves
+from verdigris.turns.tripwire.judgement import join_edits, stays, undo_strays
+from verdigris.turns.tripwire.strays import Strays, strays, take_persons_commits, undo_moves
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator
 
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
-CALLED = "changed by an agent's call"
 REMEMBERED = 20
 """Agents for which messages are kept."""
 END = "end"
@@ -177,10 +170,10 @@ class _Look:
         phase = state.phase
         seen = see(project, state)
         shared = self.share(state, seen.tree)
-        done = _undone(project, shared, seen.tree, self.window.noted)
+        done = undo_strays(project, shared, seen.tree, self.window.noted)
         written = False
         if not self.window.is_persons:
-            done = _join_edits(project, done)
+            done = join_edits(project, done)
             written = _record_author(project, state, memory, seen.tree, done)
         rightly = seen.tree
         if done or written or shared.waiting:
@@ -228,7 +221,7 @@ class _Look:
         known = memory.pending if memory else {}
         homes = {stray.home for stray in found} if known or self.window.open or self.window.edits else set()
         blobs = {c.path: c.new or "" for home in homes for c in project.workspace.changes(home, tree)}
-        shared = share(found, self.window, known, blobs, partial(_stays, project, state))
+        shared = share(found, self.window, known, blobs, partial(stays, project, state))
         if state.phase is not Phase.GREEN:
             return shared
         # A person writes source freely.
@@ -238,7 +231,7 @@ class _Look:
         """The tree without strays: a process may have written again after they were put back."""
         shared = self.share(state, tree)
         for stray, by in shared.judged:
-            wrong = [path for path in stray.paths if not _stays(self.project, state, stray, path, by)]
+            wrong = [path for path in stray.paths if not stays(self.project, state, stray, path, by)]
             tree = self.project.workspace.graft(tree, stray.home, wrong)
         for stray in shared.waiting:
             tree = self.project.workspace.graft(tree, stray.home, stray.paths)
@@ -250,13 +243,6 @@ class _Look:
         new = [p for p, kept in shared.pending.items() if asks in kept.by and known.get(p) != kept]
         if new:
             yield asks, (describe_pending(new, self.window),)
-
-
-def _stays(project: Project, state: WorktreeState, stray: Strays, path: str, by: frozenset[str]) -> bool:
-    """Whether source in a shared turn stays as one of these agents wrote it."""
-    if stray.cls is not PathClass.SOURCE or stray.link or state.phase is not Phase.GREEN:
-        return False
-    return deny_source(state, path, by, fellows(project)) is None
 
 
 def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]:
@@ -275,86 +261,6 @@ def _kept_text(stray: Strays, phase: Phase) -> str:
     return words.kept_text(stray.paths, stray.cls, phase)
 
 
-def _undone(project: Project, shared: Shared, tree: str, noted: Mapping[str, frozenset[str]]) -> Tripped:
-    """Puts back what is judged, or claims for it in the name of whoever wrote it; tells those it concerns."""
-    done = Tripped()
-    for stray, by in shared.judged:
-        if stray.link:
-            put_back(project, stray.home, stray.paths, why=CALLED, by=by)
-            done = _with_text(project, done, by, words.link_put_back_text(stray.paths[0]), stray.paths)
-            continue
-        if stray.cls is PathClass.SOURCE and project.state().phase is Phase.GREEN:
-            done = _watched(project, stray, by, done, noted)
-            continue
-        claimed = _claim_for_edit(project, stray, tree, by)
-        if isinstance(claimed, str):
-            text = f"{', '.join(stray.paths)}: claims {claimed}.\nnext: `tdd settle`"
-            done = replace(_with_text(project, done, by, text), claimed=claimed)
-            continue
-        home = stray.home
-        if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
-            home = home_of(project, home, tree, stray.paths, source=stray.cls is PathClass.SOURCE)
-        put_back(project, home, stray.paths, why=CALLED, by=by)
-        text = words.put_back_text(stray.paths, stray.cls, claimed)
-        done = _with_text(project, done, by, text, stray.paths)
-    return done
-
-
-def _watched(
-    project: Project, stray: Strays, by: frozenset[str], done: Tripped, noted: Mapping[str, frozenset[str]]
-) -> Tripped:
-    """Source in a turn that several agents share: it joins its authors' claims, or goes back."""
-    state, others = project.state(), fellows(project)
-    denials = {path: deny_source(state, path, by, others) for path in stray.paths}
-    kept = tuple(path for path, denial in denials.items() if denial is None)
-    if kept:
-        new = tuple(path for path in kept if not owners(state.claims.values(), path))
-        joins = joining_events(claims_of(state.claims.values(), by, others), new)
-        unknown = tuple(path for path in kept if noted.get(path) != by)
-        edit = (Edit(paths=unknown, by=tuple(sorted(by))),) if unknown else ()
-        project.record(*edit, *joins)
-    for path, denial in denials.items():
-        if denial is not None:
-            put_back(project, stray.home, (path,), why=CALLED, by=by)
-            text = words.put_back_text((path,), PathClass.OTHER, denial)
-            done = _with_text(project, done, by, text, (path,))
-    return done
-
-
-def _with_text(
-    project: Project, done: Tripped, by: Iterable[str], text: str, gone: tuple[str, ...] = ()
-) -> Tripped:
-    who = {project.context if context == UNKNOWN else context for context in by}
-    told = {**done.told, **{context: (*done.told.get(context, ()), text) for context in who}}
-    return replace(done, put_back=done.put_back + gone, told=told)
-
-
-def _claim_for_edit(project: Project, stray: Strays, tree: str, by: frozenset[str]) -> str | Deny | None:
-    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
-    state = project.state()
-    cycle = state.open_cycle
-    if cycle is not None and stray.paths == (cycle.spec_path,):
-        return deny_spec(cycle)
-    if cycle is not None and state.phase in {Phase.PLAN, Phase.HELD}:
-        return deny_write(cycle, stray.paths[0])
-    if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
-        return None
-    if denial := several(by):
-        return denial
-    acts = in_the_name_of(project, *by)
-    decision = implied_claim(own_view(acts, state), stray.paths[0])
-    if isinstance(decision, Deny):
-        return decision
-    ids = [red.test_id for red in decision.claims]
-    start = project.workspace.graft(tree, stray.home, stray.paths)
-    targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
-    claimed = claim_within(acts, state, ids, targets, implied=True, tree=start)
-    if isinstance(claimed, Deny):
-        return claimed
-    acts.record(Edit(paths=stray.paths))
-    return some(claimed.test_ids)
-
-
 def _record_author(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str, done: Tripped
 ) -> bool:
@@ -367,36 +273,6 @@ def _record_author(
     if paths:
         project.record(Edit(paths=paths))
     return bool(paths)
-
-
-def _join_edits(project: Project, done: Tripped) -> Tripped:
-    """In green, source outside the targets joins the open claims, or is refused where claims are strict."""
-    state = project.state()
-    if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
-        return done
-    if shares_turn(project, state):
-        return done  # by `_watched`, and by the settlement
-    tree = project.workspace.snapshot()
-    source = difference(project, state.turn.tree, tree).source
-    paths = tuple(
-        change.path
-        for change in source
-        if not owners(state.claims.values(), change.path) and not is_layout(project, change)
-    )
-    if not paths:
-        return done
-    if project.settings.claims != "strict":
-        project.record(*joining_events(state.claims.values(), paths))
-        return done
-    put_back(project, state.turn.tree, paths, why=CALLED, by=(project.context,))
-    denial = Deny(
-        "outside-targets",
-        "It is outside the targets of the open claims (`claims: strict`).",
-        f"`tdd claim {shell_words(next(iter(state.claims)), paths[0])}`",
-    )
-    return _with_text(
-        project, done, (project.context,), words.put_back_text(paths, PathClass.SOURCE, denial), paths
-    )
 
 
 def _with_head(
