@@ -186,7 +186,7 @@ def in_the_name_of(project: Project, context: str) -> Project:
 
 
 def describe_pending(paths: Sequence[str], seen: Window) -> str:
-    """For an agent that may have written the paths."""
+    """Tells an agent that it may have written the paths."""
     return (
         f"{', '.join(paths)} changed while another agent's call was open too ({_commands(seen.open)}), so it "
         "is nobody's until that has ended: it is not put back, and claims nothing.\n"
