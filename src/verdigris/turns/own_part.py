@@ -8,7 +8,7 @@ from verdigris.checks.observation import difference, is_layout
 from verdigris.core.actions import Allow, Deny, FileWrite, Write
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.actors import claimers, claims_of, deny_source
+from verdigris.core.policy.actors import claimers, deny_source, joined_claims
 from verdigris.core.policy.next_move import next_after, owners
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import joining_events
@@ -74,7 +74,7 @@ def join_edits(project: Project, state: WorktreeState, turn: Turn) -> Deny | Non
             return no
         case Allow(joins=paths):
             others = fellows(project) if by else frozenset[str]()
-            authors = {p: claims_of(claims, by[p], others) for p in paths if p in by}
+            authors = {p: joined_claims(claims, by[p], others) for p in paths if p in by}
             joins = (joining_events(authors.get(p) or part.claims.values(), (p,)) for p in paths)
             project.record(*(event for events in joins for event in events))
     return None

@@ -11,13 +11,13 @@ from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Wri
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.actors import claimers, deny_source
+from verdigris.core.policy.actors import claimers, deny_source, joined_claims
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
-from verdigris.turns.claim_check import claim_within, claims_by, fellows, own_view
+from verdigris.turns.claim_check import claim_within, fellows, own_view
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -107,7 +107,10 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             if isinstance(claimed, Deny):
                 return claimed
         case Allow(joins=paths):
-            project.record(*joining_events(claims_by(project, state), paths))
+            joined = tuple(state.claims.values())
+            if claimers(state):
+                joined = joined_claims(joined, (project.context,), fellows(project))
+            project.record(*joining_events(joined, paths))
     if action.files:
         project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
     return decision

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.hands import Agent, Call
 from support.turns import World, make_world
 from verdigris.core.errors import OthersCallOpen
-from verdigris.core.events import Accepted, EditClaim, Settled, TestRun, Violation
+from verdigris.core.events import Accepted, EditClaim, Settled, TestRun, Violation, decode
 from verdigris.core.report import RunEnd, RunPhase, Status, TestReport, TestResult
 from verdigris.storage.open_calls import note_session
 from verdigris.turns import settle as settling
@@ -78,11 +78,9 @@ class Hands:
         self.written: dict[str, tuple[str, str, int]] = {}
         """Token → its author, its path, and how much the author had been told before."""
         self.numbers = count(1)
-        for name, agent in self.agents.items():
-            note_session(str(agent.project.repo.private), name, "")
-            self.tool(name, f"tests/test_{name}.py")
-        for name in NAMES:
-            self.red(name)
+        for action in ("tool_test", "red"):
+            for name in NAMES:
+                self.step(name, action)
 
     # -- what agents do ----------------------------------------------------------------------
 
@@ -139,6 +137,7 @@ class Hands:
     # -- what holds ----------------------------------------------------------------------------
 
     def step(self, name: str, action: str) -> None:
+        note_session(str(self.agents[name].project.repo.private), name, "")
         before = self.in_tree()
         other = "b" if name == "a" else "a"
         kind, _, which = action.partition("_")
@@ -178,20 +177,20 @@ class Hands:
             assert path in self.told[author][heard:] or path in aside, f"{author} was not told of {token}"
 
     def _check_accepted(self) -> None:
+        """An accepted line is the claimer's, or of whoever took over what was left, or a concern names it."""
         workspace, by = self.world.project.workspace, dict[str, str]()
         concerns: tuple[str, ...] = ()
-        for event in self.world.events(EditClaim, Settled, Accepted):
-            match event:
-                case EditClaim(by=who) if who:
-                    by[event.test_id] = who
-                case Settled():
-                    concerns = event.concerns
-                case Accepted():
-                    for path in event.paths:
-                        new = workspace.read(event.after, path) or b""
-                        old = workspace.read(event.before, path) or b""
+        for record in self.world.project.log.records():
+            match decode(record.type, record.data):
+                case EditClaim(by=who, test_id=claimed) if who:
+                    by[claimed] = who
+                case Settled() as settled:
+                    concerns = settled.concerns
+                case Accepted() as done:
+                    for path in done.paths:
+                        new, old = (workspace.read(tree, path) or b"" for tree in (done.after, done.before))
                         for token in {*TOKEN.findall(new.decode())} - {*TOKEN.findall(old.decode())}:
-                            rightly = self.written[token][0] == by[event.test_id]
+                            rightly = self.written[token][0] in {by[done.test_id], record.actor["context"]}
                             assert rightly or any(path in concern for concern in concerns), (token, path)
 
 

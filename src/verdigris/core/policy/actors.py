@@ -34,6 +34,14 @@ def claims_of(
     return tuple(claim for claim in claims if not _is_others(claim.by, contexts, at_work))
 
 
+def joined_claims(
+    claims: Iterable[Claim], contexts: Collection[str], at_work: Collection[str]
+) -> tuple[Claim, ...]:
+    """The claims that source of these agents joins: their own, or else those that are everybody's."""
+    everybodys = claims_of(claims, contexts, at_work)
+    return tuple(claim for claim in everybodys if claim.by in contexts) or everybodys
+
+
 def claimers(state: WorktreeState) -> frozenset[str]:
     """The agents whose claims alone are open in the turn; none where everybody may go on with it."""
     by = frozenset(claim.by for claim in state.claims.values())

@@ -9,7 +9,7 @@ from verdigris.checks.source_edits import home_of
 from verdigris.core.actions import Deny, Target
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.actors import claims_of, deny_source
+from verdigris.core.policy.actors import deny_source, joined_claims
 from verdigris.core.policy.cycle import deny_spec, deny_write
 from verdigris.core.policy.next_move import implied_claim, owners
 from verdigris.core.state import Phase
@@ -69,7 +69,7 @@ def _share_source(
     kept = tuple(path for path, denial in denials.items() if denial is None)
     if kept:
         new = tuple(path for path in kept if not owners(state.claims.values(), path))
-        joins = joining_events(claims_of(state.claims.values(), by, others), new)
+        joins = joining_events(joined_claims(state.claims.values(), by, others), new)
         unknown = tuple(path for path in kept if noted.get(path) != by)
         edit = (Edit(paths=unknown, by=tuple(sorted(by))),) if unknown else ()
         project.record(*edit, *joins)
