@@ -141,7 +141,12 @@ def _shell(project: Project, call: HookCall) -> Reply:
         "repeat the command in a moment: the client is reading its settings; if it is refused again, "
         f"ask the user to run `tdd init --agent {call.actor.client}` and restart the client",
     )
-    return _no(project, call, denial)
+    return _also(tripped.text, _no(project, call, denial))
+
+
+def _also(news: str, reply: Reply) -> Reply:
+    """The reply, and what the agent was to hear."""
+    return replace(reply, text="\n".join(filter(None, (reply.text, news)))) if news else reply
 
 
 def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
@@ -162,14 +167,14 @@ def _foreign(project: Project, call: HookCall) -> Reply:
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     if call.strings is None:
-        return _no(project, call, _unreadable(call))
+        return _also(tripped.text, _no(project, call, _unreadable(call)))
     known = call.source in state.tools or state.phase is Phase.OFF
     if not known and not call.attended:
-        return _no(project, call, _unknown(call))
+        return _also(tripped.text, _no(project, call, _unknown(call)))
     named = _protected_names(project, call, call.strings)
     reply = _decide_writes(project, call, dict.fromkeys(named)) if named else PASS
     if reply.kind == "deny" or known:
-        return reply if reply.text else Reply(text=tripped.text)
+        return _also(tripped.text, reply)
     return Reply(
         "ask", f"Verdigris does not know the tool {call.source}. If you allow it, you are not asked again."
     )

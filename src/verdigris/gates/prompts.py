@@ -15,6 +15,7 @@ from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, note_session, open_call
 from verdigris.turns.claim_check import following_move, own_view
+from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -161,10 +162,12 @@ UNCONFINED = (
 
 def start(project: Project, call: HookCall) -> Reply:
     """What changed before the session is a person's doing: the first call is compared with that."""
+    memory = recall(project)
+    news = memory.messages.get(project.context, ()) if memory else ()
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
     state = project.state()
-    left = _describe_open_turn(state)
+    left = [*(f"[tdd] {text}" for text in news), *_describe_open_turn(state)]
     lines = [_laws(state), *([] if call.confinable else [UNCONFINED]), *left, describe_standing(project)]
     return Reply(text="\n".join(lines), note="\n".join(left))
 

@@ -9,7 +9,7 @@ from verdigris.checks.observation import end_lost_reds, look
 from verdigris.core.actions import Deny
 from verdigris.core.errors import OthersCallOpen
 from verdigris.core.policy import decide
-from verdigris.storage.open_calls import alive, open_shells
+from verdigris.storage.open_calls import alive, open_edits, open_shells
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _undo_agents_moves(project: Project, *, waits: bool) -> None:
         from verdigris.turns.tripwire.calls import look_within_call
 
         look_within_call(project)
-    if others:
+    if others or open_edits(private, project.context):
         from verdigris.turns.tripwire.authors import wait_for_others
 
         denial, memory = wait_for_others(project), recall(project)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.hands import Agent
+from support.hands import Agent, Call
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.actions import Deny
 from verdigris.core.events import Accepted, Edit, EditClaim, Violation
@@ -228,3 +228,37 @@ def test_a_claim_that_is_named_again_goes_to_whoever_names_it(
     assert b.write("calc.py", CALC + SUB) == "pass"
     assert a.before("Write", file_path="calc.py", content=CALC) == "others-claim"
     assert settled(b).verdict.kind is Kind.ACCEPTED
+
+
+def test_what_waits_for_an_agent_is_told_at_its_stop_too(world: World, both: tuple[Agent, Agent]) -> None:
+    a, b = both
+    call_of_a, call_of_b = Call(world, "a"), Call(world, "b")
+    world.write("calc.py", CALC + SUB)
+    call_of_a.end()
+    call_of_b.end()
+    assert world.read("calc.py") == CALC
+    assert "Put back: calc.py" in a.say("Stop")["systemMessage"]
+    assert "Put back" not in str(b.say("Stop")), "b heard it at the end of its call"
+
+
+def test_a_resumed_session_hears_what_waits_for_it(world: World, both: tuple[Agent, Agent]) -> None:
+    a, _ = both
+    call_of_a, call_of_b = Call(world, "a"), Call(world, "b")
+    world.write("calc.py", CALC + SUB)
+    call_of_a.end()
+    call_of_b.end()
+    assert "Put back: calc.py" in a.say("SessionStart")["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_stop_beside_anothers_open_call_says_why_nothing_was_settled(
+    world: World, both: tuple[Agent, Agent]
+) -> None:
+    a, _ = both
+    assert a.write("calc.py", CALC + SUB) == "pass"
+    call_of_b = Call(world, "b", "sleep 60")
+    world.write("tests/test_sub.py", "cheat")
+    said = a.say("Stop")
+    assert "The turn stays open. Another agent's call is open (sleep 60)" in said["systemMessage"]
+    assert world.read("tests/test_sub.py") == "cheat"
+    call_of_b.end()
+    assert world.read("tests/test_sub.py") == TEST_SUB
