@@ -16,7 +16,7 @@ from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import belongs, lay_on, set_aside
-from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, following_move
+from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, following_move, own_view
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _claimed_ids(
     project: Project, state: WorktreeState, tests: Sequence[str], cwd: Path
 ) -> tuple[str, ...] | Deny:
     if not tests:
-        implied = implied_claim(state)
+        implied = implied_claim(own_view(project, state))
         return implied if isinstance(implied, Deny) else tuple(red.test_id for red in implied.claims)
     found: dict[str, None] = {}
     for word in tests:
