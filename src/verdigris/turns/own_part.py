@@ -104,6 +104,6 @@ def concerns_about_authors(project: Project, state: WorktreeState, turn: Turn) -
     if not claimers(state):
         return
     for path, by in sorted(edits_since(project, 0, turn.id).items()):
-        claimed_by = {claim.by for claim in state.claims.values() if path in claim.targets}
+        claimed_by = {claim.by for claim in state.claims.values() if owners((claim,), path)}
         if claimed_by and not by <= claimed_by | {""}:
             yield f"{path}: another agent's call was open when it was written"

@@ -15,6 +15,9 @@ from verdigris.core.events import EditClaim, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.state import Phase
 from verdigris.storage import open_calls
+from verdigris.turns.claim import claim
+from verdigris.turns.claim_check import Claimed
+from verdigris.turns.own_part import concerns_about_authors
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire import Pending, recall
 from verdigris.turns.tripwire.authors import Window, share
@@ -179,6 +182,21 @@ def test_a_git_move_of_an_open_call_is_judged_at_its_own_end(world: World) -> No
         assert world.repo.git("rev-parse", "HEAD") != before
     assert world.repo.git("rev-parse", "HEAD") == before
     assert world.state.phase is Phase.RED
+
+
+@pytest.mark.parametrize(("context", "stays"), [("b", False), (open_calls.UNKNOWN, True)])
+def test_in_anothers_turn_source_goes_back_unless_nobody_can_tell_whose_command_it_was(
+    world: World, context: str, stays: bool
+) -> None:
+    red_of(world, "a")
+    assert isinstance(claim(agent(world, "a"), [SUB_ID], ["calc.py"], cwd=world.root), Claimed)
+    with call(world, context):
+        world.write("calc.py", EDIT)
+    assert (world.read("calc.py") == EDIT) is stays
+    concern = "calc.py: another agent's call was open when it was written"
+    turn = world.state.turn
+    assert turn is not None
+    assert [*concerns_about_authors(agent(world, "a"), world.state, turn)] == ([concern] if stays else [])
 
 
 # -- the decision alone --------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Deny
 from verdigris.core.records import AGENT
 from verdigris.core.value import field, replace, value
-from verdigris.storage.open_calls import in_words, open_edits, open_shells
+from verdigris.storage.open_calls import UNKNOWN, in_words, open_edits, open_shells
 from verdigris.turns.tripwire import Pending, recall
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def edits_since(project: Project, seq: int, turn: str = "") -> dict[str, frozens
             target = record.data["edit_target"]
             taken[target] = taken.get(target, frozenset()) | {who}
         if record.type == "edit":
-            by = frozenset(record.data.get("by") or (who,))
+            by = or_anybody(frozenset(record.data.get("by") or (who,)))
             found |= {
                 p: found.get(p, frozenset()) | by | taken.get(p, frozenset()) for p in record.data["paths"]
             }
@@ -164,6 +164,11 @@ def _writers(path: str, seen: Window, known: Pending | None, blob: str) -> froze
 
 def _only(stray: Strays, paths: Sequence[str]) -> tuple[Strays, ...]:
     return (replace(stray, paths=tuple(paths)),) if paths else ()
+
+
+def or_anybody(by: frozenset[str]) -> frozenset[str]:
+    """A command that cannot be assigned may be anybody's: its source stays, as a concern."""
+    return by | {""} if UNKNOWN in by else by
 
 
 def several(by: frozenset[str]) -> Deny | None:

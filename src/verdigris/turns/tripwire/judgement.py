@@ -21,7 +21,7 @@ from verdigris.turns import tripwire as words
 from verdigris.turns.claim_check import claim_within, fellows, own_view
 from verdigris.turns.rollback import put_back
 from verdigris.turns.tripwire import Tripped
-from verdigris.turns.tripwire.authors import in_the_name_of, several
+from verdigris.turns.tripwire.authors import in_the_name_of, or_anybody, several
 from verdigris.turns.tripwire.strays import shares_turn
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _share_source(
 ) -> Tripped:
     """Source in a turn that several agents share: it joins its authors' claims, or goes back."""
     state, others = project.state(), fellows(project)
-    denials = {path: deny_source(state, path, by, others) for path in stray.paths}
+    denials = {path: deny_source(state, path, or_anybody(by), others) for path in stray.paths}
     kept = tuple(path for path, denial in denials.items() if denial is None)
     if kept:
         new = tuple(path for path in kept if not owners(state.claims.values(), path))
@@ -150,4 +150,4 @@ def stays(project: Project, state: WorktreeState, stray: Strays, path: str, by: 
     """Whether source in a shared turn stays as one of these agents wrote it."""
     if stray.cls is not PathClass.SOURCE or stray.link or state.phase is not Phase.GREEN:
         return False
-    return deny_source(state, path, by, fellows(project)) is None
+    return deny_source(state, path, or_anybody(by), fellows(project)) is None
