@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 TOOLS := $(VENV)/.tools
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test fleet check format bench redteam audit clean
+.PHONY: help install demo quick test walk fleet check format bench redteam audit clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -38,6 +38,9 @@ test: $(TOOLS) ## the whole suite, the slow end-to-end part included; what fails
 	@$(BIN)/python -m pytest -n auto --dist worksteal || { code=$$?; [ $$code -eq 1 ] || exit $$code; \
 	  echo "These tests failed while others ran beside them. They count as failed only if they fail alone too:"; \
 	  $(BIN)/python -m pytest -n 0 --last-failed --last-failed-no-failures none; }
+
+walk: $(TOOLS) ## random walks through git and the verbs, with new seeds, for an hour (WALK_MINUTES=60 WALK_SEED=1)
+	WALK_MINUTES=$(or $(WALK_MINUTES),60) WALK_SEED=$(or $(WALK_SEED),1) $(BIN)/python -m pytest -q -n 0 --timeout 0 tests/walk/hour.py
 
 fleet: $(TOOLS) ## the tests of fleets with Ray, which is 240 MB and therefore installed by this target alone
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fleet]'

@@ -191,7 +191,7 @@ class Place:
     def _link_packages(self) -> None:
         """One by one: a tool keeps caches among its packages, and a run may write in the project alone."""
         (self.root / _MODULES).mkdir()
-        for package in (_tools() / _PACKAGES / _MODULES).iterdir():
+        for package in (tools_folder() / _PACKAGES / _MODULES).iterdir():
             if not package.name.startswith(".vite"):
                 (self.root / _MODULES / package.name).symlink_to(package)
 
@@ -204,7 +204,7 @@ class Place:
         """Go's own packages take longer to compile than all that is tried here."""
         version = self._run("go", "env", "GOVERSION").stdout.strip()
         cache = cache_folder(self.root / ".git" / "tdd", "go") / "cache"
-        known = _tools() / f"go-{version}" / "cache"
+        known = tools_folder() / f"go-{version}" / "cache"
         if not known.is_dir():
             self.tdd("test")
             self._copy(cache, known)
@@ -277,7 +277,7 @@ class Place:
         return subprocess.run(argv, cwd=self.root, env=env, capture_output=True, text=True, check=False)
 
 
-def _tools() -> Path:
+def tools_folder() -> Path:
     """What the tests of the project installed by name, once for this user."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("VERDIGRIS_TEST_TOOLS") or caches / "verdigris" / "test-tools")

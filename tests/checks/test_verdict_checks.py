@@ -16,6 +16,8 @@ from support.turns import (
 )
 from verdigris.core.verdict import Kind
 from verdigris.sandbox import child
+from verdigris.turns.refactor import begin, end
+from verdigris.turns.settle import Settlement
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -392,3 +394,14 @@ def test_liveness_leaves_no_trace_in_the_tree(green: World) -> None:
     before = green.repo.git("status", "--porcelain", "--ignored")
     assert green.settle().verdict.accepted
     assert green.repo.git("status", "--porcelain", "--ignored") == before
+
+
+def test_a_row_that_is_known_to_fail_says_nothing_about_how_its_test_is_run(tmp_path: Path) -> None:
+    rows = "@pytest.mark.parametrize('n', [1, pytest.param(2, marks=pytest.mark.xfail), 3])\n"
+    test = f"import pytest\nimport calc\n\n\n{rows}def test_rows(n):\n    assert calc.add(n, n) != 4\n"
+    world = make_live_world(tmp_path / "repo", **{"tests/test_rows.py": test})
+    begin(world.project, uncovered=False)
+    world.write("calc.py", CALC.replace("a, b", "left, right").replace("a + b", "left + right"))
+    done = end(world.project)
+    assert isinstance(done, Settlement)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())

@@ -207,3 +207,23 @@ def test_each_worktree_goes_by_its_own_configuration() -> None:
     assert state.configuration == Configuration("two", {}, [])
     none = fold(records(e.Unconfigured()), state)
     assert {none.configuration, none.of("main").configuration, none.of("other").configuration} == {None}
+
+
+def test_a_refused_refactor_is_known_until_it_ends_and_a_log_without_the_way_out_folds() -> None:
+    begun = e.RefactorBegun(tree="g", record="r")
+    refused = e.RefactorEnded(verdict="regressed", tree="t", reasons=("why", "more"), next="`tdd x`")
+    known = after(begun, refused).refactor
+    assert known is not None
+    assert known.refused is not None
+    assert (known.refused.verdict, known.refused.reasons, known.refused.next) == (
+        "regressed",
+        ("why", "more"),
+        "`tdd x`",
+    )
+    assert not known.refused.outdated
+    for event in (run(), e.Revised(names=("t.py::a",), why="gone")):
+        later = after(begun, refused, event).refactor
+        assert later is not None
+        assert later.refused is not None
+        assert later.refused.outdated
+    assert after(begun, refused, e.RefactorEnded(verdict="accepted", tree="t")).refactor is None

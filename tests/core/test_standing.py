@@ -53,7 +53,7 @@ def test_a_tool_that_does_not_start_is_told_by_its_last_line() -> None:
 def test_few_files_are_named_and_many_are_kept() -> None:
     many = Hindrance("x", files=tuple(f"{n}.py" for n in range(60)), unloaded=60)
     assert many.line == "60 files do not load: 0.py, 1.py, 2.py, …: x"
-    assert len(many.record("tree").files) == KEPT
+    assert len(many.record("tree", whole=True).files) == KEPT
 
 
 @pytest.mark.parametrize(

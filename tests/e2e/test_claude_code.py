@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -144,3 +145,20 @@ def test_a_gate_that_gives_no_answer_blocks_the_write(place: Place) -> None:
     playing, _ = place.plays(*(place.write(name, "words") for name in (*silent, "notes.md")))
     assert [name for name in silent if (place.root / name).exists()] == [], playing.results()
     assert (place.root / "notes.md").exists(), "where it answers, nothing is blocked"
+
+
+def test_a_refused_stop_is_told_once_and_without_our_command(sessions: GatedSessions) -> None:
+    told = json.dumps(sessions.playing.requests[-1]["messages"])
+    assert "git rev-parse" not in told
+    assert told.count("Stop hook") == 2, "each of the two stops that were refused"
+
+
+def test_without_verdigris_the_client_reads_and_a_write_says_how_to_install_it(place: Place) -> None:
+    (place.root / ".git/tdd/hook").unlink()
+    playing, _ = place.plays(reading(place, "calc.py"), place.write("notes.md", "words"))
+    read, written = playing.results()
+    assert "return a + b" in read
+    assert "no answer here: blocked. next, for a person: tdd doctor" in written
+    assert "pip install verdigris" in written
+    assert "git rev-parse" not in written, "no text of the command"
+    assert not (place.root / "notes.md").exists()

@@ -10,7 +10,7 @@ from support.code_sessions import KEY, Played, call, turn, work
 from support.node_tools import installed, present
 from support.openai_server import serving
 from support.tool_worlds import NODE_CONFIG, make_tool_world
-from verdigris.drivers.code.session import End
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.happenings import ToolCalled, TurnJudged
 
 if TYPE_CHECKING:

@@ -226,6 +226,38 @@ def test_executed_lines(project: PyProject) -> None:
     assert report.lines == {"src/a b.py": frozenset({1, 2, 3, 4}), "src/b.py": frozenset()}
 
 
+COVERING = """
+import sys
+import pytest
+
+def pytest_addoption(parser):
+    parser.addoption("--cov", dest="cov_source")
+    parser.addoption("--no-cov", dest="no_cov", action="store_true", default=False)
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config):
+    options = early_config.known_args_namespace
+    early_config.pluginmanager.register(Coverage(options))
+
+class Coverage:
+    def __init__(self, options):
+        self.options = options
+
+    def pytest_sessionstart(self):
+        if not self.options.no_cov:
+            sys.settrace(lambda *_: None)
+"""
+
+
+def test_lines_are_seen_although_the_project_measures_its_coverage(project: PyProject) -> None:
+    """As pytest-cov does it, which takes the only tracer that there is before Python 3.12."""
+    project.write("covering.py", COVERING)
+    project.write("pytest.ini", "[pytest]\naddopts = -p covering --cov=a\n")
+    project.write("a.py", "def f():\n    return 1\n")
+    project.write("test_a.py", "import a\ndef test_a(): assert a.f() == 1")
+    assert project.test(trace=["a.py"]).lines == {"a.py": frozenset({1, 2})}
+
+
 def test_collect_only(project: PyProject) -> None:
     project.write("test_a.py", "def test_a(): assert 0")
     report = project.test(collect_only=True)

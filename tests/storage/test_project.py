@@ -39,6 +39,28 @@ def test_a_changed_tdd_yaml_is_taken_in_red(world: World) -> None:
     assert configured(world) == 2
 
 
+def test_a_runners_changed_configuration_is_read_once_at_a_persons_command(world: World) -> None:
+    world.write("pytest.ini", "[pytest]\npython_files = checks.py test_*.py\n")
+    theirs = open_project(world.root, Actor("agent", "s1", "claude"))
+    assert (theirs.classify("app/checks.py"), configured(world)) == ("source", 2)
+    assert world.project.classify("app/checks.py") == "test"
+    assert (open_project(world.root, theirs.actor).classify("app/checks.py"), configured(world)) == (
+        "test",
+        2,
+    )
+    (world.root / "pytest.ini").unlink()
+    assert (world.project.classify("app/checks.py"), configured(world)) == ("source", 3)
+
+
+def test_a_log_of_an_older_version_gets_its_classes_anew_once(world: World) -> None:
+    (known,) = world.events(Configured)
+    assert isinstance(known, Configured)
+    older = Configured(tdd_yaml=known.tdd_yaml, settings=known.settings, classes=known.classes)
+    world.project.record(older)
+    assert (opened(world.root).settings, configured(world)) == (world.project.settings, 3)
+    assert configured(world) == 3
+
+
 def test_a_changed_tdd_yaml_waits_until_the_turn_has_ended(world: World) -> None:
     world.green_by_record()
     changed = world.read("tdd.yaml") + "strikes: 5\n"

@@ -110,3 +110,18 @@ def test_a_tool_that_starts_again_ends_what_was_in_its_way_also_without_tests(tm
     world.project.record(SuiteHindered(hindrance=missing))
     assert following_move(world.project, world.state) == missing.cure
     assert world.test().next == FIRST_MOVE
+
+
+def test_one_file_in_whose_way_something_is_does_not_hide_the_others(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "w", **{path: text for path, text in IN_SRC.items() if "add" not in path})
+    take_baseline(world.project)
+    assert world.state.suite.startswith("baseline: 1 test, it passes; 1 file does not load: tests/test_a.py")
+    assert following_move(world.project, world.state) == FIRST_MOVE
+    tested = world.test("tests/test_a.py")
+    assert "`pythonpath = src`" in tested.next
+    assert following_move(world.project, world.state) == tested.next
+    assert world.state.suite.startswith("baseline: 1 test, it passes; 1 file does not load: tests/test_a.py")
+    world.write("tests/test_b.py", "import nowhere\n\n\ndef test_b():\n    assert nowhere\n")
+    other = world.test("tests/test_b.py").hindrance
+    assert other is not None
+    assert other.files == ("tests/test_b.py",)

@@ -14,11 +14,11 @@ from verdigris.core.actions import Deny
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.gates.prompts import describe_standing
-from verdigris.gates.stops import describe_unfinished
 from verdigris.storage.project import open_project
 from verdigris.turns.aside import lay_unclaimed_aside, restore, restore_frozen
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed, following_move
+from verdigris.turns.completion import gather_work
 from verdigris.turns.person import switch_off
 from verdigris.turns.refactor import begin
 from verdigris.turns.settle import settle
@@ -386,7 +386,7 @@ def test_a_file_that_is_run_and_is_no_test_is_named_to_a_person(world: World) ->
     assert "app/tests.py under `test:`" in following_move(agent(world), world.state)
     assert lay_unclaimed_aside(agent(world)) is None
     assert (world.root / "app/tests.py").exists()
-    assert list(describe_unfinished(world.project, world.state)) == []
+    assert gather_work(world.project).unclaimed == ()
 
 
 def test_source_without_a_test_stays_source_whatever_the_runners_configuration_says(world: World) -> None:
@@ -402,3 +402,31 @@ def test_while_a_turn_is_open_nothing_is_classified_anew(world: World) -> None:
     world.write("pytest.ini", "[pytest]\npython_files = odd.py test_*.py\n")
     assert world.project.classify("odd.py") == "source"
     assert world.state.phase is Phase.GREEN
+
+
+def test_a_known_failure_stays_known_through_a_turn(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "repo", **{"tests/test_old.py": OLD})
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    world.write("calc.py", CALC + SUB)
+    world.test()
+    assert world.settle().verdict.accepted
+    assert [red.known for red in world.state.reds.values()] == [True]
+    assert survey(world.project).next.startswith("write one failing test")
+    world.test()
+    assert [red.known for red in world.state.reds.values()] == [True]
+
+
+def test_a_red_that_a_turn_left_out_is_still_this_changes(world: World) -> None:
+    reds_of_two_files(world)
+    world.claim(SUB_ID)
+    world.write("calc.py", CALC + SUB)
+    assert world.settle().verdict.accepted
+    assert survey(world.project).next in {f"`tdd claim {MUL_ID}`", f"`tdd test {MUL_ID}`"}
+    assert [red.test_id for red in world.state.brought_reds] == [MUL_ID]
+
+
+def test_a_verdict_of_tampered_judged_nothing(world: World) -> None:
+    frozen_data_changed(world)
+    restore_frozen(world.project, ["tests/data/cart.csv"])
+    assert survey(world.project).next == "`tdd settle`"

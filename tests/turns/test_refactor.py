@@ -3,22 +3,30 @@ from __future__ import annotations
 import os
 import py_compile
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from support import canned
 from support.turns import CALC, SUB, TEST_ADD, TEST_SUB, World, make_world
+from verdigris.cli.worktree import survey_document, survey_lines
 from verdigris.core.actions import Deny
 from verdigris.core.events import RefactorEnded, SuiteRun, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
+from verdigris.execution.test_run import execute_suite
+from verdigris.models.roles.feedback import describe_verdict
+from verdigris.turns import refactor
 from verdigris.turns.person import hold_out, revise
 from verdigris.turns.refactor import Aborted, Begun, abort, begin, end
 from verdigris.turns.settle import Settlement
+from verdigris.turns.survey import survey
+from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from verdigris.core.report import Status, TestReport
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
 
@@ -78,6 +86,77 @@ def test_a_symbol_may_be_renamed_across_source_and_tests(world: World) -> None:
         "tests/test_add.py", TEST_ADD.replace("test_add", "test_plus").replace("calc.add", "calc.plus")
     )
     assert ended(world).verdict.accepted
+
+
+SHELVES = """\
+class Box:
+    def get(self):
+        return 1
+
+
+class Dot:
+    def get(self):
+        return 1
+"""
+TEST_SHELVES = """\
+import shelves
+
+
+def test_box():
+    assert shelves.Box().get() == 1
+
+
+def test_dot():
+    assert shelves.Dot().get() == 1
+"""
+
+
+def test_a_method_may_be_renamed_in_one_class_and_its_tests(tmp_path: Path) -> None:
+    files = {"shelves.py": SHELVES, "tests/test_shelves.py": TEST_SHELVES}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write("shelves.py", SHELVES.replace("get", "fetch", 1))
+    world.write("tests/test_shelves.py", TEST_SHELVES.replace("get", "fetch", 1))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+
+
+def test_an_assertion_may_not_ask_another_method_while_the_old_one_is_there(tmp_path: Path) -> None:
+    files = {"shelves.py": SHELVES, "tests/test_shelves.py": TEST_SHELVES}
+    world = make_world(tmp_path / "repo", **files)
+    begun(world)
+    world.write(
+        "shelves.py", SHELVES.replace("        return 1\n", "        return 1\n\n    fetch = get\n", 1)
+    )
+    world.write("tests/test_shelves.py", TEST_SHELVES.replace("get", "fetch", 1))
+    assert ended(world).verdict.kind is Kind.WEAKENED
+
+
+def test_a_file_that_only_declares_need_not_be_noticed_by_a_test(tmp_path: Path) -> None:
+    stub = "__all__: tuple[str, ...] = ('add',)\nKIND = 'sum of add'\n\ndef add(a: int, b: int) -> int: ...\n"
+    world = make_world(tmp_path / "repo", **{"calc.pyi": stub})
+    begun(world)
+    world.write("calc.py", CALC.replace("add", "plus"))
+    world.write(
+        "calc.pyi", stub.replace("add", "plus").replace("b: int", "b: int = 1").replace("sum", "total")
+    )
+    world.write("tests/test_add.py", TEST_ADD.replace("calc.add", "calc.plus"))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+
+
+def test_a_test_that_fails_only_because_lines_are_traced_is_not_lost(tmp_path: Path) -> None:
+    """As one that measures memory or time; before Python 3.12 it can see the tracer itself."""
+    test = "import sys\nimport calc\n\n\ndef test_bare():\n    assert sys.gettrace() is None\n"
+    test += "    assert calc.add(1, 1) == 2\n"
+    world = make_world(tmp_path / "repo", **{"tests/test_bare.py": test})
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+    begun(world)
+    world.write("calc.py", "def add(a, b):\n    total = max((a, b))\n    return total\n")
+    assert ended(world).verdict.kind is Kind.REGRESSED
 
 
 def test_a_broken_test_keeps_it_open_and_two_strikes_lay_it_aside(world: World, canned_runs: None) -> None:
@@ -174,6 +253,26 @@ def test_new_code_that_no_test_runs_is_refused_unless_a_person_lifts_it(world: W
     begun(world, uncovered=True)
     world.write("calc.py", CALC + SUB)
     assert ended(world).verdict.accepted
+
+
+TEST_TWICE = """\
+import subprocess
+import sys
+
+
+def test_twice():
+    command = [sys.executable, "-c", "import calc; print(calc.twice(2))"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "4\\n"
+"""
+
+
+def test_new_code_that_a_test_runs_in_a_process_of_its_own_is_fine(tmp_path: Path) -> None:
+    twice = "\n\ndef twice(a):\n    return a * 2\n"
+    world = make_world(tmp_path / "repo", **{"calc.py": CALC + twice, "tests/test_twice.py": TEST_TWICE})
+    begun(world)
+    world.write("calc.py", CALC + twice.replace("return a * 2", "total = a * 2\n    return total"))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
 
 
 def test_new_code_that_tests_run_is_fine(world: World) -> None:
@@ -447,3 +546,104 @@ def test_extracting_moving_renaming_and_a_comprehension_change_no_behaviour(tmp_
     done = ended(world)
     assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
     assert not any("not tried" in concern for concern in done.verdict.concerns)
+
+
+UNNOTICED = "def add(a, b):\n    return a + b if a > -9 else 0\n"
+
+
+def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry a run of the suite at the end of a refactor."""
+    runs: list[str] = []
+
+    def count_suite(*given: Any, **named: Any) -> TestReport:
+        runs.append("suite")
+        return execute_suite(*given, **named)
+
+    monkeypatch.setattr(refactor, "execute_suite", count_suite)
+    return runs
+
+
+def test_a_refused_end_is_remembered_and_the_same_tree_is_not_judged_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    first = ended(world)
+    runs = counted_runs(monkeypatch)
+    again = ended(world)
+    assert runs == []
+    assert (again.verdict, again.next, again.paths) == (first.verdict, first.next, first.paths)
+    assert (first.known, again.known) == (False, True)
+    surveyed = survey(world.project)
+    assert surveyed.next == first.next
+    said = "\n".join(line.text for line in survey_lines(surveyed))
+    assert f"the refactor is not accepted [regressed]: {first.verdict.reasons[0]} (and 2 more)" in said
+    assert survey_document(surveyed)["refactor"] == {
+        "verdict": "regressed",
+        "reasons": list(first.verdict.reasons),
+        "uncovered": False,
+    }
+    world.write("calc.py", RENAMED)
+    assert survey(world.project).next == "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
+    assert ended(world).verdict.accepted
+    assert survey_document(survey(world.project))["refactor"] is None
+
+
+def test_a_tree_is_judged_again_after_another_run_of_its_tests(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails by the moment, or by the environment, is not held against it for ever."""
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    assert ended(world).verdict.kind is Kind.REGRESSED
+    assert ended(world).known
+    run_tests(world.project, [], cwd=world.root)
+    runs = counted_runs(monkeypatch)
+    assert not ended(world).known
+    assert runs
+
+
+def test_a_verdict_without_a_test_that_fails_does_not_speak_of_one(world: World) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    unnoticed = ended(world).verdict
+    world.write("calc.py", CALC + SUB)
+    unrun = ended(world).verdict
+    assert (unnoticed.unproven, unrun.unproven) == (True, True)
+    assert "The suite passes, but" in describe_verdict(unnoticed, None)
+
+
+def test_a_verdict_with_a_test_that_fails_does(world: World, canned_runs: None) -> None:
+    begun(world)
+    world.write("calc.py", CALC.replace("+", "-"))
+    failing = ended(world).verdict
+    assert not failing.unproven
+    assert "Something that passed before" in describe_verdict(failing, None)
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def began(self, step: str) -> None:
+        self.steps.append(step)
+
+    def collected(self, total: int) -> None:
+        pass
+
+    def finished(self, test_id: str, status: Status) -> None:
+        pass
+
+
+def test_the_end_says_what_is_being_tried(world: World) -> None:
+    begun(world)
+    world.write("calc.py", UNNOTICED)
+    watcher = Watcher()
+    end(world.project, watcher)
+    assert watcher.steps[:4] == [
+        "the suite",
+        "the assertions",
+        "other inputs, 1 of 2",
+        "other inputs, 2 of 2",
+    ]
+    assert watcher.steps[4:] == [f"changes that a test should notice, {n} of 5" for n in range(1, 6)]

@@ -14,6 +14,7 @@ from verdigris.models.protocol import Message, ToolCall, Usage
 from verdigris.views.code import (
     PermissionAsked,
     SessionView,
+    answer_meanwhile,
     cost_line,
     describe_cost,
     diff_lines,
@@ -174,7 +175,7 @@ def test_what_is_said_is_kept_in_order_and_the_plan_is_not_repeated_in_it() -> N
 def test_a_summary_that_the_model_has_just_said_is_not_said_twice() -> None:
     ended = w.SessionEnded("0123abcd", "done", "All\ndone.", turns=1, following="`tdd code --resume 0`")
     view = view_of(w.ModelSpoke(1, "All\ndone.\n"), ended, CommandAnswer(("All", "done.")))
-    assert texts(list(view.said)) == ["  All", "  done.", "done"]
+    assert texts(list(view.said)) == ["  All", "  done.", "done: nothing changed"]
     assert texts(list(view_of(CommandAnswer(("All done.",))).said)) == ["All done."]
 
 
@@ -238,3 +239,25 @@ def test_a_long_conversation_is_cut_at_its_beginning() -> None:
     assert len(view.said) <= 5000
     assert view.said[-1].text == "note: 5999"
     assert view.dropped + len(view.said) == 6000
+
+
+def test_a_failed_edit_shows_its_lines_with_blanks_for_tabs() -> None:
+    call = w.ToolCalled(1, "edit_file", '{"path": "a.py"}', "failed", "0 matches\n20\t- one", "1-a")
+    assert texts(lines(call))[-1].split() == ["20", "-", "one"]
+    assert "\t" not in texts(lines(call))[-1]
+
+
+def test_commands_that_only_read_are_answered_during_a_turn() -> None:
+    facts = SessionFacts("0123abcd", "scripted", "red", changes=Changes("the open turn", ("+one",)))
+    assert [line.text for line in answer_meanwhile(facts, "/diff", 1.0)][1].strip() == "+one"
+    assert "phase red" in answer_meanwhile(facts, "/status", 1.0)[0].text
+    assert answer_meanwhile(facts, "/cost", 1.0)[0].text
+    assert answer_meanwhile(facts, "/undo", 1.0) == ()
+
+
+def test_the_last_line_says_what_changed_and_what_is_open() -> None:
+    ended = w.SessionEnded("0", "done", "", files=("a.py", "b.py"), accepted=("t::a",), concerns=("odd",))
+    assert texts(lines(ended))[:2] == ["done: 2 files, 1 test accepted, 1 concern", "  concern: odd"]
+    ended = w.SessionEnded("0", "not-done", "", "nothing changed; the last edit failed")
+    assert texts(lines(ended))[0] == "not-done: nothing changed; the last edit failed"
+    assert texts(lines(w.SessionEnded("0", "answered", "It is so.")))[0] == "answered: nothing changed"

@@ -17,7 +17,7 @@ from verdigris.core.value import replace
 from verdigris.core.verdict import first_line
 from verdigris.core.verdict.redness import judge_red
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.storage.project import text_of
+from verdigris.storage.project import bytes_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -208,16 +208,21 @@ def suite_event(project: Project, report: TestReport, tree: str) -> SuiteRun | N
         failed=counts[Status.FAIL] + counts[Status.ERROR],
         skipped=counts[Status.SKIP],
         duration_ms=report.duration_ms,
-        hindrance=_hindrance_of(project, report, tree),
+        hindrance=hindrance_in(project, report, tree, whole=True),
     )
 
 
-def _hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
-    if not report.errors and not report.outside:
+def hindrance_in(project: Project, report: TestReport, tree: str, *, whole: bool) -> Hindrance | None:
+    """What kept tests of a run from running."""
+    if _ran_freely(report):
         return None
     from verdigris.checks.hindrance import hindrance_of
 
-    return hindrance_of(project, report, tree)
+    return hindrance_of(project, report, tree, whole=whole)
+
+
+def _ran_freely(report: TestReport) -> bool:
+    return not report.errors and not report.outside and report.ended is not RunEnd.NO_START
 
 
 def standing_events(
@@ -227,17 +232,32 @@ def standing_events(
 
     Only acceptance may make the baseline smaller: else a test could be configured away before a claim.
     """
-    known = baseline_ids(project, state) or frozenset() if whole and state.turn is None else None
-    if known is not None and known <= {result.native_id for result in report.results}:
+    if whole and _is_whole(project, state, report, tree):
         suite = suite_event(project, report, tree)
         if suite is not None:
             return (suite,)
-    fine = not report.errors and not report.outside and report.ended is not RunEnd.NO_START
-    if state.hindrance is None and fine:
+    if state.hindrance is None and _ran_freely(report):
         return ()
     from verdigris.checks.hindrance import hindered_events
 
     return hindered_events(project, state, report, tree, whole=whole)
+
+
+def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: str) -> bool:
+    """Whether no test that is known can be missing.
+
+    A first baseline is made only if nothing differs from the ground that could leave tests out.
+    """
+    if state.turn is not None:
+        return False
+    known = baseline_ids(project, state)
+    if known is not None or state.ground is None:
+        return (known or frozenset()) <= {result.native_id for result in report.results}
+    from verdigris.checks.observation import difference
+    from verdigris.languages.registry import reader_of
+
+    changed = difference(project, state.ground, tree).oracle
+    return all(reader_of(path).holds_test(bytes_of(project, path) or b"") for path in changed)
 
 
 def with_subjects(project: Project, results: tuple[TestResult, ...]) -> tuple[TestResult, ...]:

@@ -113,7 +113,7 @@ class _Sources:
         return frozenset(same | head_moves.clean_entries(self.project.repo, other))
 
     def read(self, committed: Entry | None) -> tuple[str, bytes] | None:
-        """As a checkout would write it."""
+        """Reads a version as a checkout would write it."""
         if committed is None:
             return None
         from verdigris.storage.snapshots import head_moves

@@ -30,19 +30,17 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 
-def hindrance_of(project: Project, report: TestReport, tree: str) -> Hindrance | None:
+def hindrance_of(project: Project, report: TestReport, tree: str, *, whole: bool) -> Hindrance | None:
     """What kept tests of this run from running, as it is recorded."""
-    if not report.errors and not report.outside and report.ended is not RunEnd.NO_START:
-        return None
     found = find_hindrance(report, tuple(_causes(project, tree)))
-    return None if found is None else found.record(tree)
+    return None if found is None else found.record(tree, whole=whole)
 
 
 def hindered_events(
     project: Project, state: WorktreeState, report: TestReport, tree: str, *, whole: bool
 ) -> tuple[SuiteHindered, ...]:
     """What a run without a suite record says about the suite: what is in its way, or what is not any more."""
-    found = hindrance_of(project, report, tree)
+    found = hindrance_of(project, report, tree, whole=whole)
     before = state.hindrance
     if found is not None:
         return (SuiteHindered(hindrance=found),) if found.blocks or whole else ()

@@ -21,21 +21,31 @@ if TYPE_CHECKING:
 
 
 def mark_failures(
-    project: Project, state: WorktreeState, runs: tuple[TestRun, ...], tree: str
+    project: Project, state: WorktreeState, runs: tuple[TestRun, ...], tree: str, *, judged: bool = False
 ) -> tuple[TestRun, ...]:
-    """In red, marks failures that the ground has too; in green and refactor, tests that the edit broke."""
+    """Marks failures that the ground has too, and in green and refactor those that the edit brought.
+
+    `judged`: a settlement made the run, and accepts no failure that its start tree does not have.
+    """
     failed = [run for run in runs if run.red is not None and run.test_id not in state.claims]
     if not failed or state.open_cycle is not None:
         return runs
-    match state.phase:
-        case Phase.RED:
-            known = _known(project, state, failed, tree)
-            return tuple(replace(run, known=run.native_id in known) if run.red else run for run in runs)
-        case Phase.GREEN | Phase.REFACTOR:
-            broken = _broken(project, state, failed)
-            return tuple(replace(run, red=BROKEN) if run.native_id in broken else run for run in runs)
-        case _:
-            return runs
+    broken: frozenset[str] = frozenset()
+    if state.phase is Phase.RED:
+        known = _known(project, state, failed, tree)
+    else:
+        broken = _broken(project, state, failed)
+        tests, ground = _Tests(project, tree), state.ground or tree
+        told = {red.native_id for red in state.reds.values() if red.known}
+        stood = {run.native_id for run in failed if judged and tests.is_same(run.native_id, ground)}
+        known = frozenset(run.native_id for run in failed).intersection(told | stood) - broken
+    marked = {
+        run.native_id: replace(
+            run, red=BROKEN if run.native_id in broken else run.red, known=run.native_id in known
+        )
+        for run in failed
+    }
+    return tuple(marked.get(run.native_id, run) for run in runs)
 
 
 def _known(project: Project, state: WorktreeState, failed: Sequence[TestRun], tree: str) -> frozenset[str]:

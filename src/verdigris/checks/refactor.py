@@ -22,7 +22,7 @@ from verdigris.execution.test_run import execute, execute_suite
 from verdigris.languages.findings import Mutant, Mutated
 from verdigris.languages.literals import Replaced, answers, apply, differences
 from verdigris.languages.registry import by_language, language_for, reader_of
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import TestRequest, announce
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from verdigris.checks.observation import Candidate, TreeDifference
     from verdigris.core.report import TestReport
     from verdigris.languages.literals import EndOfTest
+    from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
 
@@ -48,23 +49,25 @@ class _Trees:
 
 
 def behaviour_changes(
-    project: Project, start: str, tree: str, edits: TreeDifference, ran: TestReport, room: Layer | None
+    candidate: Candidate, ran: TestReport, progress: Progress | None = None
 ) -> tuple[str, ...]:
-    """What ended otherwise, in words; `ran`: the suite on `tree`."""
+    """What ended otherwise, in words; `ran`: the suite on the tree."""
+    project, tree, edits = candidate.project, candidate.tree, candidate.edits
     changed = [c.path for c in (*edits.source, *edits.other)]
-    if room is None or not edits.source:
+    if candidate.room is None or not edits.source:
         return ()
     lot = random.SystemRandom()
     texts = _tests(project, tree, edits, ran, lot)
-    trees = _Trees(project.workspace.graft(tree, start, changed), tree, room)
+    trees = _Trees(project.workspace.graft(tree, candidate.start, changed), tree, candidate.room)
     ends = time.monotonic() + EQUIVALENCE_SECONDS
     tried: dict[str, set[int]] = {path: set() for path in texts}
-    for _ in range(WAVES):
+    for wave in range(1, WAVES + 1):
         drawn = {p: reader_of(p).other_inputs(p, data, lot, tried[p]) for p, data in texts.items()}
         asked = {path: made for path, made in drawn.items() if made}
         left = ends - time.monotonic()
         if not asked or left <= 0:
             break
+        announce(progress, f"other inputs, {wave} of {WAVES}")
         for path, made in asked.items():
             tried[path].update(one.start for one in made)
         if found := _compare_answers(project, trees, texts, asked, left):
@@ -156,7 +159,9 @@ def time_for_mutant(took_ms: int, left: float) -> float:
     return min(left, _ENDLESS * (1 + took_ms / 1000))
 
 
-def survivors(candidate: Candidate, ran: TestReport, *, optimizes: bool) -> Survivors:
+def survivors(
+    candidate: Candidate, ran: TestReport, *, optimizes: bool, progress: Progress | None = None
+) -> Survivors:
     """`ran`: the suite on the tree.
 
     `optimizes`: a test has to run what is new, but need not notice which way it decides.
@@ -166,7 +171,7 @@ def survivors(candidate: Candidate, ran: TestReport, *, optimizes: bool) -> Surv
     if candidate.room is None:
         return Survivors((), (NO_SANDBOX,) if mutants else ())
     passing = {result.native_id for result in ran.results if result.status is Status.PASS}
-    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms)
+    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
     found, weak = (
         sorted(f"{_at(one)}: {one.what}" for one in tried.unnoticed if one.weak is is_weak)
         for is_weak in (False, True)
@@ -184,6 +189,34 @@ def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> 
     return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
 
 
+def lines_run_apart(
+    candidate: Candidate,
+    added: Mapping[str, frozenset[int]],
+    ran: TestReport,
+    progress: Progress | None = None,
+) -> dict[str, frozenset[int]]:
+    """The added lines that no trace saw and that a test runs in another process: it fails if they do."""
+    idle = {path: sorted(lines - ran.lines.get(path, frozenset())) for path, lines in added.items()}
+    if candidate.room is None or sum(map(len, idle.values())) > MOST:
+        return {}
+    texts = candidate.project.workspace.read_many(candidate.tree, list(idle))
+    mutants = [
+        Mutant(path, line, "", made.encode("utf-8", "surrogateescape"), fails=True)
+        for path, lines in idle.items()
+        if (tracing := reader_of(path).tracing()) is not None and (data := texts.get(path)) is not None
+        for line in lines
+        if (made := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
+    ]
+    passing = {result.native_id for result in ran.results if result.status is Status.PASS}
+    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
+    unseen = {*map(_at, tried.unnoticed), *(text.rpartition(": ")[0] for text in tried.untried)}
+    found: dict[str, frozenset[int]] = {}
+    for mutant in mutants:
+        if _at(mutant) not in unseen:
+            found[mutant.path] = found.get(mutant.path, frozenset()) | {mutant.line}
+    return found
+
+
 @value
 class _Tried:
     unnoticed: list[Mutant]
@@ -191,7 +224,11 @@ class _Tried:
 
 
 def _try_mutants(
-    candidate: Candidate, mutants: Iterable[Mutant], passing: Collection[str], took_ms: int
+    candidate: Candidate,
+    mutants: Iterable[Mutant],
+    passing: Collection[str],
+    took_ms: int,
+    progress: Progress | None = None,
 ) -> _Tried:
     """Tries mutants by lot, as far as time goes; those that can refuse come first."""
     project, tree = candidate.project, candidate.tree
@@ -207,6 +244,7 @@ def _try_mutants(
         if number >= MOST or left <= 0:
             tried.untried.append(f"{_at(mutant)}: {_NO_TIME}")
             continue
+        announce(progress, f"changes that a test should notice, {number + 1} of {min(MOST, len(order))}")
         contents = {mutant.path: (modes[mutant.path], mutant.data)}
         layer = replace(base, wanted=project.workspace.compose(tree, contents), worktree=tree)
         # What is built first may take longer than the suite did, whose build was kept.
@@ -224,7 +262,7 @@ def _try_mutants(
 def _make_mutants(candidate: Candidate, *, measured: bool = True) -> Mutated:
     """`measured`: also in languages whose executed lines are told anyway."""
     project = candidate.project
-    paths = [c.path for c in candidate.edits.source]
+    paths = [c.path for c in candidate.edits.source if not reader_of(c.path).is_declaration(c.path)]
     found: list[Mutant] = []
     untried: list[str] = []
     unread: list[str] = []

@@ -44,21 +44,39 @@ class Lost:
     """What the suite lost, in words."""
 
     blocking: tuple[str, ...]
-    noted: tuple[str, ...]
+    changed: tuple[str, ...]
+    """Assertions that ask for something else."""
+    data: tuple[str, ...]
+
+    @property
+    def noted(self) -> tuple[str, ...]:
+        return (*self.changed, *self.data)
 
 
 def find_losses(project: Project, state: WorktreeState, tree: str) -> Lost:
-    """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
-    ground = state.ground or tree
-    found = find_weakenings(project, ground, tree, state.revised)
+    """Compares with the ground."""
     open_reports = (test for bug in state.test_bugs.values() for test in bug.tests)
-    if reported := (*open_reports, *state.reported):
-        rest = find_weakenings(project, ground, tree, (*state.revised, *reported))
+    reported = (*open_reports, *state.reported)
+    return losses_between(project, state.ground or tree, tree, state.revised, reported)
+
+
+def losses_between(
+    project: Project, old: str, new: str, revised: Sequence[str], reported: Sequence[str]
+) -> Lost:
+    """What a person gave up is not counted, nor what a reported test, and that test alone, asks otherwise."""
+    found = find_weakenings(project, old, new, revised)
+    if found and reported:
+        rest = find_weakenings(project, old, new, (*revised, *reported))
         found = tuple(one for one in found if one in rest or one.kind in GONE)
-    return Lost(
-        tuple(describe_weakening(one) for one in found if one.kind not in RECORDED),
-        tuple(describe_weakening(one) for one in found if one.kind in RECORDED),
-    )
+    told = {
+        part: tuple(describe_weakening(one) for one in found if of(one.kind))
+        for part, of in (
+            ("blocking", lambda kind: kind not in RECORDED),
+            ("changed", lambda kind: kind == "changed"),
+            ("data", lambda kind: kind == "data"),
+        )
+    }
+    return Lost(**told)
 
 
 def find_weakenings(project: Project, old: str, new: str, revised: Sequence[str]) -> tuple[Weakening, ...]:

@@ -137,6 +137,12 @@ class LiveLine:
     def __init__(self, spinner: Spinner) -> None:
         self._spinner = spinner
         self._total = self._done = self._failed = 0
+        self._step = ""
+
+    def began(self, step: str) -> None:
+        self._step = step
+        self._total = self._done = self._failed = 0
+        self._update("")
 
     def collected(self, total: int) -> None:
         self._total, self._done = total, 0
@@ -151,9 +157,8 @@ class LiveLine:
         from rich.text import Text
 
         failed = f", {self._failed} not passed" if self._failed else ""
-        self._spinner.update(
-            Text(f"{self._done}/{self._total} tests{failed}  {make_visible(test_id)}", no_wrap=True)
-        )
+        tests = f"{self._done}/{self._total} tests{failed}  {make_visible(test_id)}" if self._total else ""
+        self._spinner.update(Text(": ".join(filter(None, (self._step, tests))), no_wrap=True))
 
 
 SCHEMA = 1

@@ -22,7 +22,7 @@ from verdigris.cli.testing import run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import RESTRUCTURE
 from verdigris.core.report import Status
-from verdigris.core.verdict import Kind
+from verdigris.core.verdict import JUDGED_BEFORE, Kind
 from verdigris.views.lines import Dot, Line, block, count_of
 
 if TYPE_CHECKING:
@@ -183,6 +183,7 @@ MOST_OUTPUT = 40
 def settled_lines(settlement: Settlement, *, for_model: bool = False) -> list[Line]:
     """A model also gets the footer, which says the same in at most 80 tokens."""
     found = _verdict(settlement.verdict, settlement.accepted) + unconfined_lines(settlement.report)
+    found += [Line(f"  {JUDGED_BEFORE}")] if settlement.known else []
     for output in settlement.output:
         found += block(output, most=MOST_OUTPUT)
     found += _aside(settlement.aside) or _tries(settlement)
@@ -206,10 +207,14 @@ def _tries(settlement: Settlement) -> list[Line]:
 
 
 def settled_document(settlement: Settlement) -> dict[str, Any]:
-    return {**refactor_document(settlement), "accepted": list(settlement.accepted)}
+    return {**_document(settlement), "accepted": list(settlement.accepted)}
 
 
 def refactor_document(end: Settlement) -> dict[str, Any]:
+    return {**_document(end), "known": end.known}
+
+
+def _document(end: Settlement) -> dict[str, Any]:
     return {
         "verdict": end.verdict.kind.value,
         "reasons": list(end.verdict.reasons),

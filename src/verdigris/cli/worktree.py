@@ -23,7 +23,7 @@ from verdigris.views.lines import Dot, Line, count_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from verdigris.core.state import Claim, Red, WorktreeState
+    from verdigris.core.state import Claim, Red, Refactor, WorktreeState
     from verdigris.drivers.machine.history import MachineSurvey
     from verdigris.storage.project import Project
     from verdigris.turns.git import Moved
@@ -67,6 +67,8 @@ def survey_lines(survey: Survey) -> Iterator[Line]:
     yield Line(
         f"phase {state.phase}{_detail(state)}  (worktree {survey.worktree}, {survey.branch or 'detached'})"
     )
+    if state.refactor is not None and state.refactor.refused is not None:
+        yield Line(f"{state.refactor.refused}", "red")
     for claim in state.claims.values():
         yield _claim(state, claim)
     for red in state.reds.values():
@@ -149,7 +151,16 @@ def survey_document(survey: Survey) -> dict[str, Any]:
         "branch": survey.branch,
         "notes": list(survey.notes),
         "characterized": list(state.characterized),
+        "refactor": _refactor_data(state.refactor),
     }
+
+
+def _refactor_data(refactor: Refactor | None) -> dict[str, Any] | None:
+    if refactor is None:
+        return None
+    refused = refactor.refused
+    verdict = {"verdict": refused.verdict, "reasons": list(refused.reasons)} if refused else {"verdict": None}
+    return {**verdict, "uncovered": refactor.uncovered}
 
 
 def _red_data(red: Red) -> dict[str, Any]:

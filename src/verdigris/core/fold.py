@@ -23,7 +23,9 @@ from verdigris.core.state import (
     PassedStep,
     Phase,
     Refactor,
+    RefusedRefactor,
     SeenHead,
+    SessionStart,
     Stage,
     State,
     WorktreeState,
@@ -45,6 +47,8 @@ _STAGES = {Stage.PLAN: Phase.PLAN, Stage.RED: Phase.RED}
 """Stages of a cycle with a phase of their own; all others are held."""
 REMEMBERED_VIOLATIONS = 20
 REMEMBERED_STEPS = 50
+REMEMBERED_SESSIONS = 20
+REMEMBERED_SUITES = 8
 ACCEPTED, REPAIRED = "accepted", "repaired"
 
 
@@ -77,7 +81,7 @@ def step(state: State, record: Record) -> State:
 
 def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
     """One worktree, one event."""
-    w = _cycle(_machine(_intents(w, event), event), event, seq)
+    w = _outdate_refusal(_cycle(_machine(_intents(w, event), event), event, seq), event)
     match event:
         case e.Ground():
             after = replace(_at_head(w), head=SeenHead(event.commit, event.on))
@@ -89,8 +93,8 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
         case e.TestRun():
             blocked = w.blocked if event.status is Status.SKIP else without_keys(w.blocked, {event.test_id})
             return replace(w, reds=fold_reds(w, event, seq), blocked=blocked)
-        case e.SuiteRun() | e.SuiteHindered():
-            return _suite(w, event)
+        case e.SuiteRun() | e.SuiteHindered() | e.SuiteCollected() | e.SessionStarted():
+            return _remember(w, event, seq)
         case e.TestBug():
             bug = OpenTestBug(event.bug, event.places, event.why, event.tree, event.tests)
             return replace(w, bugs=w.bugs + 1, test_bugs={**w.test_bugs, event.bug: bug})
@@ -124,11 +128,23 @@ def advance(w: WorktreeState, event: Event, seq: int) -> WorktreeState:
             return fold_turn(w, event)
 
 
-def _suite(w: WorktreeState, event: e.SuiteRun | e.SuiteHindered) -> WorktreeState:
-    if isinstance(event, e.SuiteRun):
-        counts = SuiteCounts(event.passed, event.failed, event.skipped)
-        w = replace(w, baseline=Baseline(event.tree, event.record, event.duration_ms, counts))
-    return replace(w, hindrance=event.hindrance)
+def _remember(
+    w: WorktreeState, event: e.SuiteRun | e.SuiteHindered | e.SuiteCollected | e.SessionStarted, seq: int
+) -> WorktreeState:
+    """What later trees are compared with, and what keeps the suite from running."""
+    match event:
+        case e.SuiteRun():
+            counts = SuiteCounts(event.passed, event.failed, event.skipped)
+            baseline = Baseline(event.tree, event.record, event.duration_ms, counts)
+            return replace(w, baseline=baseline, hindrance=event.hindrance)
+        case e.SuiteHindered():
+            return replace(w, hindrance=event.hindrance)
+        case e.SuiteCollected():
+            known = {**w.collected, event.tree: event.record}
+            return replace(w, collected=dict(list(known.items())[-REMEMBERED_SUITES:]))
+        case e.SessionStarted():
+            started = {**w.sessions, event.session: SessionStart(event.tree, event.commit, event.suite, seq)}
+            return replace(w, sessions=dict(list(started.items())[-REMEMBERED_SESSIONS:]))
 
 
 def _machine(w: WorktreeState, event: Event) -> WorktreeState:
@@ -179,8 +195,18 @@ def _refactor_ended(w: WorktreeState, event: e.RefactorEnded) -> WorktreeState:
         w.refactor.judged,
         w.refactor.tree,
     }
-    refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree)
+    refused = RefusedRefactor(event.verdict, event.reasons, event.concerns, event.next, event.unproven)
+    refactor = replace(w.refactor, strikes=w.refactor.strikes + counts, judged=event.tree, refused=refused)
     return replace(w, refactor=refactor)
+
+
+def _outdate_refusal(w: WorktreeState, event: Event) -> WorktreeState:
+    refactor = w.refactor
+    if refactor is None or refactor.refused is None or refactor.refused.outdated:
+        return w
+    if not isinstance(event, e.TestRun | e.SuiteRun | e.Revised):
+        return w
+    return replace(w, refactor=replace(refactor, refused=replace(refactor.refused, outdated=True)))
 
 
 def _intents(w: WorktreeState, event: Event) -> WorktreeState:

@@ -23,8 +23,10 @@ class Hindrance:
     unloaded: int = 0
     """How many there are."""
     tree: str = ""
+    whole: bool = True
+    """The run was one of all tests."""
     blocks: bool = False
-    """No test of the project's code ran at all: the cure is the next move."""
+    """No test that was asked for ran on the project's code: the cure is the next move."""
     stopped: bool = False
     """The run took longer than it was given."""
     elsewhere: bool = False
@@ -41,9 +43,9 @@ class Hindrance:
         names = ", ".join((*self.files[:NAMED], *["…"] * (self.unloaded > NAMED)))
         return f"{count} not load: {names}: {self.what}"
 
-    def record(self, tree: str) -> Hindrance:
+    def record(self, tree: str, *, whole: bool) -> Hindrance:
         """The form in which it is recorded."""
-        return replace(self, tree=tree, files=self.files[:KEPT])
+        return replace(self, tree=tree, whole=whole, files=self.files[:KEPT])
 
 
 @value
@@ -68,6 +70,6 @@ def describe_suite(counts: SuiteCounts | None, hindrance: Hindrance | None) -> s
         return counts.line if counts is not None else ""
     if hindrance.stopped:
         return hindrance.what
-    if counts is None or (hindrance.blocks and not hindrance.elsewhere):
+    if counts is None or (hindrance.blocks and hindrance.whole and not hindrance.elsewhere):
         return f"no test runs: {hindrance.line}"
     return f"{counts.line}; {hindrance.line}"

@@ -106,6 +106,23 @@ class OpenTestBug:
 
 
 @value
+class RefusedRefactor:
+    """The last verdict on an open refactor, which did not accept it."""
+
+    verdict: str
+    reasons: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()
+    next: str = ""
+    unproven: bool = False
+    outdated: bool = False
+    """Tests were run or given up since; the same tree may be judged otherwise."""
+
+    def __str__(self) -> str:
+        more = f" (and {len(self.reasons) - 1} more)" if len(self.reasons) > 1 else ""
+        return f"the refactor is not accepted [{self.verdict}]: {''.join(self.reasons[:1])}{more}"
+
+
+@value
 class Refactor:
     tree: str
     record: str
@@ -117,6 +134,7 @@ class Refactor:
     optimizes: bool = False
     commit: str | None = ""
     """HEAD at its start; empty: unknown."""
+    refused: RefusedRefactor | None = None
 
 
 LEAST_LIMIT = 120.0
@@ -132,6 +150,18 @@ class Baseline:
     def limit(self, configured: int) -> float:
         """The suite's time limit in seconds, from its last duration: a hang should not cost ten minutes."""
         return min(float(configured), max(LEAST_LIMIT, 3 * self.duration_ms / 1000))
+
+
+@value
+class SessionStart:
+    """Where a session of an agent began: what it leaves is compared with this."""
+
+    tree: str
+    commit: str | None = None
+    suite: str = ""
+    """The blob with every test's result there, if the suite had been run."""
+    seq: int = 0
+    """The event that recorded it."""
 
 
 @value
@@ -319,6 +349,10 @@ class WorktreeState:
     baseline: Baseline | None = None
     hindrance: Hindrance | None = None
     """What kept tests from running when they were run last."""
+    collected: Mapping[str, str] = field(default_factory=dict)
+    """Tree → the blob with its tests, of trees of which no baseline was made."""
+    sessions: Mapping[str, SessionStart] = field(default_factory=dict)
+    """By the client's id, the newest last."""
     intent: Intent | None = None
     revised: tuple[str, ...] = ()
     """Given up with a reason since the last acceptance."""
@@ -368,7 +402,7 @@ class Configuration:
     settings: Mapping[str, Any]
     classes: Any
     runner_files: tuple[str, ...] = ()
-    runner: str = ""
+    runner: str = "unknown"
 
 
 @value

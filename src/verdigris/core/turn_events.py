@@ -9,7 +9,7 @@ from verdigris.core.events import Accepted, Denied, EditClaim, Event, OracleFroz
 from verdigris.core.report import Status
 from verdigris.core.state import Claim, Earned, Phase, Red, SeenHead, Turn, WorktreeState
 from verdigris.core.value import replace, value
-from verdigris.core.verdict import STRIKES
+from verdigris.core.verdict import STRIKES, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -242,8 +242,9 @@ def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
 
 def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
     strikes = {**w.strikes, **{i: w.strikes.get(i, 0) + 1 for i in event.struck}}
-    turn = None if w.turn is None else replace(w.turn, judged=event.tree)
-    return replace(w, turn=turn, strikes=strikes)
+    if w.turn is None or event.verdict == Kind.TAMPERED:
+        return replace(w, strikes=strikes)  # nothing was judged
+    return replace(w, turn=replace(w.turn, judged=event.tree), strikes=strikes)
 
 
 def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:

@@ -314,6 +314,14 @@ class SessionEnded(Happening):
     """None: no prices are configured."""
     seconds: float = 0.0
     following: str = ""
+    files: tuple[str, ...] = ()
+    """Files that differ from when the task was given."""
+    accepted: tuple[str, ...] = ()
+    """Tests that were accepted since."""
+    concerns: tuple[str, ...] = ()
+    """Of the accepting verdicts, and what else a person should know."""
+    open: tuple[str, ...] = ()
+    """What is left open, a line each."""
 
 
 class Watcher(Protocol):

@@ -99,6 +99,10 @@ class Reply:
     """For the model; for the person where they are asked or answered."""
     note: str = ""
     """For the person."""
+    open: tuple[str, ...] = ()
+    """At a stop: what is left open, a line each."""
+    notes: tuple[str, ...] = ()
+    """At a stop: what a person should know beside it."""
 
 
 @value

@@ -15,6 +15,7 @@ from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
 from verdigris.storage.open_calls import alive, forget_old_callers, note_session, open_call
 from verdigris.turns.claim_check import following_move, own_view
+from verdigris.turns.completion import begin_session
 from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import before_call
@@ -133,8 +134,8 @@ LAWS = """\
 [tdd] Verdigris holds this repository to red → green:
 1. Write one failing test first and run `tdd test ID`. A test run of your own proves nothing.
    `tdd stub ID` declares what it imports and source lacks.
-2. Source opens when a test is red for the right reason: the first source edit claims a single red;
-   with several: `tdd claim ID PATH…`.
+2. Source opens when a test is red for the right reason: the first source edit claims the reds of this
+   change; a failure that was there before it is claimed by name: `tdd claim ID`.
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
    `tdd test-bug FILE:LINE WHY` is always a good move.
 4. `tdd settle` ends the turn with a verdict; stopping settles too. A refusal names the next allowed move.
@@ -167,6 +168,7 @@ def start(project: Project, call: HookCall) -> Reply:
     news = memory.messages.get(project.context, ()) if memory else ()
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
+    begin_session(project, call.session)
     state = project.state()
     left = [*(f"[tdd] {text}" for text in news), *_describe_open_turn(state)]
     suite = [f"[tdd] {state.suite}"] if state.suite else []
@@ -193,11 +195,15 @@ def describe_standing(project: Project, session: str = "") -> str:
     state = own_view(project, project.state(), session)
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
+    claims += f"; {state.refactor.refused}" if state.refactor and state.refactor.refused else ""
     move = following_move(project, state, session=session, wait=what_to_wait_for(project))
     return f"[tdd] phase {state.phase}{reds}{claims}; next: {move}"
 
 
 def _describe_open_turn(state: WorktreeState) -> list[str]:
+    if state.refactor is not None:
+        refused = f": {state.refactor.refused}" if state.refactor.refused else ""
+        return [f"[tdd] a refactor is still open{refused}. Its edits are in the tree."]
     if state.turn is None:
         return []
     return [f"[tdd] a turn is still open: it claims {', '.join(state.claims)}. Its edits are in the tree."]
@@ -206,6 +212,7 @@ def _describe_open_turn(state: WorktreeState) -> list[str]:
 def prompt(project: Project, call: HookCall) -> Reply:
     """Carries out a command in the first line; if more lines follow, the prompt goes on to the model."""
     note_session(str(project.repo.private), call.session, process_in(os.environ))
+    begin_session(project, call.session)
     words = words_of(call.prompt)
     if words is None:
         return Reply(text=describe_standing(project))

@@ -5,28 +5,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference, find_unclaimed
-from verdigris.checks.unproven_commits import describe, remedy
-from verdigris.checks.weakening import find_losses
+from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
 from verdigris.core.errors import OthersCallOpen, UserError
 from verdigris.core.events import LeftOpen, SentBack
-from verdigris.core.policy.cycle import describe_standing
+from verdigris.core.policy.done import find_notes, find_open, lost_tests
 from verdigris.core.state import Phase, Stage
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
 from verdigris.storage.open_calls import alive, end_edit, end_session, forget_caller
-from verdigris.turns.claim_check import claims_by, following_move
+from verdigris.turns.claim_check import as_it_stands, claims_by, following_move
+from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
-from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from verdigris.core.policy.done import WorkFacts
     from verdigris.core.state import WorktreeState
     from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 _TEST_BUG = re.compile(
     r"^[\s>*-]*TEST_BUG:[ \t]*(?P<place>\S+:\d+)[ \t]*(?:\u2014|--?|:)?[ \t]*(?P<why>\S.*)$", re.MULTILINE
 )
-MANY = 20
-"""Unclaimed edits that are listed."""
 
 
 def stop(project: Project, call: HookCall) -> Reply:
@@ -47,7 +44,10 @@ def stop(project: Project, call: HookCall) -> Reply:
     private = str(project.repo.private)
     tripped = before_call(project, agent_alive=alive(private))
     end_edit(private, project.context)
-    reply = _with_news(tripped.text, _judge_stop(project, call))
+    try:
+        reply = _with_news(tripped.text, _judge_stop(project, call))
+    except OthersCallOpen as error:
+        reply = _with_news(tripped.text, _leave_open(error))
     if reply.kind == "pass":
         end_session(private, call.session)
     return reply
@@ -57,20 +57,21 @@ def _judge_stop(project: Project, call: HookCall) -> Reply:
     state = project.state()
     if bug := _reported_bug(project, call, state):
         return bug
+    reply = PASS
     match state.phase:
         case Phase.GREEN if claims_by(project, state) and has_edits(project, state):
-            reply = _reply_to_settlement(project, call)
-        case Phase.REFACTOR if _has_restructured(project, state):
+            reply = _reply_to_verdict(project, call, settle(project))
+        case Phase.REFACTOR if has_restructured(project, state):
             reply = _reply_to_verdict(project, call, end(project))
-        case _:
-            reply = _tell_unfinished(project, call, state)
     if reply.kind != "pass":
         return reply
-    reports = () if state.phase is Phase.RED else _unproven(project)
-    bugs = (
-        f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()
-    )
-    return Reply(note="\n".join(filter(None, (reply.note, *reports, *bugs))))
+    left = _tell_unfinished(project, call, project.state())
+    if left.kind != "pass":
+        return replace(left, text="\n".join(filter(None, (reply.note, left.text))))
+    reports = as_it_stands(project, state, project.workspace.snapshot()).test_bugs.values()
+    bugs = (f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in reports)
+    unproven = () if project.state().phase is Phase.RED else describe_unproven(project)
+    return replace(left, note="\n".join(filter(None, (reply.note, left.note, *unproven, *bugs))))
 
 
 def subagent_stop(project: Project, call: HookCall) -> Reply:
@@ -83,7 +84,11 @@ def subagent_stop(project: Project, call: HookCall) -> Reply:
     if bug := _reported_bug(project, call, state):
         return _with_news(tripped.text, bug)
     mine = state.phase is Phase.GREEN and _is_its_turn(project, call, state) and has_edits(project, state)
-    return _with_news(tripped.text, _reply_to_settlement(project, call) if mine else PASS)
+    try:
+        reply = _reply_to_verdict(project, call, settle(project)) if mine else PASS
+    except OthersCallOpen as error:
+        reply = _leave_open(error)
+    return _with_news(tripped.text, reply)
 
 
 def _with_news(news: str, reply: Reply) -> Reply:
@@ -95,11 +100,8 @@ def _with_news(news: str, reply: Reply) -> Reply:
     return replace(reply, note="\n".join(filter(None, (news, reply.note))))
 
 
-def _reply_to_settlement(project: Project, call: HookCall) -> Reply:
-    try:
-        return _reply_to_verdict(project, call, settle(project))
-    except OthersCallOpen as error:
-        return Reply(note=f"The turn stays open. {error.message}\nnext: {error.hint}")
+def _leave_open(error: OthersCallOpen) -> Reply:
+    return Reply(note=f"Nothing was judged at this stop. {error.message}\nnext: {error.hint}")
 
 
 def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool:
@@ -133,7 +135,7 @@ def _reported_bug(project: Project, call: HookCall, state: WorktreeState) -> Rep
     return _tell_unfinished(project, call, project.state())
 
 
-def _has_restructured(project: Project, state: WorktreeState) -> bool:
+def has_restructured(project: Project, state: WorktreeState) -> bool:
     """Whether an open refactor changed anything since it was begun or last judged."""
     refactor = state.refactor
     if refactor is None:
@@ -143,48 +145,37 @@ def _has_restructured(project: Project, state: WorktreeState) -> bool:
 
 
 def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> Reply:
-    """Sends the agent back once; what is the same at its next stop is shown to the person alone."""
-    what = tuple(describe_unfinished(project, state))
+    """Sends the agent back once; what is the same at its next stop is shown to the person alone.
+
+    A report of a wrong test waits for a person, and so does a turn without new edits: to stop there is right.
+    """
+    facts = gather_work(project, call.session)
+    what, notes = find_open(facts), find_notes(facts)
     if not what:
-        return PASS
-    move = following_move(project, state, wait=what_to_wait_for(project))
-    text = "\n".join(("Left at this stop:", *what, f"next: {move}"))
-    waits = state.open_cycle is not None and state.open_cycle.stopped
+        return Reply(notes=notes)
+    ways = tuple(_ways_to_mend(facts))
+    move = following_move(project, project.state(), wait=what_to_wait_for(project))
+    text = "\n".join(("Left at this stop:", *what, *ways, f"next: {move}"))
+    asks = not find_open(replace(facts, bugs=(), claims=()))
+    told = Reply(note="" if asks else text, open=what, notes=notes)
+    waits = asks or (state.open_cycle is not None and state.open_cycle.stopped)
     if what == state.left_open or waits:
-        return Reply(note=text)
+        return told
     project.record(LeftOpen(what=what))
-    if state.phase is Phase.REFACTOR:
-        return Reply(note=text)
-    return _send_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
+    if state.phase is Phase.REFACTOR and (call.again or state.refactor is None or not state.refactor.refused):
+        return told
+    sent = _send_back(project, call, f"{text}\nIf a person wants it so, say so and stop again.")
+    return replace(sent, open=what, notes=notes)
 
 
-def describe_unfinished(project: Project, state: WorktreeState) -> Iterator[str]:
-    """What a stop would leave open here, a line each."""
-    cycle = state.open_cycle
-    if cycle is not None and (cycle.stopped or state.phase is not Phase.GREEN):
-        yield f"{describe_standing(cycle)} ({cycle.stopped})" if cycle.stopped else describe_standing(cycle)
-    match state.phase:
-        case Phase.GREEN if state.turn is not None and state.turn.suspended:
-            claimed = ", ".join(state.claims)
-            yield f"the turn that claims {claimed} is suspended: it is not finished, and proves nothing"
-        case Phase.REFACTOR:
-            yield "a refactor is open: `tdd refactor end` judges it, `tdd refactor abort` gives it up"
-        case Phase.RED:
-            yield from _unproven(project)
-            tree = project.workspace.snapshot()
-            yield from (
-                f"the suite lost something: {loss}" for loss in find_losses(project, state, tree).blocking
-            )
-            edits = find_unclaimed(project, state.ground or tree, tree, limit=MANY)
-            yield from (f"no claim covers {edit.path}:{edit.line}: {edit.why}" for edit in edits)
-
-
-def _unproven(project: Project) -> tuple[str, ...]:
-    """Files that HEAD holds and no proven tree had, with the remedy."""
-    memory = recall(project)
-    if memory is None or not memory.unproven:
-        return ()
-    return (*describe(memory.unproven), f"to mend HEAD: {remedy(memory.unproven)}")
+def _ways_to_mend(facts: WorkFacts) -> Iterator[str]:
+    """What helps where the tests are the matter; the next move knows nothing of the session's start."""
+    if facts.changed:
+        place = facts.changed[0].split(": ", 1)[0]
+        report = f"tdd test-bug {place}, and why in quotation marks"
+        yield f"Put the assertion back, or say why it was wrong: {report}."
+    if facts.losses or lost_tests(facts.suite) or lost_tests(facts.since_accepted):
+        yield "Put back what is lost; only a person gives a test up (`tdd revise`)."
 
 
 def _reply_to_verdict(project: Project, call: HookCall, judged: Settlement | Deny) -> Reply:

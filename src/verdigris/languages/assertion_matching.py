@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.value import value
 from verdigris.core.verdict import LostAssertion
 from verdigris.languages.assertions import TestFile
+from verdigris.languages.literals import NOTHING_RENAMED
 from verdigris.languages.registry import has_grammar, reader_of
 from verdigris.languages.weakening import is_given_up
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from verdigris.languages.assertions import Assertion
+    from verdigris.languages.literals import RenamedWords
 
 
 @value
@@ -28,12 +30,15 @@ class _TestShapes:
 
 
 def find_losses(
-    before: Mapping[str, str], after: Mapping[str, str], revised: Collection[str] = ()
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    revised: Collection[str] = (),
+    renamed: RenamedWords = NOTHING_RENAMED,
 ) -> tuple[LostAssertion, ...]:
     """Lists the assertions, tests and data that a change loses, and the tests that it newly skips.
 
     Names may be renamed one to one, and tests may move between files. Files that are the same on both sides
-    may be left out. `revised`: tests that were given up with a reason.
+    may be left out. `revised`: tests that were given up with a reason. `renamed`: what was renamed in source.
     """
     old = {path: text for path, text in before.items() if after.get(path) != text}
     new = {path: text for path, text in after.items() if before.get(path) != text}
@@ -48,7 +53,7 @@ def find_losses(
         return unreadable
     readable = {path: found for path, found in now.items() if found is not None}
     return (
-        *_lost_assertions(then, readable),
+        *_lost_assertions(then, readable, renamed),
         *_lost_tests(then, readable),
         *_new_skips(then, readable),
         *_changed_data(*({p: t for p, t in side.items() if not _is_read(p)} for side in (old, new))),
@@ -75,11 +80,13 @@ def _read_file(path: str, text: str, revised: Collection[str]) -> TestFile | Non
     )
 
 
-def _lost_assertions(then: Mapping[str, TestFile], now: Mapping[str, TestFile]) -> Iterator[LostAssertion]:
+def _lost_assertions(
+    then: Mapping[str, TestFile], now: Mapping[str, TestFile], renamed: RenamedWords
+) -> Iterator[LostAssertion]:
     old = [(path, assertion) for path, found in then.items() for assertion in found.assertions]
     new = [assertion for found in now.values() for assertion in found.assertions]
-    for at in unmatched_assertions([assertion for _, assertion in old], new):
-        path, assertion = old[at]
+    pairs = match_assertions([assertion for _, assertion in old], new, renamed)
+    for path, assertion in (one for at, one in enumerate(old) if at not in pairs):
         yield LostAssertion(path, assertion.line, f"no assertion matches `{assertion.what}` any more")
 
 
@@ -131,12 +138,16 @@ _DEEP = 400
 """The most assertions that one search takes, since each adds a level of recursion."""
 
 Key = tuple[str, str, str]
+_RENAMED = ("renamed", "renamed")
+"""Stands for the scope of names whose definitions were renamed."""
 
 
 @dataclass(slots=True)
 class _Renaming:
     """Which old name became which new one: globals in the whole change, locals in one pair of functions."""
 
+    known: RenamedWords = NOTHING_RENAMED
+    """Renamings of definitions in source: one name may keep its meaning in one class, and not in another."""
     there: dict[Key, str] = field(default_factory=dict)
     back: dict[Key, str] = field(default_factory=dict)
 
@@ -145,6 +156,8 @@ class _Renaming:
         added: list[tuple[Key, Key]] = []
         for one, two in zip(old.names, new.names, strict=True):
             pair = (old.scope, new.scope) if one.local else ("", "")
+            if not one.local and one.text != two.text and self.known.has(one.text, two.text):
+                pair = _RENAMED
             forth, back = (*pair, one.text), (*pair, two.text)
             if self.there.get(forth, two.text) != two.text or self.back.get(back, one.text) != one.text:
                 self.undo(added)
@@ -159,21 +172,17 @@ class _Renaming:
             del self.there[forth], self.back[back]
 
 
-def unmatched_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[int]:
-    """The indexes of old assertions without a match. Matches are one to one, under a single renaming."""
-    pairs = match_assertions(old, new)
-    return [at for at in range(len(old)) if at not in pairs]
-
-
-def match_assertions(old: Sequence[Assertion], new: Sequence[Assertion]) -> dict[int, int]:
+def match_assertions(
+    old: Sequence[Assertion], new: Sequence[Assertion], renamed: RenamedWords = NOTHING_RENAMED
+) -> dict[int, int]:
     """Maps the index of each matched old assertion to the index of the new one."""
     choices = _candidates(old, new)
     # Assertions with the fewest candidates come first, since they decide the renaming for the others.
     order = sorted(range(len(old)), key=lambda at: (len(choices[at]), at))
-    search = _Search(old, new, choices, order)
+    search = _Search(old, new, choices, order, _Renaming(renamed))
     if all(choices) and len(old) <= _DEEP and search.fits(0):
         return search.used
-    return _first_fit(old, new, choices, order)
+    return _first_fit(search)
 
 
 def _candidates(old: Sequence[Assertion], new: Sequence[Assertion]) -> list[list[int]]:
@@ -194,7 +203,7 @@ class _Search:
     new: Sequence[Assertion]
     choices: list[list[int]]
     order: list[int]
-    renaming: _Renaming = field(default_factory=_Renaming)
+    renaming: _Renaming
     used: dict[int, int] = field(default_factory=dict)
     """Maps old indexes to new ones."""
     taken: set[int] = field(default_factory=set)
@@ -223,10 +232,9 @@ class _Search:
         return False
 
 
-def _first_fit(
-    old: Sequence[Assertion], new: Sequence[Assertion], choices: list[list[int]], order: list[int]
-) -> dict[int, int]:
-    renaming, used, left = _Renaming(), dict[int, int](), order
+def _first_fit(search: _Search) -> dict[int, int]:
+    old, new, choices, left = search.old, search.new, search.choices, search.order
+    renaming, used = _Renaming(search.renaming.known), dict[int, int]()
     taken: set[int] = set()
     # Assertions that did not move are paired first, so that the findings name the ones that changed.
     for moved in (False, True):

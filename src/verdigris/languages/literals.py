@@ -92,6 +92,37 @@ def _unmatched(
     return kept
 
 
+_WORD = re.compile(r"\w+")
+
+
+@value
+class RenamedWords:
+    """Which names may have become which: a literal that follows a renaming is the same."""
+
+    places: tuple[tuple[frozenset[str], frozenset[str]], ...]
+    """The names that only the old and those that only the new text has, of each place and of all together."""
+
+    @classmethod
+    def of(cls, old: Mapping[str, frozenset[str]], new: Mapping[str, frozenset[str]]) -> RenamedWords:
+        """`old`, `new`: the names by place: a file, a class."""
+        both = [(old[path], new[path]) for path in old.keys() & new.keys()]
+        both.append((frozenset().union(*old.values()), frozenset().union(*new.values())))
+        return cls(tuple((before - after, after - before) for before, after in both))
+
+    def has(self, old: str, new: str) -> bool:
+        return old == new or any(old in gone and new in fresh for gone, fresh in self.places)
+
+    def covers(self, old: Literal, new: Literal) -> bool:
+        words, others = _WORD.findall(old.value), _WORD.findall(new.value)
+        return (
+            old.place == new.place
+            and _WORD.sub("", old.value) == _WORD.sub("", new.value)
+            and len(words) == len(others)
+            and all(self.has(a, b) for a, b in zip(words, others, strict=True))
+        )
+
+
+NOTHING_RENAMED = RenamedWords(())
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
 
 

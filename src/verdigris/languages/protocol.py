@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.probes import Probe
     from verdigris.languages.starter import Starter
     from verdigris.languages.stubs import Stub, WorktreeFiles
@@ -361,6 +361,12 @@ class Language:
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         """Makes small changes in the lines that a refactor changed."""
         return findings.Mutated()
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords | None:
+        """Which names a change of these files renamed in some of its places; None if that is not known."""
+        return None
 
     def other_inputs(
         self, path: str, data: bytes, lot: Chance, tried: Collection[int] = ()

@@ -24,11 +24,20 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Watches a run."""
+    """Watches runs."""
+
+    def began(self, step: str) -> None:
+        """What the next runs are for, in words."""
+        ...
 
     def collected(self, total: int) -> None: ...
 
     def finished(self, test_id: str, status: Status) -> None: ...
+
+
+def announce(progress: Progress | None, step: str) -> None:
+    if progress is not None:
+        progress.began(step)
 
 
 @value

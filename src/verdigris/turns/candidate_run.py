@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from verdigris.checks.acceptance import Answers, question_turn
 from verdigris.checks.evidence import rewritten_oracle, run_events, suite_event, suite_names, test_events
 from verdigris.checks.observation import Candidate, difference, source_roots
+from verdigris.checks.suite_tests import collect_tests, collected_event, compare_suites, known_tests
 from verdigris.core.events import Formatted, Formatting
 from verdigris.core.paths import EXECUTABLE, FILE
+from verdigris.core.policy.done import hidden_tests
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.test_ids import function_of, split_id
+from verdigris.core.test_ids import split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import Before, Tool, regressions
 from verdigris.execution.room import Layer
 from verdigris.execution.rooms import frozen_layer, layer_beside, possible, room
 from verdigris.execution.test_run import (
-    collect,
     execute,
     execute_suite,
     on_start_tree,
@@ -29,17 +30,17 @@ from verdigris.execution.test_run import (
     touched_paths,
 )
 from verdigris.execution.test_selection import baseline_ids
-from verdigris.languages.tests import is_revised, still_written
 from verdigris.runners.protocol import TestRequest
 from verdigris.storage.intents import finishes
-from verdigris.storage.project import CONFIG, texts_at
+from verdigris.storage.project import CONFIG
 from verdigris.storage.snapshots.restoration import list_displaced
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from verdigris.checks.observation import TreeDifference
-    from verdigris.core.events import SuiteRun
+    from verdigris.checks.suite_tests import Tests
+    from verdigris.core.events import SuiteCollected, SuiteRun
     from verdigris.core.settings import Stack
     from verdigris.core.state import WorktreeState
     from verdigris.execution.room import Room
@@ -61,6 +62,8 @@ class Trial:
     seqs: Mapping[str, int] = field(default_factory=dict)
     """Native id → the event that records its run."""
     suite: SuiteRun | None = None
+    collected: SuiteCollected | None = None
+    """The tests of the ground, if they were looked up."""
     answers: Answers = field(default_factory=Answers)
 
 
@@ -84,6 +87,10 @@ def _try_in_room(
     )
     during = difference(project, tree, project.workspace.snapshot())
     runs = test_events(project, report, tree)
+    if any(run.red for run in runs):
+        from verdigris.checks.known_failures import mark_failures
+
+        runs = mark_failures(project, state, runs, tree, judged=True)
     asked = suite_names(project, claimed)
     recorded = project.record(*run_events(project, state, report, runs, asked, claimed))
     seqs = {record.data["native_id"]: record.seq for record in recorded if record.type == "test_run"}
@@ -95,12 +102,15 @@ def _try_in_room(
     if untrusted or not passed.issuperset(claimed):
         return trial
     candidate = None if state.turn is None else Candidate(project, state.turn.tree, tree, edits, room)
-    before = Before({}) if candidate is None else _before(candidate, state, report, frozenset(claimed))
+    ground, collected = ({}, None) if candidate is None else _ground_tests(candidate, state)
+    before = Before({})
+    if candidate is not None:
+        before = _before(candidate, state, report, frozenset(claimed), ground)
     tools = tuple(
         run_tool(project, stack, "check", stack.check) for stack in project.settings.stacks if stack.check
     )
     suite = suite_event(project, report, tree)
-    trial = replace(trial, before=before, tools=tools, suite=suite)
+    trial = replace(trial, before=before, tools=tools, suite=suite, collected=collected)
     lost = before.uncollected or regressions(before, report, claimed)
     if candidate is None or lost or not all(tool.ok for tool in tools):
         return trial
@@ -108,17 +118,32 @@ def _try_in_room(
     return replace(trial, answers=answers)
 
 
+def _ground_tests(candidate: Candidate, state: WorktreeState) -> tuple[Tests, SuiteCollected | None]:
+    """The tests of the ground, if they are known, or if no baseline is; and what to record of them.
+
+    The turn's own start may lack tests already, by a configuration that was written before the claim.
+    """
+    project, ground = candidate.project, state.ground or candidate.start
+    known = known_tests(project, state, ground)
+    if known is not None or state.baseline is not None:
+        return known or {}, None
+    found = collect_tests(project, ground, candidate.tree)
+    return found, collected_event(project, ground, found)
+
+
 def _before(
-    candidate: Candidate, state: WorktreeState, report: TestReport, claimed: frozenset[str]
+    candidate: Candidate,
+    state: WorktreeState,
+    report: TestReport,
+    claimed: frozenset[str],
+    ground: Tests,
 ) -> Before:
     """Runs the tests that now fail or are missing on the turn's start tree: how they ended there."""
     project, start, tree, room = candidate.project, candidate.start, candidate.tree, candidate.room
     paths = candidate.paths
     failing = {r.native_id for r in report.results if r.status in {Status.FAIL, Status.ERROR}} - claimed
     known = baseline_ids(project, state)
-    if known is None:
-        with on_start_tree(project, start=start, edited=tree, paths=paths) as layer:
-            known = collect(project, layer=layer_beside(layer, room))
+    known = frozenset(ground) if known is None else known
     missing = known - {r.native_id for r in report.results} - claimed
     suspects = failing | missing
     if not suspects:
@@ -138,24 +163,18 @@ def _before(
     return Before(
         was,
         frozenset(_pass_this_time(project, state, doubtful, room)),
-        _find_uncollected(project, state, tree, missing, seen),
+        _find_hidden(project, state, tree, {**dict.fromkeys(missing), **ground}, seen),
     )
 
 
-def _find_uncollected(
-    project: Project, state: WorktreeState, tree: str, missing: Collection[str], seen: Collection[str]
+def _find_hidden(
+    project: Project, state: WorktreeState, tree: str, known: Tests, seen: Collection[str]
 ) -> tuple[str, ...]:
     """Unreported tests that are still written; what a person configured away is no loss."""
-    functions = {*map(function_of, seen)}
-    unseen = [i for i in sorted(missing) if function_of(i) not in functions]
-    known = "" if state.baseline is None else state.baseline.tree
-    if not unseen or not known:
+    before = state.ground if state.baseline is None else state.baseline.tree
+    if not before or project.workspace.read(before, CONFIG) != project.workspace.read(tree, CONFIG):
         return ()
-    if project.workspace.read(known, CONFIG) != project.workspace.read(tree, CONFIG):
-        return ()
-    texts = texts_at(project, tree, {split_id(i).path for i in unseen})
-    written = still_written(texts, unseen, seen)
-    return tuple(i for i in written if not is_revised(i, state.revised))
+    return hidden_tests(compare_suites(project, known, dict.fromkeys(seen), tree, state.revised))
 
 
 def _pass_this_time(

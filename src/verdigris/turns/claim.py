@@ -16,7 +16,14 @@ from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import belongs, lay_on, set_aside
-from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, following_move, own_view
+from verdigris.turns.claim_check import (
+    ALL_SOURCE,
+    Claimed,
+    claim_within,
+    following_move,
+    own_view,
+    provable,
+)
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -72,7 +79,10 @@ def _claimed_ids(
 ) -> tuple[str, ...] | Deny:
     if not tests:
         implied = implied_claim(own_view(project, state))
-        return implied if isinstance(implied, Deny) else tuple(red.test_id for red in implied.claims)
+        if isinstance(implied, Deny):
+            return implied
+        reds = provable(project, implied.claims, project.workspace.snapshot())
+        return tuple(red.test_id for red in reds)
     found: dict[str, None] = {}
     for word in tests:
         path = split_id(word).path

@@ -10,14 +10,13 @@ from verdigris.checks.observation import difference, find_unclaimed, lost_reds
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.actors import claimers, claims_of, view_of
+from verdigris.core.policy.actors import claimers, claims_of, is_only_others, view_of
 from verdigris.core.policy.claims import deny_stale
 from verdigris.core.policy.next_move import (
     Asker,
     TreeFacts,
     newest,
     next_move,
-    owners,
     unclassed_tests,
     without_parents,
     without_tests,
@@ -123,22 +122,26 @@ def claimable(project: Project, state: WorktreeState, tree: str) -> tuple[Red, .
     reds = without_parents(state.valid_reds)
     if not reds or state.phase is not Phase.RED:
         return ()
-    if brought := tuple(red for red in reds if not red.known):
-        return _deny_claim(project, brought, tree) or brought
-    known = newest(reds, tree)
-    return () if known is None or _deny_claim(project, (known,), tree) else (known,)
-
-
-def _deny_claim(project: Project, reds: tuple[Red, ...], tree: str) -> Deny | None:
-    """Why these reds cannot be claimed together, where nothing is unclaimed and the suite lost nothing."""
     from verdigris.storage.paths import links_out, refuse
 
-    if out := refuse(links_out(project, tree)):
-        return out
+    brought = tuple(red for red in reds if not red.known)
+    if brought:
+        stale = deny_stale([red.test_id for red in brought])
+        return refuse(links_out(project, tree)) or _seen_here(project, brought, tree) or stale
+    known = newest(_seen_here(project, reds, tree))
+    return () if known is None or refuse(links_out(project, tree)) else (known,)
+
+
+def provable(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:
+    """Those of the reds that a claim may cite on this tree; all, if there are none: the denial says why."""
+    return _seen_here(project, reds, tree) or reds
+
+
+def _seen_here(project: Project, reds: tuple[Red, ...], tree: str) -> tuple[Red, ...]:
+    """The reds since which nothing changed that they depend on."""
     runs = {(red.tree, red.reads): red for red in reds}
-    stale = {run for run, red in runs.items() if _moved_since(project, red, tree)}
-    names = [red.test_id for red in reds if (red.tree, red.reads) in stale]
-    return deny_stale(names) if names else None
+    fresh = {run for run, red in runs.items() if not _moved_since(project, red, tree)}
+    return tuple(red for red in reds if (red.tree, red.reads) in fresh)
 
 
 def _moved_since(project: Project, red: Red, tree: str, *, source: bool = True) -> tuple[str, ...]:
@@ -163,7 +166,9 @@ def own_view(project: Project, state: WorktreeState, session: str = "") -> Workt
 def claims_by(project: Project, state: WorktreeState) -> tuple[Claim, ...]:
     """The open claims that the acting agent, or a person, may go on with."""
     every = tuple(state.claims.values())
-    return claims_of(every, (project.context,), fellows(project)) if claimers(state) else every
+    if not project.context or not claimers(state):
+        return every
+    return claims_of(every, (project.context,), fellows(project))
 
 
 def fellows(project: Project, session: str = "") -> frozenset[str]:
@@ -213,9 +218,11 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
         drift = difference(project, state.turn.tree, tree).oracle
         since = difference(project, state.turn.judged or state.turn.tree, tree).source
         own, every = claims_by(project, state), state.claims.values()
-        edited = any(owners(own, c.path) or not owners(every, c.path) for c in since)
+        edited = any(not is_only_others(c.path, own, every) for c in since)
         failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
         return TreeFacts(unfinished, drift=drift, edited=edited and not failed)
+    if state.refactor is not None:
+        return TreeFacts(unfinished, edited=state.refactor.judged != tree)
     if state.phase is not Phase.RED or state.open_cycle is not None:
         return TreeFacts(unfinished)
     ground = state.ground or tree

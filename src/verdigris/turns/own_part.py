@@ -8,7 +8,7 @@ from verdigris.checks.observation import difference, is_layout
 from verdigris.core.actions import Allow, Deny, FileWrite, Write
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
-from verdigris.core.policy.actors import claimers, deny_source, joined_claims
+from verdigris.core.policy.actors import claimers, deny_source, is_only_others, joined_claims
 from verdigris.core.policy.next_move import owners
 from verdigris.core.test_ids import shell_words
 from verdigris.core.turn_events import joining_events
@@ -32,13 +32,12 @@ def own_part(project: Project, state: WorktreeState) -> WorktreeState:
 
 def without_others(project: Project, part: WorktreeState, turn: Turn) -> Project:
     """The project as a tree without the source that only other agents' claims cover, as the turn found it."""
-    every = project.state().claims
-    theirs = [claim for name, claim in every.items() if name not in part.claims]
-    if not theirs:
+    own, every = part.claims.values(), project.state().claims.values()
+    if len(own) == len(every):
         return project
     tree = project.workspace.snapshot()
     changed = (change.path for change in difference(project, turn.tree, tree).source)
-    apart = [p for p in changed if owners(theirs, p) and not owners(part.claims.values(), p)]
+    apart = [path for path in changed if is_only_others(path, own, every)]
     if not apart:
         return project
     return replace(project, view=TreeView(project.workspace.graft(tree, turn.tree, apart), tree))

@@ -21,7 +21,7 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, survivors
+from verdigris.checks.refactor import behaviour_changes, lines_run_apart, survivors
 from verdigris.checks.source_edits import test_texts
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
@@ -44,9 +44,10 @@ from verdigris.core.verdict import (
 from verdigris.execution.rooms import frozen_layer
 from verdigris.execution.test_run import execute_suite, run_tool, stat_tree, time_limit, touched_paths
 from verdigris.languages.assertion_matching import find_losses
-from verdigris.languages.registry import is_traced
+from verdigris.languages.literals import RenamedWords
+from verdigris.languages.registry import by_language, is_traced
 from verdigris.languages.tests import is_revised, without
-from verdigris.runners.protocol import TestRequest
+from verdigris.runners.protocol import TestRequest, announce
 from verdigris.storage.paths import links_out, refuse
 from verdigris.storage.project import texts_at
 from verdigris.turns.aside import set_aside
@@ -55,11 +56,11 @@ from verdigris.turns.operation import operation, refusal
 from verdigris.turns.settle import Settlement, complete, failed_output
 
 if TYPE_CHECKING:
-    from verdigris.checks.observation import TreeDifference
+    from collections.abc import Mapping
+
     from verdigris.core.events import SuiteRun
     from verdigris.core.standing import Hindrance
     from verdigris.core.state import Refactor, WorktreeState
-    from verdigris.execution.room import Layer
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 
@@ -163,31 +164,48 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
         if out := refuse(links_out(project, tree)):
             return out
         edits = difference(project, refactor.tree, tree)
-        room = frozen_layer(project, tree)
+        paths = tuple(sorted(edits.protected))
+        if refactor.judged == tree and (known := _known_verdict(refactor)) is not None:
+            return _tell_again(project, known, refactor, paths)
+        candidate = Candidate(project, refactor.tree, tree, edits, frozen_layer(project, tree))
         standing_before = stat_tree(project, tree)
-        seen = _gather_facts(project, state, tree, edits, room, progress)
+        seen = _gather_facts(candidate, state, progress)
         verdict = judge_refactor(seen)
+        if verdict.unproven:
+            apart = lines_run_apart(candidate, seen.added, seen.after, progress)
+            left = {path: lines - apart.get(path, frozenset()) for path, lines in seen.added.items()}
+            seen = replace(seen, added=left)
+            verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
-            verdict = _question_code(project, state, tree, edits, room, seen)
+            verdict = _question_code(candidate, state, seen, progress)
         if verdict.accepted:
             seen = replace(seen, moved=touched_paths(project, standing_before))
             verdict = replace(judge_refactor(seen), concerns=verdict.concerns)
-        return _conclude(project, state, tree, verdict, seen, tuple(sorted(edits.protected)))
+        return _conclude(project, state, tree, verdict, seen, paths)
+
+
+def _known_verdict(refactor: Refactor) -> Verdict | None:
+    """The verdict on the tree that was judged last, if nothing but the tree has a say in it."""
+    refused = refactor.refused
+    if refused is None or refused.outdated or refused.verdict not in STRIKES:
+        return None
+    return Verdict(Kind(refused.verdict), refused.reasons, refused.concerns, unproven=refused.unproven)
+
+
+def _tell_again(project: Project, known: Verdict, refactor: Refactor, paths: tuple[str, ...]) -> Settlement:
+    following = refactor.refused.next if refactor.refused else ""
+    return complete(project, Settlement(known, None, paths, next=following, known=True), ("refactor",))
 
 
 def _question_code(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    edits: TreeDifference,
-    room: Layer | None,
-    seen: Restructured,
+    candidate: Candidate, state: WorktreeState, seen: Restructured, progress: Progress | None
 ) -> Verdict:
     """Asks what a settlement asks of code whose tests pass, and whether the tests notice every change."""
     refactor = _open_refactor(state)
-    answers = question_refactor(Candidate(project, refactor.tree, tree, edits, room), state, seen.after)
+    announce(progress, "the assertions")
+    answers = question_refactor(candidate, state, seen.after)
     scrutiny = answers.scrutiny
-    used = objections_of(project, refactor.founded, tree, edits, seen.after)
+    used = objections_of(candidate.project, refactor.founded, candidate.tree, candidate.edits, seen.after)
     noted = (*used.noted, *scrutiny.noted, *seen.noted)
     verdict = judge_answers(
         (*used.broken, *scrutiny.doubts),
@@ -198,39 +216,24 @@ def _question_code(
     )
     if not verdict.accepted:
         return verdict
-    if otherwise := behaviour_changes(project, refactor.tree, tree, edits, seen.after, room):
-        return Verdict(Kind.REGRESSED, otherwise, noted)
+    if otherwise := behaviour_changes(candidate, seen.after, progress):
+        return Verdict(Kind.REGRESSED, otherwise, noted, unproven=True)
     if refactor.uncovered:
         return verdict
-    candidate = Candidate(project, refactor.tree, tree, edits, room)
-    unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes)
+    unnoticed = survivors(candidate, seen.after, optimizes=refactor.optimizes, progress=progress)
     kind = Kind.REGRESSED if unnoticed.found else Kind.ACCEPTED
-    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted))
+    return Verdict(kind, unnoticed.found, (*noted, *unnoticed.noted), unproven=bool(unnoticed.found))
 
 
-def _gather_facts(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    edits: TreeDifference,
-    room: Layer | None,
-    progress: Progress | None,
-) -> Restructured:
+def _gather_facts(candidate: Candidate, state: WorktreeState, progress: Progress | None) -> Restructured:
+    project, tree, edits = candidate.project, candidate.tree, candidate.edits
     refactor, revised = _open_refactor(state), state.revised
+    before = {i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)}
     tests = [p for p in edits.oracle if project.classify(p) in {PathClass.TEST, PathClass.SOURCE}]
     frozen = tuple(p for p in edits.oracle if p not in tests)
     then, now = (without(test_texts(project, at, tests), revised) for at in (refactor.tree, tree))
     traced = [c.path for c in edits.source if is_traced(c.path)]
-    report = execute_suite(
-        project,
-        TestRequest(
-            trace=tuple(traced),
-            timeout=time_limit(project, state),
-            sources=source_roots(project, tree),
-        ),
-        progress=progress,
-        layer=room,
-    )
+    report = _run_suite(candidate, state, tuple(traced), before, progress)
     stacks = project.settings.stacks
     tools = tuple(
         run_tool(project, stack, name, command)
@@ -240,10 +243,10 @@ def _gather_facts(
     )
     added = added_lines(texts_at(project, refactor.tree, traced), texts_at(project, tree, traced))
     return Restructured(
-        before={i: s for i, s in _statuses(project, refactor.record).items() if not is_revised(i, revised)},
+        before=before,
         after=report,
         frozen=frozen,
-        findings=find_losses(then, now, revised),
+        findings=find_losses(then, now, revised, _renamed_in_source(candidate)),
         added={} if refactor.uncovered else added,
         tools=tools,
         moved=difference(project, tree, project.workspace.snapshot()).protected,
@@ -251,6 +254,40 @@ def _gather_facts(
         undermined=find_changes(project, refactor.foundation, refactor.founded, report.below),
         noted=about_the_run(project, report),
     )
+
+
+def _renamed_in_source(candidate: Candidate) -> RenamedWords:
+    places: list[tuple[frozenset[str], frozenset[str]]] = []
+    for language, paths in by_language(change.path for change in candidate.edits.source).items():
+        sides = (candidate.project.workspace.read_many(at, paths) for at in (candidate.start, candidate.tree))
+        if (found := language.renamed_words(*sides)) is not None:
+            places += found.places
+    return RenamedWords(tuple(places))
+
+
+def _run_suite(
+    candidate: Candidate,
+    state: WorktreeState,
+    traced: tuple[str, ...],
+    before: Mapping[str, Status],
+    progress: Progress | None,
+) -> TestReport:
+    """The suite on the tree, with the lines that it runs.
+
+    A test may fail only because it is traced, if it measures memory or time: then a run without it counts.
+    """
+    project = candidate.project
+    limit, sources = time_limit(project, state), source_roots(project, candidate.tree)
+    announce(progress, "the suite")
+    asked = TestRequest(trace=traced, timeout=limit, sources=sources)
+    report = execute_suite(project, asked, progress=progress, layer=candidate.room)
+    failing = {r.native_id for r in report.results if r.status is not Status.PASS}
+    if not traced or not any(before.get(name) is Status.PASS for name in failing):
+        return report
+    announce(progress, "the suite, untraced")
+    asked = TestRequest(timeout=limit, sources=sources)
+    plain = execute_suite(project, asked, progress=progress, layer=candidate.room)
+    return replace(plain, lines=report.lines)
 
 
 def _conclude(
@@ -262,7 +299,14 @@ def _conclude(
     paths: tuple[str, ...],
 ) -> Settlement:
     refactor = _open_refactor(state)
-    ended = RefactorEnded(verdict=verdict.kind, tree=tree, reasons=verdict.reasons, concerns=verdict.concerns)
+    ended = RefactorEnded(
+        verdict=verdict.kind,
+        tree=tree,
+        reasons=verdict.reasons,
+        concerns=verdict.concerns,
+        next=_way_out(verdict, seen),
+        unproven=verdict.unproven,
+    )
     suite = suite_event(project, seen.after, tree) if verdict.accepted else None
     runs = test_events(project, seen.after, tree)
     what = "changed in a refactor"
@@ -299,7 +343,7 @@ def _way_out(verdict: Verdict, seen: Restructured) -> str:
     if judge_refactor(replace(seen, added={})).accepted:
         return _TEST_FIRST
     if gone := missing_tests(seen):
-        given = f'`tdd revise {shell_words(*gone[:_NAMED])} --why "WHY"`'
+        given = f"tdd revise {shell_words(*gone[:_NAMED])}, with --why and the reason"
         return f"put what is missing back, or a person gives it up: {given}"
     return ""
 

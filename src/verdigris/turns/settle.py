@@ -11,6 +11,7 @@ from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
+from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
 from verdigris.core.records import AGENT
@@ -26,6 +27,7 @@ from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
+from verdigris.turns.claim_check import claims_by
 from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.own_part import concerns_about_authors, join_edits, own_part, without_others
@@ -67,6 +69,8 @@ class Settlement:
     """The strike that sets the edits aside."""
     report_wrong: str = ""
     """How to report that the claimed test is wrong."""
+    known: bool = False
+    """The tree was judged before, and nothing was run again."""
 
 
 def settle(project: Project, progress: Progress | None = None) -> Settlement | Deny:
@@ -79,12 +83,13 @@ def settle(project: Project, progress: Progress | None = None) -> Settlement | D
 
 
 def has_edits(project: Project, state: WorktreeState) -> bool:
-    """Whether anything that the claims are about changed since the last settlement."""
+    """Whether anything that the acting agent's claims are about changed since the last settlement."""
     if state.turn is None or state.turn.suspended:
         return False
     since = difference(project, state.turn.judged or state.turn.tree, project.workspace.snapshot())
-    claims = state.claims.values()
-    return bool(since.source) or any(owners(claims, change.path) for change in since.other)
+    own, every = claims_by(project, state), state.claims.values()
+    source = any(not is_only_others(change.path, own, every) for change in since.source)
+    return source or any(owners(own, change.path) for change in since.other)
 
 
 def _settle(project: Project, state: WorktreeState, progress: Progress | None) -> Settlement:
@@ -186,8 +191,9 @@ def _accept(project: Project, judged: _Judged) -> Settlement:
     turn = _turn(state)
     triples = accepted_events(state, turn, trial.tree, _paths(judged.edits), trial.seqs)
     settled = settled_event(state, turn, judged.verdict, trial.tree, edited=True)
+    known = () if trial.collected is None else (trial.collected,)
     suite = () if trial.suite is None else (trial.suite,)
-    project.record(settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
+    project.record(*known, settled, *suite, *triples, *_closed_reports(project, trial), sync=True)
     return complete(project, replace(judged.settlement(), accepted=tuple(state.claims)))
 
 

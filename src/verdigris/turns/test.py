@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.checks.evidence import run_events, standing_events, suite_names, test_events, violations
+from verdigris.checks.evidence import (
+    hindrance_in,
+    run_events,
+    standing_events,
+    suite_names,
+    test_events,
+    violations,
+)
 from verdigris.checks.observation import difference, source_roots
 from verdigris.core.errors import ToolMissing, UnknownTest
 from verdigris.core.events import Characterized, Event, FilesUnloaded, LayingAside, TestRun
@@ -101,8 +108,7 @@ def run_tests(
         _all_known(natives and asked, report)
         after = project.state()
         lacking = _missing_needs(project, report)
-        hindered = report.errors or report.outside or report.ended is RunEnd.NO_START
-        hindrance = after.hindrance if hindered else None
+        hindrance = hindrance_in(project, report, tree, whole=not natives)
         stubs = _stubs(project, report, events, hindrance) if after.phase == Phase.RED else {}
         uncollected = {} if natives else _find_uncollected(project, report, tree)
         return Tested(

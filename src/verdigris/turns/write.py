@@ -18,7 +18,7 @@ from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
 from verdigris.storage.repository import in_progress
-from verdigris.turns.claim_check import claim_within, fellows, own_view
+from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -103,8 +103,10 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
-            ids = [red.test_id for red in claims]
-            claimed = claim_within(project, state, ids, targets, implied=True)
+            tree = project.workspace.snapshot()
+            decision = Allow(claims=provable(project, claims, tree))
+            ids = [red.test_id for red in decision.claims]
+            claimed = claim_within(project, state, ids, targets, implied=True, tree=tree)
             if isinstance(claimed, Deny):
                 return claimed
         case Allow(joins=paths):

@@ -104,6 +104,19 @@ def view_after(view: SessionView, message: ScreenMessage) -> SessionView:
             return _after_step(view.add(lines(message)), message)
 
 
+def answer_meanwhile(facts: SessionFacts, command: str, seconds: float) -> tuple[Line, ...]:
+    """The answer to a command that only reads, while a turn is under way; empty for all others."""
+    match command.strip():
+        case "/diff":
+            return tuple(diff_lines(facts)) or (Line("nothing is changed"),)
+        case "/cost":
+            return (Line(cost_line(facts, seconds)),)
+        case "/status":
+            return (Line(head_line(facts)), plan_strip(facts), verdict_strip(facts))
+        case _:
+            return ()
+
+
 def _after_step(view: SessionView, happening: w.Happening) -> SessionView:
     match happening:
         case w.ModelWrote():
@@ -301,7 +314,7 @@ def _call_lines(call: w.ToolCalled) -> Iterator[Line]:
         yield Line(head)
         return
     yield Line(f"{head.strip()}: {call.outcome}", _OUTCOMES.get(call.outcome))
-    yield from (Line(f"      {line}") for line in call.told.splitlines()[:_SAID])
+    yield from (Line(f"      {line.expandtabs()}") for line in call.told.splitlines()[:_SAID])
 
 
 def question_lines(tool: str, arguments: str) -> list[Line]:
@@ -318,11 +331,21 @@ def question_lines(tool: str, arguments: str) -> list[Line]:
 
 
 def _end_lines(ended: w.SessionEnded) -> Iterator[Line]:
-    dot: Dot = "green" if ended.outcome == "done" else "yellow"
-    yield Line(f"{ended.outcome}{f': {ended.why}' if ended.why else ''}", dot)
+    dot: Dot = "green" if ended.outcome in {"done", "answered"} else "yellow"
+    yield Line(f"{ended.outcome}: {ended.why or describe_account(ended)}", dot)
+    yield from (Line(f"  concern: {concern}") for concern in ended.concerns[:_SAID])
     yield Line(f"  {describe_cost(ended)}")
     if ended.following:
         yield Line(f"next: {ended.following}")
+
+
+def describe_account(ended: w.SessionEnded) -> str:
+    """What changed, and what was accepted."""
+    if not ended.files and not ended.accepted:
+        return "nothing changed"
+    accepted = f"{count_of(len(ended.accepted), 'test')} accepted" if ended.accepted else "no test accepted"
+    concerns = f", {count_of(len(ended.concerns), 'concern')}" if ended.concerns else ""
+    return f"{count_of(len(ended.files), 'file')}, {accepted}{concerns}"
 
 
 def describe_cost(ended: w.SessionEnded) -> str:

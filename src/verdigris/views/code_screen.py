@@ -160,6 +160,9 @@ class CodeScreen(App[None]):
             self._send(event.text)
         elif event.text == QUIT:
             self.action_end()
+        elif shown := panes.answer_meanwhile(self.view.facts, event.text, time.monotonic() - self._opened):
+            self.view = self.view.add((Line(f"> {event.text}"), *shown))
+            self._draw()
         else:
             self._queued.append(event.text)
             self._draw_lines()

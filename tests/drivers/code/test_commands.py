@@ -12,7 +12,6 @@ from support.code_sessions import (
     GREEN,
     KEY,
     RED,
-    STUB,
     TEST,
     TEST_ID,
     TEST_TEXT,
@@ -25,8 +24,8 @@ from support.watchers import ignore_event
 from verdigris.core.events import SwitchedOff, decode
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.code.commands import COMMANDS, CommandAnswer, Dialogue, run_command
-from verdigris.drivers.code.facts import describe_usage
-from verdigris.drivers.code.session import End
+from verdigris.drivers.code.facts import describe_usage, read_facts
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.session_start import SessionOptions, open_session, work_on_task
 from verdigris.drivers.code.settings import Sweep
 
@@ -36,39 +35,56 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.session import Session
 
 pytestmark = pytest.mark.slow
+BODY = "    raise NotImplementedError  # STUB:TDD\n"
 
 
 def told(session: Session, line: str) -> str:
     return "\n".join(run_command(session, line).lines)
 
 
-def test_a_turn_is_undone_to_the_byte_and_the_one_before_it_after_that(tmp_path: Path) -> None:
-    with session_after(tmp_path, *RED, GREEN, turns=3) as (played, session):
+def test_what_was_accepted_is_undone_to_before_the_task_and_plan_and_verdict_follow(tmp_path: Path) -> None:
+    wrong = turn(call("edit_file", path="calculator.py", search=BODY, replace="    return a - b\n"))
+    right = turn(call("edit_file", path="calculator.py", search="a - b", replace="a + b"))
+    with session_after(tmp_path, *RED, wrong, right, turns=4) as (played, session):
         root = played.repo.root
         assert (root / "calculator.py").read_text() == GOOD
+        assert (read_facts(session).steps[0].colour, read_facts(session).verdict.kind) == (
+            "green",
+            "accepted",
+        )
         answer = run_command(session, "/undo")
-        assert answer.lines[0].startswith("turn 3 is undone: calculator.py; it is kept as a")
-        assert "undone your turn 3" in answer.note
-        assert (root / "calculator.py").read_text() == STUB
-        assert told(session, "/undo").startswith("turn 2 is undone: calculator.py")
+        assert "as it was before the task" in answer.lines[0]
+        assert "calculator.py" in answer.lines[0]
+        assert "undone your work" in answer.note
         assert not (root / "calculator.py").exists()
-        assert (root / TEST).read_text() == TEST_TEXT
-        assert told(session, "/undo").startswith("turn 1 is undone")
         assert not (root / TEST).exists()
-        assert told(session, "/undo") == "no turn of this session changed anything that is still there"
+        assert (read_facts(session).steps[0].colour, read_facts(session).verdict.kind) == ("none", "")
+        assert not session.bench.project.state().reds
+        assert told(session, "/undo") == "nothing that this session changed is still there"
+
+
+def test_an_undo_goes_back_to_the_last_accepted_state(tmp_path: Path) -> None:
+    more = turn(
+        call(
+            "edit_file", path=TEST, search="== 123\n", replace="== 123\n\n\ndef test_more():\n    assert 0\n"
+        )
+    )
+    with session_after(tmp_path, *RED, GREEN, more, turns=4) as (played, session):
+        root = played.repo.root
+        assert f"when {TEST_ID} was accepted" in told(session, "/undo")
+        assert (root / TEST).read_text() == TEST_TEXT
+        assert (root / "calculator.py").read_text() == GOOD
+        assert read_facts(session).verdict.kind == "accepted"
+        assert "before the task" in told(session, "/undo")
+        assert not (root / TEST).exists()
 
 
 def test_after_an_undo_the_law_goes_on_from_there(tmp_path: Path) -> None:
     """What was accepted and taken back is no edit without a red: the same change can be made again."""
-    again = turn(call("run_tests", ids=[TEST_ID]))
-    with session_after(tmp_path, *RED, GREEN, again, GREEN, "Done again.", "Done again.", turns=3) as (
-        played,
-        session,
-    ):
+    with session_after(tmp_path, *RED, GREEN, *RED, GREEN, "Done again.", turns=3) as (played, session):
         run_command(session, "/undo")
-        session.plan_told = True
         ended = work_on_task(session, "Do it again.", resumed=True)
-        assert ended.outcome == End.DONE, ended
+        assert (ended.outcome, ended.accepted) == (End.DONE, (TEST_ID,)), ended
         assert (played.repo.root / "calculator.py").read_text() == GOOD
 
 
@@ -113,7 +129,7 @@ def test_a_persons_verbs_are_recorded_as_a_persons(tmp_path: Path) -> None:
         assert told(session, "/on") == "the law is on"
         assert "needs a place" in told(session, "/test-bug")
         assert f"b1: {TEST}:" in told(session, f"/test-bug {TEST}:5 the sum is wrong")
-        assert "denied [not-in-phase]" in told(session, "/restore a9")
+        assert "nothing is set aside as 'a9'" in told(session, "/restore a9")
         assert told(session, "/restore") == "nothing is set aside"
 
 
@@ -123,6 +139,7 @@ def test_a_refactor_is_begun_and_judged(tmp_path: Path) -> None:
         assert "quotation" in told(session, "/refactor --sweep 'src")
         assert "/refactor again has it judged" in told(session, "/refactor")
         assert session.bench.project.state().phase == "refactor"
+        assert "a refactor is open" in told(session, "/quit")
         assert told(session, "/refactor").startswith("[tdd] accepted")
 
 
@@ -183,10 +200,10 @@ def test_a_line_is_a_task_or_a_command_and_the_model_hears_what_the_person_did(t
     with session_after(tmp_path, *RED, GREEN, "Fine.", "Fine.", turns=2) as (played, session):
         dialogue = Dialogue(session)
         assert dialogue.take("  ") == CommandAnswer(())
-        assert dialogue.take("/undo").lines[0].startswith("turn 2 is undone")
+        assert "before the task" in dialogue.take("/undo").lines[0]
         session.limits = Limits(rounds=3)
         dialogue.take("Go on.")
-        assert "The person has undone your turn 2" in played.messages[-1]["content"]
+        assert "The person has undone your work" in played.messages[-1]["content"]
         assert dialogue.notes == []
 
 

@@ -89,13 +89,15 @@ def settlement(verdict: Verdict, aside: str | None = None) -> Settlement:
     return Settlement(verdict, None, ("calc.py",), aside, "red", "", told, ("t.py::a",))
 
 
-def test_next_moves_name_the_tools_and_leave_other_commands_to_the_shell() -> None:
+def test_next_moves_name_the_tools_and_the_shell_for_other_commands() -> None:
     said = "edit it, then `tdd settle`; or `tdd test tests/t.py::a`, `tdd refactor abort`, `tdd restore a1`"
     assert in_tools(said) == (
-        "edit it, then end your reply; or run_tests tests/t.py::a, refactor_end with abort, `tdd restore a1`"
+        "edit it, then end your reply; or run_tests tests/t.py::a, refactor_end with abort, "
+        "shell `tdd restore a1`"
     )
     assert in_tools('`tdd test-bug t.py:3 "WHY"`') == 'test_bug t.py:3 "WHY"'
     assert in_tools("`tdd test-bug close b1`") == "`tdd test-bug close b1`"
+    assert in_tools("report it: tdd test-bug t.py:3, and why") == "report it: test_bug t.py:3, and why"
 
 
 def test_a_denial_has_its_rule_its_reason_and_a_next_move() -> None:

@@ -28,7 +28,7 @@ from support.patience import no_pauses
 from verdigris.core.errors import StorageError, UserError
 from verdigris.core.events import Accepted, Characterized, Repair, decode
 from verdigris.drivers.budget import Limits
-from verdigris.drivers.code.session import End
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.session_file import fold_session
 from verdigris.drivers.code.session_start import check_plan
 from verdigris.drivers.code.settings import Sweep
@@ -572,14 +572,14 @@ def test_a_sweep_that_leaves_its_scope_or_its_budget_is_not_judged(tmp_path: Pat
     )
     back = turn(call("shell", command="git checkout -q -- notes"), call("refactor_end"))
     give_up = turn(call("refactor_end", abort=True))
-    with playing(tmp_path, (out, back, give_up, "Done."), files=CODE) as played:
+    with playing(tmp_path, (out, back, give_up, "Done.", "Done."), files=CODE) as played:
         done = work(played, "Write it otherwise.", sweep=Sweep(("src/**",), files=2))
         assert "return 1" in played.repo.read("src/shop/m2.py").decode()
         answers = played.answers()
     assert "denied [outside-sweep]" in answers[0]
     assert "1 files outside the sweep's scope (src/**) are changed: notes/plan.md" in answers[2]
     assert "denied [sweep-budget]" in answers[4]
-    assert done.ended.outcome == End.DONE
+    assert done.ended.outcome == End.NOT_DONE
 
 
 def test_each_call_is_told_before_it_begins_and_when_it_has_ended_under_a_name_of_its_own(

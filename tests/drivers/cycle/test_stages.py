@@ -294,7 +294,7 @@ def test_a_blocker_stops_the_cycle_until_a_person_resumes_it(tmp_path: Path) -> 
         world.validate(GivenVerdict(BLOCKER, ("specs/subtract.md:8 — the scenarios contradict each other",)))
     )
     no = denied(world.freeze(), "cycle-stopped")
-    assert "tdd cycle resume --why WHY" in no.next
+    assert "tdd cycle resume --why" in no.next
 
 
 def test_a_required_judgement_is_asked_for(tmp_path: Path) -> None:
@@ -360,7 +360,8 @@ def test_a_spec_that_drifts_in_green_blocks_the_verdict(tmp_path: Path) -> None:
     settled = settle(world.project(CODER))
     assert isinstance(settled, Settlement)
     assert settled.verdict.kind == "tampered"
-    assert f"tdd spec supersede {SPEC_PATH}" in settled.next
+    assert f"tdd spec supersede {SPEC_PATH}" in settled.verdict.reasons[0]
+    assert settled.next.startswith(f"`tdd restore {SPEC_PATH}`")
     assert "tdd spec supersede" in denied(world.advance(CODER), "spec-drift").next
 
 

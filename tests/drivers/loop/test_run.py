@@ -29,6 +29,7 @@ from support.loops import (
 from support.machines import edit, stop
 from verdigris.core.errors import UserError
 from verdigris.core.events import decode
+from verdigris.core.policy.done import WorkFacts
 from verdigris.core.records import Actor
 from verdigris.drivers.budget import Limits
 from verdigris.drivers.happenings import (
@@ -40,6 +41,7 @@ from verdigris.drivers.happenings import (
     StepEnded,
 )
 from verdigris.drivers.loop import events as e
+from verdigris.drivers.loop.history import EXIT_CODES, LoopOutcome
 from verdigris.drivers.loop.open_program import open_program
 from verdigris.drivers.loop.run import LoopRun
 from verdigris.storage.project import open_project
@@ -401,3 +403,14 @@ def test_a_red_that_a_commit_on_the_base_broke_is_rethought_and_not_called_green
     assert "not red for the right reason" in failed[0].reasons[0]
     assert world.state.iterations[-1].status == "accepted"
     assert world.file(TESTS) == FIRST.rstrip("\n")
+
+
+def test_a_run_in_which_the_suite_lost_a_test_is_not_a_good_end(
+    world: PlayedLoop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No role gets that far here; what is compared is tried in tests/turns/test_completion.py."""
+    lost = WorkFacts(losses=("tests/test_port.py::test_first: it is gone",), reds={"t": "the next step's"})
+    monkeypatch.setattr("verdigris.drivers.loop.run.gather_work", lambda *_: lost)
+    ended = world.run(1)
+    assert (ended.outcome, EXIT_CODES[LoopOutcome(ended.outcome)]) == ("not-proven", 8)
+    assert ended.why == "the suite lost something: tests/test_port.py::test_first: it is gone"

@@ -124,3 +124,16 @@ def test_a_tester_asserts_something_and_takes_nothing_away(green: Kata) -> None:
     assert "not red for the right reason" in refusals(green)[0]
     assert "the suite lost something" in refusals(green)[1]
     assert green.subjects()[-1] == "test: one number"
+
+
+def test_a_tester_that_configures_a_test_of_the_start_away_comes_to_no_good_end(green: Kata) -> None:
+    away = f"[pytest]\naddopts = --deselect {TEST}::test_empty_is_zero\n"
+    green.plays(
+        step_3_refactorer=[stop("nothing-to-do", "it is fine")],
+        step_4_tester=[edit("test", "one number", {TEST: ONE, "pytest.ini": away})],
+    )
+    ended = green.run(2)
+    assert (ended.outcome, f"{TEST}::test_empty_is_zero: it is still in its file" in ended.why) == (
+        "not-proven",
+        True,
+    )

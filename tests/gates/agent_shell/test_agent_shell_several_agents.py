@@ -79,7 +79,7 @@ def test_the_end_of_a_call_leaves_what_another_sessions_open_call_wrote(
         waits = b.run("tdd test")
         assert waits.code == 3
         assert "Another agent's call is open" in waits.err
-        assert "next: wait for the end of another agent's call" in waits.err
+        assert "wait for the end of another agent's call" in waits.err
         assert text(a, SOURCE) == "VALUE = 7\n"
     assert f"Put back: {SOURCE}" in said[1]
     assert text(a, SOURCE) == "VALUE = 1\n"

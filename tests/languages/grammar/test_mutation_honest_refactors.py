@@ -17,6 +17,68 @@ def changed(path: str, before: str, after: str, *, weak: bool = False) -> list[s
 
 
 HONEST = {
+    "node: a local is renamed in one of two methods of the same name": (
+        NODE,
+        (
+            "class A {\n  get(a) {\n    if (a > 3) return a;\n    return 1;\n  }\n}\n"
+            "class B {\n  get(a) {\n    if (a > 5) return a;\n    return 1;\n  }\n}\n"
+        ),
+        (
+            "class A {\n  get(b) {\n    if (b > 3) return b;\n    return 1;\n  }\n}\n"
+            "class B {\n  get(a) {\n    if (a > 5) return a;\n    return 1;\n  }\n}\n"
+        ),
+    ),
+    "go: a local is renamed in one of two methods of the same name": (
+        GO,
+        (
+            "func (s *A) get(a int) int {\n\tif a > 3 {\n\t\treturn a\n\t}\n\treturn 1\n}\n"
+            "func (s *B) get(a int) int {\n\tif a > 5 {\n\t\treturn a\n\t}\n\treturn 1\n}\n"
+        ),
+        (
+            "func (s *A) get(b int) int {\n\tif b > 3 {\n\t\treturn b\n\t}\n\treturn 1\n}\n"
+            "func (s *B) get(a int) int {\n\tif a > 5 {\n\t\treturn a\n\t}\n\treturn 1\n}\n"
+        ),
+    ),
+    "rust: a local is renamed in one of two methods of the same name": (
+        RUST,
+        (
+            "impl A {\n    fn get(a: i32) -> i32 {\n        if a > 3 { a } else { 1 }\n    }\n}\n"
+            "impl B {\n    fn get(a: i32) -> i32 {\n        if a > 5 { a } else { 1 }\n    }\n}\n"
+        ),
+        (
+            "impl A {\n    fn get(b: i32) -> i32 {\n        if b > 3 { b } else { 1 }\n    }\n}\n"
+            "impl B {\n    fn get(a: i32) -> i32 {\n        if a > 5 { a } else { 1 }\n    }\n}\n"
+        ),
+    ),
+    "node: a local is renamed in one of two function values": (
+        NODE,
+        (
+            "const f = (a) => {\n  if (a > 3) return a;\n  return 1;\n};\n"
+            "const g = (a) => {\n  if (a > 5) return a;\n  return 1;\n};\n"
+        ),
+        (
+            "const f = (b) => {\n  if (b > 3) return b;\n  return 1;\n};\n"
+            "const g = (a) => {\n  if (a > 5) return a;\n  return 1;\n};\n"
+        ),
+    ),
+    "node: types get names": (
+        "a.ts",
+        "export const f = (mode: string) => mode;\n",
+        (
+            'type Mode = "read" | "write";\ninterface Way { kind: "path"; "a-b": 1 }\n'
+            'declare module "there" { const how: "now"; }\nexport const f = (mode: Mode) => mode;\n'
+        ),
+    ),
+    "node: a module is renamed that is exported from another": (
+        NODE,
+        'export { a } from "./first.js";\nexport * from "./second.js";\n',
+        'export { a } from "./erst.js";\nexport * from "./zweit.js";\n',
+    ),
+    "node: a table of functions by name follows a rename": (
+        NODE,
+        'function plus() {}\nconst LISTED = ["plus", "minus"];\n',
+        'function add() {}\nconst LISTED = ["add", "minus"];\n',
+    ),
     "node: a comparison is mirrored": (
         NODE,
         'function f(x) {\n  if (x > 0) return "yes";\n  return "no";\n}\n',

@@ -25,6 +25,42 @@ def _mutants(before: str, after: str) -> tuple[Mutant, ...]:
     return mutate({"m.py": dedent(before)}, {"m.py": dedent(after)}).mutants
 
 
+TWO_CLASSES = """
+class Box:
+    def __init__(self, width=1, label=None):
+        self.width, self.label = width, label
+
+class Dot:
+    def __init__(self, x, colour="red"):
+        self.x, self.colour = x, colour
+"""
+TWO_READERS = """
+class Box:
+    def get(self, n):
+        return n
+
+    def read(self):
+        if self.get(1) > 2:
+            return 1
+        return 2
+
+class Dot:
+    def get(self, n):
+        return n
+
+    def read(self):
+        if self.get(1) > 3:
+            return 1
+        return 2
+"""
+OVERLOADED = """
+@overload
+def f(a: int, deep: bool = False) -> int: ...
+@overload
+def f(a: str) -> str: ...
+def f(a, deep=False):
+    return g(a, deep)
+"""
 HONEST = {
     "a literal becomes an item of two lists": (
         """
@@ -193,6 +229,33 @@ HONEST = {
             return 'out'
         """,
     ),
+    "a condition becomes a method of a name that another class has too": (
+        """
+        class Door:
+            def ok(self):
+                return self.open > 2
+
+        class Gate:
+            def pass_(self, p):
+                if self.width >= 18 and self.free:
+                    return 'in'
+                return 'out'
+        """,
+        """
+        class Door:
+            def ok(self):
+                return self.open > 2
+
+        class Gate:
+            def pass_(self, p):
+                if self.ok():
+                    return 'in'
+                return 'out'
+
+            def ok(self):
+                return self.width >= 18 and self.free
+        """,
+    ),
     "two comparisons become a chain": (
         "def f(a):\n    if a >= 1 and a < 9:\n        return 'in'\n    return 'out'\n",
         "def f(a):\n    if 1 <= a < 9:\n        return 'in'\n    return 'out'\n",
@@ -216,6 +279,70 @@ HONEST = {
     "a function with a default is renamed": (
         "def f(a, times=2):\n    return a * times\n",
         "def multiplied(a, times=2):\n    return a * times\n",
+    ),
+    "a function and its parameter with a default are renamed": (
+        "def f(a, times=2):\n    return a * times\n",
+        "def multiplied(a, factor=2):\n    return a * factor\n",
+    ),
+    "two classes have an `__init__` of their own": (
+        f"{TWO_CLASSES}\ndef f(a):\n    b = a\n    return b\n",
+        f"{TWO_CLASSES}\ndef f(a):\n    c = a\n    return c\n",
+    ),
+    "a class whose `__init__` has defaults is renamed": (
+        TWO_CLASSES,
+        TWO_CLASSES.replace("Box", "Crate"),
+    ),
+    "classes change places": (
+        TWO_CLASSES,
+        TWO_CLASSES[TWO_CLASSES.index("class Dot") :] + TWO_CLASSES[: TWO_CLASSES.index("class Dot")],
+    ),
+    "a method is renamed, and another class has one of that name": (
+        TWO_READERS,
+        TWO_READERS.replace("get", "fetch", 2),
+    ),
+    "overloads of a function with defaults are renamed": (
+        OVERLOADED,
+        OVERLOADED.replace("def f", "def read"),
+    ),
+    "an overload is added for the type checker": (
+        OVERLOADED,
+        OVERLOADED.replace(
+            "@overload", "@overload\ndef f(a: str, deep: None = None) -> None: ...\n@overload", 1
+        ),
+    ),
+    "a protocol declares a default": (
+        "class Reader(Protocol):\n    def read(self): ...\n",
+        "class Reader(Protocol):\n    def read(self, deep: bool = False): ...\n",
+    ),
+    "what only a type checker reads": (
+        "if TYPE_CHECKING:\n    from m import A\n",
+        "if TYPE_CHECKING:\n    from m import A\n    if sys.platform == 'win32':\n        Kind = 'A'\n",
+    ),
+    "types get names": (
+        "def f(mode):\n    return mode\n",
+        """
+        Mode = Literal["read", "write"]
+        Way: TypeAlias = "Union[str, Path]"
+        Both = Union["Mode", "Way", None]
+
+        class Row(TypedDict, total=False):
+            mode: Mode
+
+        def f(mode: Mode):
+            return mode
+        """,
+    ),
+    "a name of `__all__` is renamed wherever it is listed": (
+        "__all__ = ['f']\n__all__ += ['g']\n__all__.extend(['h'])\nf = g = h = print\n",
+        "__all__ = ['e']\n__all__ += ['i']\n__all__.extend(['j'])\ne = i = j = print\n",
+    ),
+    "a table of functions by name follows a rename": (
+        "def plus(a): ...\ndef minus(a): ...\nLISTED = ['plus', 'minus']\n",
+        "def add(a): ...\ndef minus(a): ...\nLISTED = ['add', 'minus']\n",
+    ),
+    "a function that is looked up by name is renamed": (
+        "def plus(a): ...\ndef call(a):\n    return getattr(a, 'plus')()\n",
+        "def add(a): ...\ndef call(a):\n    return getattr(a, 'add')()\n",
     ),
 }
 
@@ -248,6 +375,49 @@ CHEATS = {
 
         def f(p):
             if Door.ok(p):
+                return 'in'
+            return 'out'
+        """,
+        "or True",
+    ),
+    "a method that asks something else than that of another class": (
+        """
+        class Door:
+            def ok(self):
+                return self.width >= 18
+
+        class Gate:
+            def pass_(self, p):
+                if self.width >= 18:
+                    return 'in'
+                return 'out'
+        """,
+        """
+        class Door:
+            def ok(self):
+                return self.width >= 18
+
+        class Gate:
+            def pass_(self, p):
+                if self.ok():
+                    return 'in'
+                return 'out'
+
+            def ok(self):
+                return self.free
+        """,
+        "`self.ok()` → `((self.ok()) or True)`",
+    ),
+    "a function inside that has the name of the predicate": (
+        "def f(p):\n    if p.age >= 18:\n        return 'in'\n    return 'out'\n",
+        """
+        def ok(p):
+            return p.age >= 18
+
+        def f(p):
+            def ok(p):
+                return p.vip
+            if ok(p):
                 return 'in'
             return 'out'
         """,
@@ -306,6 +476,66 @@ CHEATS = {
         "def f(a, strict=False):\n    return a\n",
         "the parameter `strict`",
     ),
+    "a parameter that nobody needs, where another class has it": (
+        TWO_CLASSES,
+        TWO_CLASSES.replace('x, colour="red"', 'x, colour="red", label=None'),
+        "the parameter `label` of `Dot.__init__`",
+    ),
+    "a condition asks another method, and the old one is still there": (
+        TWO_READERS,
+        TWO_READERS.replace("self.get", "self.fetch", 1).replace(
+            "    def read", "    fetch = get\n\n    def read", 1
+        ),
+        "`self.fetch(1) > 2`",
+    ),
+    "two methods change their names, and a condition asks the wrong one": (
+        """
+        class A:
+            def a(self): ...
+            def b(self): ...
+            def f(self):
+                if self.a() > 1:
+                    return 5
+                if self.b() > 2:
+                    return 6
+        """,
+        """
+        class A:
+            def c(self): ...
+            def d(self): ...
+            def f(self):
+                if self.c() > 1:
+                    return 5
+                if self.c() > 2:
+                    return 6
+        """,
+        "or True",
+    ),
+    "a parameter that nobody needs, in a function that was renamed": (
+        "def f(a, times=2):\n    return a * times\n",
+        "def g(a, times=2, strict=False):\n    return a * times\n",
+        "the parameter `strict`",
+    ),
+    "a string that names nothing": (
+        "def f(a):\n    return a.get('plus')\n",
+        "def f(a):\n    return a.get('minus')\n",
+        "`'minus'` → `'minus~'`",
+    ),
+    "a name that another function has": (
+        "def plus(a): ...\ndef minus(a): ...\ndef f(a):\n    return getattr(a, 'plus')\n",
+        "def plus(a): ...\ndef minus(a): ...\ndef f(a):\n    return getattr(a, 'minus')\n",
+        "`'minus'` → `'minus~'`",
+    ),
+    "one more name in a table that decides": (
+        "ADMINS = ['ann', 'bob', 'eve']\n",
+        "ADMINS = ['ann', 'bob', 'eve', 'mallory']\n",
+        "`'mallory'` → `'mallory~'`",
+    ),
+    "a decision beside what a type checker reads": (
+        "if TYPE_CHECKING:\n    A = 1\n",
+        "if TYPE_CHECKING:\n    A = 1\nelse:\n    A = 2\n",
+        "`2` → `3`",
+    ),
 }
 
 
@@ -323,3 +553,12 @@ def test_a_boundary_of_a_condition_that_is_new_is_only_noted() -> None:
         "`a > 0` → `((a > 0) or True)`: no test notices",
         "`a > 0` → `((a > 0) and False)`: no test notices",
     ]
+
+
+def test_one_more_name_in_a_table_of_names_that_are_looked_up_is_only_noted() -> None:
+    before = (
+        "KEPT = {'and_', 'not_', 'pos'}\nfound = {n: f for n, f in vars(operator).items() if n in KEPT}\n"
+    )
+    after = before.replace("'pos'", "'pos', 'is_none'")
+    assert refusing(before, after) == []
+    assert noting(before, after) == ["`'is_none'` → `'is_none~'`: no test notices"]

@@ -398,7 +398,7 @@ def test_what_an_agent_commits_in_its_call_is_none(tmp_path: Path) -> None:
 
 def test_what_goes_back_says_that_tests_of_the_same_call_stay(world: World) -> None:
     told = call(world, "echo 'X = 1' >> calc.py; echo x > tests/test_x.py").text
-    assert "Put back: calc.py. Tests that the same call changed stay changed." in told
+    assert "is kept: `tdd displaced calc.py`; tests that the same call changed stay changed." in told
 
 
 def test_a_claim_that_was_settled_within_the_call_has_no_next_move(

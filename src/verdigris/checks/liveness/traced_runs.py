@@ -16,7 +16,7 @@ from verdigris.checks.liveness.judgement import (
     judge_runs,
     reached_assertions,
 )
-from verdigris.core.report import suite_of
+from verdigris.core.report import Status, suite_of
 from verdigris.core.test_ids import function_of, split_id
 from verdigris.core.value import value
 from verdigris.execution.test_run import run_request
@@ -111,12 +111,23 @@ class LiveRuns:
         self._found.noted += (text for text in made.unreached if not text.startswith(others))
         if made.variants:
             runs = shuffle_runs(made, self.random)
-            asked = (*self.asked.claimed, *others)
+            asked = (*self.asked.claimed, *self._passing(others))
             judged = self._run_set(
                 runs, (*claimed, *others), asked, trace=self.asked.trace if claimed else ()
             )
             self._judge(judged, runs, claimed, others)
         return self._found.as_liveness()
+
+    def _passing(self, functions: tuple[str, ...]) -> tuple[str, ...]:
+        """What must pass again: all of a test, or the rows that pass in the suite, if others do not."""
+        results = self.asked.suite.results if self.asked.suite is not None else ()
+        partly = {function_of(r.native_id) for r in results if r.status is not Status.PASS}
+        rows = [
+            r.native_id
+            for r in results
+            if r.status is Status.PASS and function_of(r.native_id) in partly.intersection(functions)
+        ]
+        return (*(name for name in functions if name not in partly), *rows)
 
     def _judge(
         self, judged: LivenessFindings, runs: RunSet, claimed: tuple[str, ...], others: tuple[str, ...]

@@ -113,15 +113,16 @@ def command(**said: Any) -> int:
     """Let a model work on a task, red before green: the result on stdout, the progress on stderr.
 
     Without --prompt, on a terminal: a screen (if `verdigris[code]` is installed) or a prompt, for tasks and
-    commands (/help). Exit code: 0 done, 1 edits are left that are not accepted, 3 a limit is reached, 69 no
-    model answers, 130 interrupted. A session that ended, or was killed, goes on with --continue or --resume.
+    commands (/help). Exit code: 0 done or answered, 1 something is open or nothing was done, 3 a limit is
+    reached, 69 no model answers, 130 interrupted. A session that ended, or was killed, goes on with
+    --continue or --resume.
     """
     call = CodeCall(**said)
     if (no := deny_agent("code") if call.acp else persons_only("code")) is not None:
         return deny(no, as_json=call.as_json)
     if call.acp:
         return _serve_editor(call)
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import begin_session, open_session, run_session
 
     attended = call.task is None and not call.as_json and sys.stdin.isatty()
@@ -181,7 +182,7 @@ def has_screen() -> bool:
 
 def _converse_on_screen(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from verdigris.drivers.code.commands import QUIT, Dialogue, run_command
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.code_process import open_screen
 
@@ -201,7 +202,7 @@ def _converse(options: SessionOptions, begin: Callable[[Session], None]) -> int:
     from threading import Event
 
     from verdigris.drivers.code.commands import Dialogue
-    from verdigris.drivers.code.session import EXIT_CODES, End
+    from verdigris.drivers.code.outcome import EXIT_CODES, End
     from verdigris.drivers.code.session_start import open_session
     from verdigris.views.lines import make_visible
 

@@ -196,8 +196,8 @@ class Configured(Event):
     classes: Any
     runner_files: tuple[str, ...] = ()
     """The runners' own configuration, which may say which files are tests; some may not exist yet."""
-    runner: str = ""
-    """Digest of what they contain."""
+    runner: str = "unknown"
+    """Digest of what they contain; older versions did not record it."""
 
 
 @value

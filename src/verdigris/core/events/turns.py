@@ -197,6 +197,25 @@ class SuiteHindered(Event):
 
 
 @value
+class SuiteCollected(Event):
+    """The tests of a tree, which makes no baseline; `record`: a blob with each id and its status or null."""
+
+    tree: str
+    record: str
+
+
+@value
+class SessionStarted(Event):
+    """An agent's session began in this worktree; its end is compared with this tree."""
+
+    session: str
+    tree: str
+    commit: str | None = None
+    suite: str = ""
+    """The blob with every test's result on that tree, if it was known."""
+
+
+@value
 class RedsEnded(Event):
     """Reds whose test a run saw pass, or no longer found."""
 
@@ -267,6 +286,10 @@ class RefactorEnded(Event):
     tree: str
     reasons: tuple[str, ...] = ()
     concerns: tuple[str, ...] = ()
+    next: str = ""
+    """The way out of a refusal, if it is another than the phase's usual move."""
+    unproven: bool = False
+    """Every test passes; nothing shows that behaviour was kept."""
 
 
 @value

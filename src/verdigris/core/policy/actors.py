@@ -34,6 +34,11 @@ def claims_of(
     return tuple(claim for claim in claims if not _is_others(claim.by, contexts, at_work))
 
 
+def is_only_others(path: str, own: Iterable[Claim], every: Iterable[Claim]) -> bool:
+    """Whether claims cover the path, and none of one's own."""
+    return bool(owners(every, path)) and not owners(own, path)
+
+
 def joined_claims(
     claims: Iterable[Claim], contexts: Collection[str], at_work: Collection[str]
 ) -> tuple[Claim, ...]:

@@ -91,17 +91,17 @@ def next_step(cycle: Cycle, *, turn: bool = False) -> str:
     """The move that leads on; `turn`: the coder's turn is open."""
     if cycle.bug:
         return (
-            f"a person or the validator rules on {cycle.bug}: `tdd cycle test-bug uphold WHY` opens the "
-            "tests again, `tdd cycle test-bug dismiss WHY` lets the coder go on"
+            f"a person or the validator rules on {cycle.bug} and says why: tdd cycle test-bug uphold opens "
+            "the tests again, tdd cycle test-bug dismiss lets the coder go on"
         )
     if cycle.stopped:
-        return "a person decides: `tdd cycle resume --why WHY`, or `tdd cycle abort --why WHY`"
+        return "a person decides and says why: tdd cycle resume --why, or tdd cycle abort --why"
     match cycle.stage:
         case Stage.PLAN:
             return f"write the plan to {cycle.plan}, then `tdd cycle advance`"
         case Stage.RED:
             return (
-                "write tests that carry `@scenario: ID` in a comment and fail on an assertion, then "
+                "write tests that carry `@scenario:` and an id in a comment and fail on an assertion, then "
                 f"`tdd cycle advance`; `tdd spec show {cycle.spec_path}` lists the ids"
             )
         case Stage.VALIDATE if cycle.verdict == PASS:

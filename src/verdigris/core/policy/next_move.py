@@ -154,6 +154,7 @@ SYNCS_IN = (Phase.RED, Phase.OFF)
 
 FIRST_MOVE = "write one failing test and run `tdd test`"
 """Where nothing is red yet."""
+JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
 RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
 _NAMED = 5
 """The most tests or files that a move names."""
@@ -170,7 +171,7 @@ class TreeFacts:
     drift: tuple[str, ...] = ()
     """In green: oracle paths that differ from the frozen ones."""
     edited: bool = False
-    """In green: source changed since the last verdict, and no run saw a claimed test fail on it."""
+    """Something changed since the last verdict; in green, and no run saw a claimed test fail on it."""
     unclassed: tuple[str, ...] = ()
     """In red: files whose tests the runner runs, although they are not of class test."""
     unclaimed: tuple[Unclaimed, ...] = ()
@@ -220,11 +221,18 @@ def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker
         return cycles.next_step(state.open_cycle, turn=state.turn is not None)
     match state.phase:
         case Phase.REFACTOR:
-            return RESTRUCTURE
+            return _next_in_refactor(state, facts)
         case Phase.GREEN:
             return _next_in_green(state, facts, asker)
         case _:
             return _next_in_red(state, facts, asker)
+
+
+def _next_in_refactor(state: WorktreeState, facts: TreeFacts) -> str:
+    refused = state.refactor.refused if state.refactor else None
+    if refused is None:
+        return RESTRUCTURE
+    return JUDGE_ANEW if facts.edited else refused.next or RESTRUCTURE
 
 
 def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:

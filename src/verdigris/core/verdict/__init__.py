@@ -55,7 +55,10 @@ class Before:
     unstable: frozenset[str] = frozenset()
     """Ids that both passed and failed on one tree."""
     uncollected: tuple[str, ...] = ()
-    """Ids that passed in the last whole run and are still written, but are not collected any more."""
+    """Of the ground: tests that are still written and not collected any more, or have fewer cases."""
+
+
+JUDGED_BEFORE = "this tree was judged before, and nothing was run again; after `tdd test` it is judged anew"
 
 
 @value
@@ -65,6 +68,8 @@ class Verdict:
     concerns: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     """Claimed test ids that do not pass."""
+    unproven: bool = False
+    """Of a refactor: every test passes; nothing shows that behaviour was kept."""
 
     @property
     def accepted(self) -> bool:
@@ -123,8 +128,7 @@ def judge(facts: TrialFacts) -> Verdict:
         why = "the claimed tests pass although nothing was edited: the red was not stable"
         return Verdict(Kind.BROKEN, (why,), concerns)
     if before.uncollected:
-        why = "passed before, is still in its file, and is no longer collected"
-        return Verdict(Kind.WEAKENED, tuple(f"{i}: {why}" for i in before.uncollected), concerns)
+        return Verdict(Kind.WEAKENED, before.uncollected, concerns)
     lost = tuple(reason_for(after, i, i) for i in regressions(before, after, claimed.values()))
     failed_tools = tuple(f"{t.name} failed: {t.command}" for t in facts.tools if not t.ok)
     if lost or failed_tools:
@@ -266,7 +270,8 @@ def judge_refactor(seen: Restructured) -> Verdict:
     tools = tuple(f"{t.name} failed: {t.command}" for t in seen.tools if not t.ok)
     unrun = _unrun(seen)
     if lost or tools or unrun:
-        return Verdict(Kind.REGRESSED, (*lost, *tools, *unrun), seen.noted)
+        reasons = (*lost, *tools, *unrun)
+        return Verdict(Kind.REGRESSED, reasons, seen.noted, unproven=not lost and not tools)
     return Verdict(Kind.ACCEPTED, (), seen.noted)
 
 

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
 from verdigris.core.errors import UserError, VerdigrisError
-from verdigris.core.events import Ground
+from verdigris.core.events import Accepted, Ground, RefactorEnded
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
 from verdigris.core.value import value
 from verdigris.drivers.code.conversation import describe_law
 from verdigris.drivers.code.facts import describe_usage, read_changes
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import describe_plan
-from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Undone
 from verdigris.drivers.code.session_start import begin_refactor, work_on_task
 from verdigris.drivers.code.settings import Sweep, touched_files
+from verdigris.drivers.code.tools.law import last_event
 from verdigris.drivers.code.tools.workbench import CLIENT
 from verdigris.storage.repository import head
 from verdigris.turns import refactor
 from verdigris.turns.aside import lay_back, restore
 from verdigris.turns.claim_check import following_move
+from verdigris.turns.completion import events_since
 from verdigris.turns.person import switch_off, switch_on
 from verdigris.turns.test_bug import report_bug
 
@@ -119,23 +121,53 @@ def _diff(session: Session, _: str) -> CommandAnswer:
     return CommandAnswer((f"changed in {changes.of}:", *changes.lines, *more))
 
 
+@value
+class UndoPoint:
+    """A state of the worktree that a person can go back to."""
+
+    seq: int
+    """The number of the log's last event then."""
+    tree: str
+    ground: str
+    name: str
+
+
+def undo_points(session: Session) -> tuple[UndoPoint, ...]:
+    """Before each task, and each state that a verdict accepted, without what was undone; the oldest first."""
+    record, project = session.file.record, session.bench.project
+    found = [
+        UndoPoint(one.after, one.tree, one.ground, "before the task") for one in record.begun if one.tree
+    ]
+    for seq, event in events_since(project, record.start):
+        match event:
+            case Accepted():
+                found.append(UndoPoint(seq, event.after, event.after, f"when {event.test_id} was accepted"))
+            case RefactorEnded(verdict="accepted"):
+                found.append(UndoPoint(seq, event.tree, event.tree, "when the refactor was accepted"))
+    kept = (p for p in found if not any(since < p.seq <= until for since, until in record.undone))
+    return tuple(sorted(kept, key=lambda point: point.seq))
+
+
 def _undo(session: Session, _: str) -> CommandAnswer:
-    """Restores the worktree to before the last turn that changed it, and keeps what it takes back."""
+    """Restores the last accepted state, or that before the task; keeps what it takes back."""
     project = _person(session)
     now = project.workspace.snapshot()
-    turn = next((one for one in reversed(session.file.record.turns) if one.tree != now), None)
-    if turn is None:
-        return CommandAnswer(("no turn of this session changed anything that is still there",))
-    paths = lay_back(project, turn.tree, f"turn {turn.number} was undone by a person")
+    point = next((one for one in reversed(undo_points(session)) if one.tree != now), None)
+    if point is None:
+        return CommandAnswer(("nothing that this session changed is still there",))
+    paths = lay_back(project, point.tree, f"undone by a person: back to {point.name}")
     state = project.state()
-    if turn.ground and state.ground != turn.ground:
+    if point.ground and state.ground != point.ground:
         place = head(project.repo)
-        why = f"turn {turn.number} was undone"
-        project.record(Ground(tree=turn.ground, commit=place.commit, on=place.branch, why=why), sync=True)
-    session.file.add(Undone(turn.number))
+        why = f"back to {point.name}"
+        project.record(Ground(tree=point.ground, commit=place.commit, on=place.branch, why=why), sync=True)
+    turns = session.file.record.turns
+    first = min((turn.number for turn in turns if turn.after >= point.seq), default=len(turns) + 1)
+    session.file.add(Undone(first, point.seq, last_event(project)))
     kept = list(state.aside)[-1]
-    told = f"turn {turn.number} is undone: {', '.join(paths)}; it is kept as {kept}"
-    return CommandAnswer((told,), note=f"The person has undone your turn {turn.number}: {', '.join(paths)}.")
+    told = f"the worktree is as it was {point.name}; undone: {', '.join(paths)}, kept as {kept}"
+    note = f"The person has undone your work: all is as it was {point.name} ({', '.join(paths)})."
+    return CommandAnswer((told,), note=note)
 
 
 def _restore(session: Session, rest: str) -> CommandAnswer:
@@ -248,15 +280,22 @@ def _help(_: Session, __: str) -> CommandAnswer:
 
 
 def _quit(session: Session, _: str) -> CommandAnswer:
+    state = session.bench.project.state()
+    left = ["a refactor is open: `tdd refactor end` judges it, `tdd refactor abort` gives it up"]
+    open_ = (
+        left
+        if state.phase is Phase.REFACTOR
+        else [f"{test} is claimed and not settled" for test in state.claims]
+    )
     kept = f"session {session.file.name} is kept: `tdd code --continue` goes on"
-    return CommandAnswer((*_cost(session, "").lines, kept), ends=True)
+    return CommandAnswer((*_cost(session, "").lines, *open_, kept), ends=True)
 
 
 COMMANDS: Mapping[str, tuple[str, Callable[[Session, str], CommandAnswer]]] = {
     "/plan": ("the steps, each with its colour", _plan),
     "/status": ("phase, reds, claims and the next move", _status),
     "/diff": ("what the open turn, or else the last one, changed", _diff),
-    "/undo": ("take back what the last turn changed, to the byte", _undo),
+    "/undo": ("back to the last accepted state, or to before the task, to the byte", _undo),
     "/restore": ("[ID]: bring back what was set aside, or list it", _restore),
     "/refactor": ("[--uncovered] [--sweep 'GLOB'…]: begin one; again: have it judged", _refactor),
     "/test-bug": ("FILE:LINE WHY: report a wrong test", _test_bug),

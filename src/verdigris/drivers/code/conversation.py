@@ -15,6 +15,7 @@ from verdigris.core.report import RunEnd
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import some
 from verdigris.core.value import replace, value
+from verdigris.core.verdict import JUDGED_BEFORE
 from verdigris.models.protocol import Ask, Message
 from verdigris.models.request import estimate
 from verdigris.models.roles import feedback
@@ -108,8 +109,8 @@ def _text(message: Message) -> str:
 LONGEST = 24_000
 """The most characters of one tool's answer."""
 _COMMAND = re.compile(
-    r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort)"
-    r"(?P<rest> [^`]*)?`"
+    r"`tdd (?P<verb>test-bug(?! close)|test|claim|settle|refactor begin|refactor end|refactor abort"
+    r"|stub|restore|status|aside)(?P<rest> [^`]*)?`"
 )
 _TOOLS = {
     "test": "run_tests",
@@ -124,8 +125,13 @@ _STAY = "Your edits stay: repair them in your next reply."
 
 
 def in_tools(text: str) -> str:
-    """Replaces commands of `tdd` by the model's tools; commands without a tool work in its shell."""
-    return _COMMAND.sub(lambda found: f"{_TOOLS[found['verb']]}{found['rest'] or ''}", text)
+    """Replaces commands of `tdd` by the model's tools; for those without a tool it names the shell."""
+
+    def name_tool(found: re.Match[str]) -> str:
+        tool = _TOOLS.get(found["verb"])
+        return f"shell {found[0]}" if tool is None else f"{tool}{found['rest'] or ''}"
+
+    return _COMMAND.sub(name_tool, text).replace("report it: tdd test-bug ", "report it: test_bug ")
 
 
 def clip(text: str, longest: int = LONGEST) -> str:
@@ -197,7 +203,8 @@ def describe_judgement(judged: Settlement, *, withheld: Collection[str], quote: 
     """The footer alone if it is accepted; else the reasons and a short footer."""
     if judged.verdict.accepted:
         return _without_edits(judged)
-    closing, footer = _STAY, f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
+    closing = f"{JUDGED_BEFORE[:1].upper()}{JUDGED_BEFORE[1:]}." if judged.known else _STAY
+    footer = f"[tdd] {judged.verdict.kind}; phase {judged.phase}"
     if judged.aside is not None:
         footer += f"; next: {in_tools(judged.next)}"
         closing = (
@@ -218,6 +225,8 @@ def describe_law(state: WorktreeState) -> tuple[str, ...]:
     """Phase, claims, open reds, test-bugs and set-aside edits, a line each."""
     found = [f"phase {state.phase}"]
     found += [f"claimed {test_id}" for test_id in state.claims]
+    if state.refactor is not None and state.refactor.refused is not None:
+        found.append(str(state.refactor.refused))
     if state.phase is Phase.RED:
         found += [f"red {red.test_id}: {red.failure}" for red in state.valid_reds]
     found += [f"test-bug {bug.id} at {', '.join(bug.places)}: {bug.why}" for bug in state.test_bugs.values()]

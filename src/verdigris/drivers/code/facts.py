@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Accepted, RefactorEnded, Repair, Settled
 from verdigris.core.value import value
 from verdigris.drivers.code.plan import colour_of
-from verdigris.drivers.code.tools.law import events_since
+from verdigris.drivers.code.tools.law import events_of
 from verdigris.models.protocol import Usage
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def read_facts(session: Session, changes: Changes = Changes()) -> SessionFacts: 
     project, record, spent = session.bench.project, session.file.record, session.spent()
     verdicts = session.dispatcher.verdicts()
     last = VerdictFacts()
-    for event in events_since(project, record.start):
+    for event in events_of(project, record):
         last = verdict_after(last, event)
     return SessionFacts(
         session.file.name,

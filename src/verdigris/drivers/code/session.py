@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ContextOverflow, ModelMisused, ModelUnavailable, UserError
-from verdigris.core.value import value
+from verdigris.core.state import Phase
+from verdigris.core.verdict import Kind
 from verdigris.drivers.budget import Limits, Spent, reached_limit
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import (
@@ -22,8 +22,15 @@ from verdigris.drivers.code.conversation import (
     in_tools,
     reply_message,
 )
+from verdigris.drivers.code.outcome import Account, End, SessionResult, conclude, read_account
 from verdigris.drivers.code.plan import describe_plan, open_steps
-from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
+from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of
+from verdigris.drivers.code.tools.law import (
+    count_repairs,
+    last_event,
+    refactor_end,
+    settle_turn,
+)
 from verdigris.drivers.happenings import (
     CallBegan,
     CallMade,
@@ -34,9 +41,10 @@ from verdigris.drivers.happenings import (
     TurnJudged,
 )
 from verdigris.gates.calls import HookCall, Moment
-from verdigris.gates.stops import describe_unfinished, stop
+from verdigris.gates.stops import has_restructured, stop
 from verdigris.models.protocol import Message
 from verdigris.models.tool_calls import cancel_calls
+from verdigris.turns.claim_check import following_move
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,43 +53,24 @@ if TYPE_CHECKING:
     from verdigris.drivers.code.session_file import SessionFile
     from verdigris.drivers.code.settings import CodeSettings
     from verdigris.drivers.code.tools.dispatch import Dispatcher
-    from verdigris.drivers.code.tools.law import TurnVerdict
-    from verdigris.drivers.code.tools.workbench import ToolAnswer, Workbench
+    from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, Workbench
     from verdigris.drivers.happenings import Watcher
+    from verdigris.gates.calls import Reply
     from verdigris.models.protocol import Model, ModelReply, ToolCall, ToolSpec
 
 ROLE = "agent"
 STOPS = 4
 """After so many stops in a row the model is not sent back any more."""
+EMPTY = 3
+"""After so many empty replies in a row the session ends."""
+_GO_ON = "Your reply was empty. Go on with the task by calling a tool, answer in words, or call finish."
 _FULL = 0.8
 """A conversation is compacted at this share of the model's context."""
 _CUT_OFF = "The session was interrupted while this call was under way: look whether it took effect."
 
 
-class End(StrEnum):
-    """How a session ends."""
-
-    DONE = "done"
-    REFUSED = "refused-by-the-law"
-    """The model stopped with edits that are not accepted, or the repairs of one red are used up."""
-    LIMIT = "limit-reached"
-    PROVIDER = "no-model"
-    INTERRUPTED = "interrupted"
-
-
-EXIT_CODES = {End.DONE: 0, End.REFUSED: 1, End.LIMIT: 3, End.PROVIDER: 69, End.INTERRUPTED: 130}
-
-
 class OutOfTime(KeyboardInterrupt):
     """The session's time is over; raised by a signal, as an interrupt is."""
-
-
-@value
-class SessionResult:
-    end: End
-    text: str
-    """The model's summary, or what happened instead, for a person."""
-    why: str = ""
 
 
 @dataclass
@@ -103,6 +92,14 @@ class Session:
     stops: int = 0
     """How often in a row the model was sent back."""
     plan_told: bool = False
+    open_told: tuple[str, ...] = ()
+    """What the model was last sent back for."""
+    tried: bool = False
+    """The model tried to edit something since the last task."""
+    failed_edit: str = ""
+    """What its last edit was about, if that failed."""
+    empty: int = 0
+    """Empty replies in a row."""
     last_prompt: int = 0
     """The tokens of the last prompt."""
     finish: str = ""
@@ -127,9 +124,12 @@ class Session:
     def _begin(self, task: str, facts: str) -> None:
         """Takes a task; calls that a killed run left open are answered first."""
         self._say(*cancel_calls(self.file.record.conversation.said, _CUT_OFF))
-        self.file.add(entries.Tasked(task))
+        project = self.bench.project
+        tree, ground = project.workspace.snapshot(), project.state().ground or ""
+        self.file.add(entries.Tasked(task, tree, ground, last_event(project)))
         self._say(Message("user", "\n\n".join(filter(None, (task, facts)))))
         self.dispatcher.forget_calls()
+        self.tried, self.failed_edit, self.open_told, self.plan_told = False, "", (), False
 
     def _take_turns(self) -> SessionResult:
         while True:
@@ -141,9 +141,12 @@ class Session:
     def _take_turn(self, reply: ModelReply) -> SessionResult | None:
         """Answers every call; the last answer ends with the verdict on the turn."""
         said = reply_message(reply)
+        if not said.calls and not said.content.strip():
+            return self._ask_again()
+        self.empty = 0
         self._open_turn(said)
         if not said.calls:
-            told, result = self._stop(reply.text)
+            told, result = self._stop(reply.text, finished=False)
             self._say(*([Message("user", told)] if result is None else []))
             return result
         for sent in said.calls:
@@ -158,11 +161,21 @@ class Session:
         self._say(Message("tool", text, call_id=said.calls[-1].id))
         return result
 
+    def _ask_again(self) -> SessionResult | None:
+        """An empty reply, as weak models give them, is neither an answer nor an end."""
+        self.turns, self.empty = self.turns + 1, self.empty + 1
+        if self.empty >= EMPTY:
+            return SessionResult(
+                End.PROVIDER, "The model's replies are empty.", f"{self.empty} empty replies"
+            )
+        self._say(Message("assistant", "(an empty reply)"), Message("user", _GO_ON))
+        return None
+
     def _close_turn(self, answers: list[ToolAnswer]) -> tuple[str, SessionResult | None]:
         """The text that ends the turn's last answer, and the session's result if it is over."""
         summaries = [answer.summary for answer in answers if answer.summary is not None]
         if summaries:
-            return self._stop(summaries[-1])
+            return self._stop(summaries[-1], finished=True)
         self.stops = 0
         edits = [answer for answer in answers if answer.wrote]
         if edits and edits[-1].more:
@@ -193,7 +206,8 @@ class Session:
         self.turns += 1
         project = self.bench.project
         tree, ground = project.workspace.snapshot(), project.state().ground or ""
-        self.file.add(entries.TurnBegan(self.file.record.last_turn + 1, tree, ground))
+        number = self.file.record.last_turn + 1
+        self.file.add(entries.TurnBegan(number, tree, ground, last_event(project)))
         self._say(said)
         if said.content.strip():
             self.watch(ModelSpoke(self.turns, said.content))
@@ -203,6 +217,12 @@ class Session:
         begun = CallBegan(self.turns, name)
         answer = self.dispatcher.carry_out(call, finish=finish, begin=lambda: self.watch(begun))
         self.watch(ToolCalled(self.turns, call.name, sent.arguments, answer.outcome, answer.text, name))
+        if call.name in EDITING:
+            self.tried = True
+            about = arguments_of(sent.arguments).get("path") or call.name
+            self.failed_edit = "" if answer.wrote else str(about)
+        if answer.judged is not None:
+            self._take_verdict(answer.judged)
         if self.file.record.plan != plan:
             self._show_plan()
         return answer
@@ -240,7 +260,7 @@ class Session:
             self._show_plan()
         if judged.aside is None:
             return None
-        repairs = count_repairs(self.bench.project, self.file.record.start, judged.claimed)
+        repairs = count_repairs(self.bench.project, self.file.record, judged.claimed)
         if repairs < self.settings.repairs:
             return None
         tests = ", ".join(judged.claimed)
@@ -248,13 +268,31 @@ class Session:
         report = f"The session stopped: {why}.\n{judged.text}"
         return SessionResult(End.REFUSED, report, why)
 
-    def _stop(self, summary: str) -> tuple[str, SessionResult | None]:
-        """Stops as every agent does: settles edits, and reports what is left open."""
-        if told := self._tell_open_steps():
-            return told, None
+    def _stop(self, summary: str, *, finished: bool) -> tuple[str, SessionResult | None]:
+        """Stops as every agent does: judges what is open first, then says what is left."""
         if (no := self.bench.judge_sweep()) is not None and self.stops < STOPS:
             self.stops += 1
             return describe_denial(no), None
+        judged = self._judge_open()
+        if judged is not None and judged.verdict != Kind.ACCEPTED:
+            result = self._take_verdict(judged)
+            if result is not None or self.stops < STOPS:
+                self.stops += 1
+                return judged.text, result
+        elif judged is not None:
+            self._take_verdict(judged)
+        told, result = self._conclude(summary, finished=finished)
+        return "\n".join(filter(None, (judged.text if judged else "", told))), result
+
+    def _judge_open(self) -> TurnVerdict | None:
+        """The verdict on edits of an open turn or refactor that were not judged yet."""
+        state = self.bench.project.state()
+        if state.phase is Phase.REFACTOR and has_restructured(self.bench.project, state):
+            return refactor_end(self.bench, {}).judged
+        return settle_turn(self.bench, "\n".join(self.file.record.tasks))
+
+    def _conclude(self, summary: str, *, finished: bool) -> tuple[str, SessionResult | None]:
+        """Sends the model back for what is open, once for the same things, or ends the session."""
         project = self.bench.project
         call = HookCall(
             Moment.STOP,
@@ -265,21 +303,33 @@ class Session:
             said=summary,
         )
         reply = stop(project, call)
-        if reply.kind == "send-back":
-            self.stops += 1
-            return in_tools(reply.text), None
-        state = project.state()
-        left = [
-            *describe_unfinished(project, state),
-            *(f"{test} is claimed and not settled" for test in state.claims),
-        ]
-        left += [f"test-bug {bug.id} waits for a person: {bug.why}" for bug in state.test_bugs.values()]
-        if not left:
-            return in_tools(reply.note), SessionResult(End.DONE, summary or "The model has nothing to say.")
-        why = "; ".join(left)
-        return in_tools(reply.note), SessionResult(
-            End.REFUSED, f"{summary}\n\nNot accepted: {why}".strip(), why
-        )
+        asks_person = not finished and self.dispatcher.ask_person is not None
+        sends_back = reply.kind == "send-back" or (project.state().claims and not asks_person)
+        if reply.open and sends_back and reply.open != self.open_told and self.stops < STOPS:
+            self.stops, self.open_told = self.stops + 1, reply.open
+            return in_tools(reply.text or self._describe_open(reply)), None
+        if not reply.open and (told := self._tell_open_steps() or self._tell_failed_edit()):
+            return told, None
+        return in_tools(reply.note), self._end(summary, reply)
+
+    def _describe_open(self, reply: Reply) -> str:
+        move = following_move(self.bench.project, self.bench.project.state(), session=self.file.name)
+        return "\n".join(("You are not done:", *reply.open, f"next: {move}"))
+
+    def _end(self, summary: str, reply: Reply) -> SessionResult:
+        return conclude(summary, reply, self.account(), tried=self.tried, failed=bool(self.failed_edit))
+
+    def account(self) -> Account:
+        return read_account(self.bench.project, self.file.record)
+
+    def _tell_failed_edit(self) -> str:
+        """Reminds of an edit that failed, once, if it was the only thing that was tried."""
+        told = ("the last edit failed",)
+        if not self.failed_edit or self.open_told == told or self.account().files:
+            return ""
+        self.open_told = told
+        about = f"your last edit, of {self.failed_edit}, failed"
+        return f"Nothing changed: {about}. Repair it; or stop again, and say why."
 
     def _tell_open_steps(self) -> str:
         """Reminds of open steps, but only once: the model may have given them up for a reason."""
@@ -291,8 +341,8 @@ class Session:
         return f"Steps of your plan are not green: {named}. Go on with them, revise_plan, or finish again."
 
     def _show_plan(self) -> None:
-        verdicts = verdicts_since(self.bench.project, self.file.record.start)
-        self.watch(PlanShown(tuple(describe_plan(self.file.record.plan, verdicts).splitlines())))
+        plan = describe_plan(self.file.record.plan, self.dispatcher.verdicts())
+        self.watch(PlanShown(tuple(plan.splitlines())))
 
     def spent(self) -> Spent:
         return Spent(self.turns, self.meter.tokens, self.meter.cost, time.monotonic() - self.begun)

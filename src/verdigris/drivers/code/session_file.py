@@ -71,9 +71,14 @@ class Tasked(SessionEntry, kind="tasked"):
     """A task that a person gave."""
 
     task: str
+    tree: str = ""
+    """The worktree then, and the ground that edits were compared with."""
+    ground: str = ""
+    after: int = 0
+    """The number of the log's last event then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
-        return replace(record, tasks=(*record.tasks, self.task), outcome="")
+        return replace(record, tasks=(*record.tasks, self.task), begun=(*record.begun, self), outcome="")
 
 
 @value
@@ -91,6 +96,8 @@ class TurnBegan(SessionEntry, kind="turn"):
     """The worktree before the turn, for undo."""
     ground: str = ""
     """The ground that edits were compared with then."""
+    after: int = 0
+    """The number of the log's last event then."""
 
     def fold(self, record: SessionRecord) -> SessionRecord:
         return replace(record, turns=(*record.turns, self), last_turn=self.number)
@@ -98,12 +105,16 @@ class TurnBegan(SessionEntry, kind="turn"):
 
 @value
 class Undone(SessionEntry, kind="undone"):
-    """A person undid this turn; later turns were undone before."""
+    """A person undid this turn and all later ones."""
 
     number: int
+    since: int = 0
+    """The events after this one, up to `until`, are about what was undone."""
+    until: int = 0
 
     def fold(self, record: SessionRecord) -> SessionRecord:
-        return replace(record, turns=tuple(turn for turn in record.turns if turn.number < self.number))
+        turns = tuple(turn for turn in record.turns if turn.number < self.number)
+        return replace(record, turns=turns, undone=(*record.undone, (self.since, self.until)))
 
 
 @value
@@ -181,8 +192,12 @@ class SessionRecord:
     """How often a person chose a model."""
     conversation: Conversation = Conversation(())
     tasks: tuple[str, ...] = ()
+    begun: tuple[Tasked, ...] = ()
+    """The same, each with where it began."""
     turns: tuple[TurnBegan, ...] = ()
     """The turns that are not undone."""
+    undone: tuple[tuple[int, int], ...] = ()
+    """Ranges of events, the first one excluded, that are about undone work."""
     last_turn: int = 0
     usage: Usage = Usage()
     plan: Plan = Plan()

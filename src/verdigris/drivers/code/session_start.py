@@ -18,8 +18,9 @@ from verdigris.core.value import value
 from verdigris.drivers.budget import Limits, Meter
 from verdigris.drivers.code import session_file as entries
 from verdigris.drivers.code.conversation import describe_law, in_tools, pin_prefix
+from verdigris.drivers.code.outcome import EXIT_CODES, SessionResult
 from verdigris.drivers.code.plan import lint_plan
-from verdigris.drivers.code.session import EXIT_CODES, Session, SessionResult
+from verdigris.drivers.code.session import Session
 from verdigris.drivers.code.session_file import (
     SessionFile,
     find_session,
@@ -43,6 +44,7 @@ from verdigris.storage.repository import find_repository
 from verdigris.turns import refactor
 from verdigris.turns.baseline import known_baseline
 from verdigris.turns.claim_check import following_move
+from verdigris.turns.completion import begin_session as start_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,6 +179,7 @@ def _make_session(
     else:
         prefix = pin_prefix(SYSTEM, _instructions(project.root))
         file.add(entries.Opened(spoken, prefix, last_event(project), chosen))
+        start_session(project, file.name)
     tools = tools_for(spoken)
     bench = Workbench(
         project,
@@ -303,7 +306,7 @@ def _facts(session: Session, *, resumed: bool) -> str:
 
 
 def _report(session: Session, result: SessionResult) -> SessionEnded:
-    usage, spent = session.meter.usage, session.spent()
+    usage, spent, account = session.meter.usage, session.spent(), session.account()
     return SessionEnded(
         session.file.name,
         result.end,
@@ -318,6 +321,10 @@ def _report(session: Session, result: SessionResult) -> SessionEnded:
         None if spent.money is None else round(spent.money, 6),
         round(spent.seconds, 1),
         "" if EXIT_CODES[result.end] == 0 else f"`tdd code --resume {session.file.name}` goes on",
+        account.files,
+        account.accepted,
+        tuple(dict.fromkeys((*account.concerns, *result.notes))),
+        result.open,
     )
 
 

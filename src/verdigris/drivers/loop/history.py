@@ -305,6 +305,8 @@ class LoopOutcome(StrEnum):
     BLOCKED = "blocked"
     PAUSED = "paused"
     INFRASTRUCTURE = "infrastructure"
+    UNPROVEN = "not-proven"
+    """Commits were made, and something is open: the suite lost a test, for instance."""
 
 
 EXIT_CODES = {
@@ -314,6 +316,7 @@ EXIT_CODES = {
     LoopOutcome.STUCK: 5,
     LoopOutcome.BLOCKED: 6,
     LoopOutcome.PAUSED: 7,
+    LoopOutcome.UNPROVEN: 8,
     LoopOutcome.INFRASTRUCTURE: 69,
 }
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verdigris.core.errors import ModelUnavailable
+from verdigris.core.policy.done import find_open
 from verdigris.drivers.budget import BudgetUsedUp, Spent, reached_limit
 from verdigris.drivers.happenings import IterationDone, Noted, ProgramBegan, RunEnded
 from verdigris.drivers.loop import events as e
@@ -22,6 +23,7 @@ from verdigris.drivers.loop.roles import RATCHET, TEST_DRIVEN
 from verdigris.drivers.loop.state_file.view import read_target
 from verdigris.drivers.loop.state_keeper import StateKeeper
 from verdigris.storage.log.log import now_ms
+from verdigris.turns.completion import begin_session, gather_work
 
 if TYPE_CHECKING:
     from verdigris.drivers.budget import Limits
@@ -43,9 +45,11 @@ class LoopRun:
         self._keeper = StateKeeper(open_.home, open_.found, open_.settings, open_.watch)
         self._made = 0
         self._commits: list[str] = []
+        self._session = f"loop-{open_.name}-{now_ms()}"
 
     def make(self) -> RunEnded:
         self._tell_beginning()
+        begin_session(self._open.project, self._session)
         if self._limits.money and (roles := self._open.settings.unpriced_roles):
             lacking = f"tdd.yaml has no `llm.prices`, and no prices for {', '.join(roles)}"
             self._open.watch(Noted(f"the cost is unknown, so its limit is not checked: {lacking}"))
@@ -61,7 +65,18 @@ class LoopRun:
         except (OutOfReach, ModelUnavailable) as gone:
             ended = LoopEnd(LoopOutcome.INFRASTRUCTURE, str(gone), self._again)
         self._keeper.write()
-        return self._tell_end(ended)
+        return self._tell_end(self._prove(ended))
+
+    def _prove(self, ended: LoopEnd) -> LoopEnd:
+        """A good end is one only if the suite has lost nothing since the run began."""
+        if ended.outcome not in {LoopOutcome.COMPLETED, LoopOutcome.LIMIT} or not self._commits:
+            return ended
+        facts = gather_work(self._open.project, self._session)
+        left = find_open(replace(facts, reds={}, claims=(), aside={}, bugs=()))
+        if not left:
+            return ended
+        following = "put back what is lost; only a person gives a test up: `tdd revise`"
+        return LoopEnd(LoopOutcome.UNPROVEN, "; ".join(left), following)
 
     @property
     def _again(self) -> str:

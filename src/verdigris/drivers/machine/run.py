@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from verdigris.checks.observation import find_unclaimed
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
-from verdigris.core.value import value
+from verdigris.core.policy.done import find_open
+from verdigris.core.value import replace, value
 from verdigris.drivers.attempts import Exhausted
 from verdigris.drivers.budget import BudgetUsedUp, as_tokens
 from verdigris.drivers.edits import quote_reds
@@ -35,6 +36,7 @@ from verdigris.models.roles.check import RoleStop
 from verdigris.models.roles.prompt import told_kata
 from verdigris.storage.repository import head
 from verdigris.turns.aside import lay_back
+from verdigris.turns.completion import begin_session, gather_work
 from verdigris.turns.git import committed_tree
 from verdigris.turns.operation import operation
 from verdigris.turns.test_bug import close_bug, report_bug
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from verdigris.drivers.machine.person import Person
 
 STEPS, DONE, BLOCKED, BUDGET, WAITING = "steps-made", "kata-done", "blocked", "budget-used-up", "waiting"
+UNPROVEN = "not-proven"
+"""The steps were made, and something is open: the suite lost a test, for instance."""
 AGAIN = "`tdd run` takes it up again"
 
 
@@ -81,8 +85,14 @@ class MachineRun:
         first, last = (known.first, known.last) if resumed else (now.step, now.step + wanted - 1)
         if not resumed:
             self._machine.project.record(MachineStarted(first=first, last=last), sync=True)
+        begin_session(self._machine.project, self._session)
         self._tell_beginning(first, last, resumed=resumed)
         return self._report_end(self._until(last))
+
+    @property
+    def _session(self) -> str:
+        """The name under which the start of the run is recorded."""
+        return f"machine-{self._machine.project.state().machine.runs}"
 
     def _until(self, last: int) -> RunResult:
         try:
@@ -296,7 +306,17 @@ class MachineRun:
         if machine.settings.coverage_guard and (why := why_unmeasured(machine.project)):
             machine.watch(Noted(why))
 
+    def _prove(self, ended: RunResult) -> RunResult:
+        """A good end is one only if the suite has lost nothing; a red may wait for the next step."""
+        if ended.outcome not in {STEPS, DONE}:
+            return ended
+        facts = gather_work(self._machine.project, self._session)
+        facts = replace(facts, aside={}, bugs=())  # roles try again, and reports go to the tester
+        left = find_open(facts if ended.outcome == DONE else replace(facts, reds={}, claims=()))
+        return RunResult(UNPROVEN, "; ".join(left)) if left else ended
+
     def _report_end(self, ended: RunResult) -> RunEnded:
+        ended = self._prove(ended)
         if ended.outcome not in {BUDGET, WAITING}:
             self._machine.project.record(MachineEnded(outcome=ended.outcome, why=ended.why), sync=True)
         return self._machine.tell_end(
@@ -317,6 +337,7 @@ _FOLLOWING = {
     DONE: "read what was made; a longer kata gives the tester more to ask for",
     BLOCKED: "read .tdd/logs; change the kata, the test or the model, then `tdd run`",
     BUDGET: AGAIN,
+    UNPROVEN: "put back what is lost; only a person gives a test up: `tdd revise`; then `tdd run`",
     WAITING: "do your part, then `tdd run` or `tdd step`",
 }
 

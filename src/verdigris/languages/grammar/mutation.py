@@ -12,7 +12,7 @@ from verdigris.core.value import replace, value
 from verdigris.languages.assertion_matching import match_assertions
 from verdigris.languages.assertions import Assertion, Name
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.grammar.conditions import condition_form, shape_of, ways_of
+from verdigris.languages.grammar.conditions import GLOBAL, IDENTIFIERS, condition_form, shape_of, ways_of
 from verdigris.languages.grammar.trees import (
     COMMENTS,
     line_of,
@@ -23,7 +23,7 @@ from verdigris.languages.grammar.trees import (
     tree_of,
     walk,
 )
-from verdigris.languages.literals import Literal, compare_literals
+from verdigris.languages.literals import Literal, RenamedWords, compare_literals
 from verdigris.languages.probes import ByteEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -38,6 +38,13 @@ _FUNCTIONS = frozenset(
     }
 )
 _VALUES = frozenset({"arrow_function", "function_expression", "generator_function", "func_literal"})
+_OWNERS = frozenset(
+    {
+        *("class_declaration", "class", "abstract_class_declaration", "internal_module", "object"),
+        *("impl_item", "trait_item", "mod_item"),
+    }
+)
+"""What holds methods or functions of its own."""
 _HOLDERS = frozenset({"variable_declarator", "public_field_definition", "pair", "assignment_expression"})
 _ARMS = frozenset(
     {
@@ -58,6 +65,7 @@ _SILENT = frozenset(
     {
         *("import_statement", "import_declaration", "throw_statement", "macro_invocation", "attribute_item"),
         *("use_declaration", "type_annotation", "inner_attribute_item", "literal_type"),
+        *("interface_declaration", "type_alias_declaration", "ambient_declaration"),
     }
 )
 _TELLING = ("console.", "log.", "fmt.", "errors.", "new Error", "Error(")
@@ -115,8 +123,12 @@ def mutate_by_grammar(
     was = [*_literals_of(olds, [then[at] for at in pairs])]
     held = [*_literals_of(roots, [now[at] for at in known])]
     surplus = compare_literals([about for _, _, about in was], [about for _, _, about in held])
+    renamed = RenamedWords.of(_identifiers(olds), _identifiers(roots))
+    left = [was[at][2] for at in surplus.left]
     for at, weak in surplus.found.items():
-        path, node, _ = held[at]
+        path, node, about = held[at]
+        if any(renamed.covers(one, about) for one in left):
+            continue
         if (other := _change_literal(node)) is not None:
             what = f"`{short(text_of_node(node))}` → `{short(other.text)}`: no test notices"
             mutants.append(replace(_make_mutant(path, texts[path], node, (other,), what), weak=weak))
@@ -140,6 +152,14 @@ def _literals_of(roots: Mapping[str, Node], same: Iterable[_NodeSite]) -> Iterat
         for node in _literals(root):
             if not any(start <= node.start_byte and node.end_byte <= end for start, end in mine):
                 yield path, node, Literal(text_of_node(node), _place(node))
+
+
+def _identifiers(roots: Mapping[str, Node]) -> dict[str, frozenset[str]]:
+    kinds = IDENTIFIERS | GLOBAL
+    return {
+        path: frozenset(text_of_node(node) for node in walk(root) if node.type in kinds)
+        for path, root in roots.items()
+    }
 
 
 def _place(node: Node) -> str:
@@ -176,9 +196,22 @@ def _sites(path: str, root: Node) -> Iterator[_NodeSite]:
             about = Assertion(line_of(test), "", scope, f"{kind} {form.shape}", form.names)
             yes, no = ways_of(node)
             yield _NodeSite(path, test, kind, about, form.flipped, (no, yes) if form.flipped else (yes, no))
-        if node.type in _FUNCTIONS:
-            scope = f"{scope}::{text_of_node(part(node, 'name'))}"
+        if name := _scope_name(node):
+            scope = f"{scope}::{name}"
         stack += ((child, scope) for child in reversed(node.children))
+
+
+def _scope_name(node: Node) -> str:
+    """The name under which the node holds names of its own; of a method with its receiver. Else empty."""
+    if node.type in _FUNCTIONS:
+        owner = text_of_node(part(node, "receiver")).strip("()").rpartition(" ")[2]
+        return f"{owner}.{text_of_node(part(node, 'name'))}"
+    if node.type in _OWNERS:
+        return text_of_node(part(node, "name") or part(node, "type"))
+    if node.type in _VALUES and node.parent is not None and node.parent.type in _HOLDERS:
+        held = (part(node.parent, field) for field in ("name", "property", "key", "left"))
+        return text_of_node(next((one for one in held if one is not None), None))
+    return ""
 
 
 def _classify_node(node: Node) -> tuple[str, Node | None]:
@@ -296,6 +329,7 @@ def _literals(root: Node) -> Iterator[Node]:
         elif (
             node.type in _SILENT
             or node.type in COMMENTS
+            or (node.type == "export_statement" and part(node, "source") is not None)
             or (
                 node.type in {"call_expression", "new_expression"} and text_of_node(node).startswith(_TELLING)
             )

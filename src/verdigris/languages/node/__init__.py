@@ -130,6 +130,9 @@ A constant that makes the assertion fail is better than a `throw`. Add no depend
     def import_targets(self, path: str, one: Imported, files: Importable) -> Iterator[str]:
         return imports.import_targets(path, one, files)
 
+    def is_declaration(self, path: str) -> bool:
+        return path.endswith((".d.ts", ".d.mts", ".d.cts"))
+
     def imported_files(self, path: str, text: str, files: frozenset[str]) -> Iterator[str]:
         return imports.imported_files(path, text, files, self.facts.suffixes)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         WrittenTest,
     )
     from verdigris.languages.folders import Folder, FoundStacks
-    from verdigris.languages.literals import Chance, Replaced
+    from verdigris.languages.literals import Chance, RenamedWords, Replaced
     from verdigris.languages.python import (
         causes,
         concerns,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         mutation,
         project,
         pytest_config,
+        same_code,
         starter,
         stubs,
         syntax,
@@ -71,7 +72,7 @@ if not TYPE_CHECKING:
     starter, stubs, syntax, test_places, tests, weakening = lazy_modules(
         __name__, "starter stubs syntax test_places tests weakening"
     )
-    modules, traced = lazy_modules(__name__, "modules tracing")
+    modules, same_code, traced = lazy_modules(__name__, "modules same_code tracing")
     (suite,) = lazy_modules(f"{__name__}.weakening", "suite")
     missing_names, places = lazy_modules(f"{__name__}.stubs", "missing_names places")
     mocks, stub_answers, vacuity = lazy_modules(f"{__name__}.validation", "mocks stub_answers vacuity")
@@ -141,7 +142,7 @@ there is."""
         return stubs.only_stubs(None if before is None else _text(before), _text(after))
 
     def same_tree(self, path: str, before: bytes, after: bytes) -> bool:  # noqa: ARG002 - read alike by any name
-        return syntax.same_python_tree(_text(before), _text(after))
+        return same_code.same_python_tree(_text(before), _text(after))
 
     def stub_of_edit(self, before: bytes, after: bytes) -> str:
         return missing_names.stub_of_edit(before, after)
@@ -223,6 +224,11 @@ there is."""
 
     def mutants(self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> Mutated:
         return mutation.mutate(_texts(before), _texts(after))
+
+    def renamed_words(
+        self, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+    ) -> RenamedWords:
+        return mutation.read_words(_texts(before), _texts(after))
 
     def other_inputs(
         self,

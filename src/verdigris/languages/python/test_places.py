@@ -10,12 +10,11 @@ from verdigris.core.value import value
 from verdigris.languages.assertions import is_in_scope, skip_of
 from verdigris.languages.findings import TestFacts, WrittenTest
 from verdigris.languages.literals import quote_line
+from verdigris.languages.python.same_code import declares_encoding, foreign_encoding
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import (
     Source,
-    declares_encoding,
     first_line,
-    foreign_encoding,
     parse_or_none,
 )
 from verdigris.languages.python.tests import collected_tests, is_fixture, read

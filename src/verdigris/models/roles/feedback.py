@@ -54,6 +54,8 @@ _MEANS = {
     Kind.BROKEN: "The tests did not run to their end, so nothing was shown.",
 }
 
+_UNPROVEN = "The suite passes, but it does not show that behaviour is as it was."
+
 
 def earlier_attempts(tried: Sequence[str]) -> str:
     """How the attempts before the last one failed, a line each."""
@@ -137,7 +139,8 @@ def describe_verdict(
 
     `closing`: what became of the edits.
     """
-    head = f"Not accepted [{verdict.kind}]. {_MEANS.get(verdict.kind, '')}".rstrip()
+    means = _UNPROVEN if verdict.unproven else _MEANS.get(verdict.kind, "")
+    head = f"Not accepted [{verdict.kind}]. {means}".rstrip()
     if verdict.kind is Kind.OVERFIT:
         return _join_parts(head, closing)
     unasked = [_quote_place(reason, quote) for reason in verdict.reasons if reason.startswith(UNASKED)]

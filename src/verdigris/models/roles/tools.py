@@ -147,7 +147,7 @@ def search(text: str, tree: Tree, *, glob: str = "", regex: bool = False) -> str
         found = _match_lines(text, [line for _, line in lines])
     if isinstance(found, str):
         return found
-    hits = [f"{lines[at][0]}{lines[at][1].strip()[:_LINE]}" for at in found]
+    hits = [f"{lines[at][0]}{lines[at][1].rstrip()[:_LINE]}" for at in found]
     verb = "matches" if regex else "contains"
     return _cap_lines(hits, MOST_HITS) if hits else f"No line {verb} {text!r}."
 

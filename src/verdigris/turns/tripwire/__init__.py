@@ -74,14 +74,13 @@ def base(state: WorktreeState) -> str | None:
 
 def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> str:
     """`denial`: why source written in red did not claim, or why a stage of a cycle closes the path."""
-    why = _why(paths[0], cls)
-    if denial is not None:
-        by_content = cls is PathClass.SOURCE and not closes_stage(denial)
-        changed = (
-            "Tests that the same call changed stay changed. More changed than comments, layout and stubs."
-        )
-        why = f"{changed} {denial.reason}" if by_content else f"{denial.reason} The way: {denial.next}."
-    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`."
+    why, stay = _why(paths[0], cls), ""
+    if denial is not None and cls is PathClass.SOURCE and not closes_stage(denial):
+        why = f"More changed than comments, layout and stubs. {denial.reason}"
+        stay = "; tests that the same call changed stay changed"
+    elif denial is not None:
+        why = f"{denial.reason} The way: {denial.next}."
+    kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`{stay}."
     return f"Put back: {_names(paths)}. {why} {kept}"
 
 

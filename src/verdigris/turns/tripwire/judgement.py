@@ -18,7 +18,7 @@ from verdigris.core.turn_events import joining_events
 from verdigris.core.value import replace
 from verdigris.storage.open_calls import UNKNOWN
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within, fellows, own_view
+from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
 from verdigris.turns.rollback import put_back
 from verdigris.turns.tripwire import Tripped
 from verdigris.turns.tripwire.authors import in_the_name_of, or_anybody, several
@@ -90,7 +90,7 @@ def _with_text(
 
 
 def _claim_for_edit(project: Project, stray: Strays, tree: str, by: frozenset[str]) -> str | Deny | None:
-    """Source written in red claims the reds of one file, where they were seen on the tree without it."""
+    """Source written in red claims the reds of this change that were seen on the tree without it."""
     state = project.state()
     cycle = state.open_cycle
     if cycle is not None and stray.paths == (cycle.spec_path,):
@@ -105,8 +105,8 @@ def _claim_for_edit(project: Project, stray: Strays, tree: str, by: frozenset[st
     decision = implied_claim(own_view(acts, state), stray.paths[0])
     if isinstance(decision, Deny):
         return decision
-    ids = [red.test_id for red in decision.claims]
     start = project.workspace.graft(tree, stray.home, stray.paths)
+    ids = [red.test_id for red in provable(project, decision.claims, start)]
     targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
     claimed = claim_within(acts, state, ids, targets, implied=True, tree=start)
     if isinstance(claimed, Deny):

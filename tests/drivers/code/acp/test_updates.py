@@ -8,8 +8,8 @@ from support.code_sessions import STUB, TEST, TEST_ID, TEST_TEXT, make_bench
 from support.late_imports import LateModule, needs
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import Limits, Spent
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import Plan, PlanStep, Verdicts
-from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Compacted, Judged, Planned, Said, Tasked
 from verdigris.models.protocol import Message, ToolCall
 

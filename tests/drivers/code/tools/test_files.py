@@ -1,14 +1,15 @@
 from __future__ import annotations
 
+import os
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.code_sessions import Bench, make_bench
 from support.turns import CALC, SUB, TEST_SUB
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
 PATCH = "*** Begin Patch\n{}\n*** End Patch"
@@ -167,3 +168,26 @@ def test_patches_are_all_or_nothing_under_the_same_law(tmp_path: Path) -> None:
         outside = PATCH.format("*** Add File: ../x\n+x")
         assert "[outside]" in tool("apply_patch", patch=outside).text
         assert "no patch" in tool("apply_patch", patch="x").text
+
+
+def test_a_latin_1_file_is_read_edited_and_stays_one(tool: Bench) -> None:
+    tool.world.write("latin.txt", "caf\xe9 \xfcber alles\n".encode("latin-1"))
+    assert "café über alles" in tool("read_file", path="latin.txt").text
+    assert "latin.txt:1: café" in tool("search", text="über").text
+    assert tool("edit_file", path="latin.txt", search="alles", replace="älles").wrote
+    assert (tool.world.root / "latin.txt").read_bytes() == "caf\xe9 \xfcber \xe4lles\n".encode("latin-1")
+    refused = tool("edit_file", path="latin.txt", search="älles", replace="→")
+    assert (refused.outcome, "LATIN-1" in refused.text) == ("failed", True)
+
+
+def test_a_hit_of_a_search_can_be_quoted_in_an_edit(tool: Bench) -> None:
+    assert "calc.py:2:     return a + b" in tool("search", text="return").text
+
+
+def test_the_verbs_that_denials_name_work_in_the_shell(tool: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    tool.world.write("tests/test_sub.py", TEST_SUB)
+    denied = tool("edit_file", path="calc.py", search="return a + b", replace="return b + a")
+    assert "`tdd stub" not in denied.text.replace("shell `tdd stub", "")
+    tool("run_tests", ids=["tests/test_sub.py"])
+    assert "(exit 0)" in tool("shell", command="tdd stub tests/test_sub.py").text

@@ -3,7 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB
-from verdigris.drivers.code.tools.law import count_repairs, settle_turn, verdicts_since
+from verdigris.drivers.code.session_file import SessionRecord
+from verdigris.drivers.code.tools.law import count_repairs, read_verdicts, settle_turn
 from verdigris.models.request import estimate
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def test_a_run_names_the_red_and_the_next_move_in_words_of_tools(tool: Bench) ->
     assert answer.text.count(SUB_ID) == 1
     assert answer.text.endswith("next: edit source")
     tool("create_file", path="tests/test_other.py", content=TEST_SUB.replace("test_sub", "test_other"))
-    assert "next: edit_claim" in tool("run_tests", ids=["tests/test_other.py"]).text
+    assert tool("run_tests", ids=["tests/test_other.py"]).text.endswith("next: edit source")
+    assert "next: edit the source: it claims these 2 tests" in tool("run_tests").text
 
 
 def test_a_run_of_a_test_that_does_not_exist_is_an_answer(tool: Bench) -> None:
@@ -75,8 +77,8 @@ def test_the_second_strike_sets_edits_aside_and_repairs_are_counted(tool: Bench)
     assert second is not None
     assert second.aside is not None
     assert tool.world.read("calc.py") == CALC
-    assert count_repairs(tool.bench.project, 0, (SUB_ID,)) == 1
-    assert count_repairs(tool.bench.project, 0, ("other",)) == 0
+    assert count_repairs(tool.bench.project, SessionRecord(), (SUB_ID,)) == 1
+    assert count_repairs(tool.bench.project, SessionRecord(), ("other",)) == 0
 
 
 def test_a_claim_without_a_red_is_denied(tool: Bench) -> None:
@@ -108,7 +110,7 @@ def test_a_refactor_is_begun_ended_and_counted_for_the_plan(tool: Bench) -> None
     )
     ended = tool("refactor_end")
     assert ended.text.startswith("[tdd] accepted"), ended.text
-    assert verdicts_since(tool.bench.project, 0).refactors == 1
+    assert read_verdicts(tool.bench.project, SessionRecord()).refactors == 1
     assert tool("mark_step", step=1).text == "1 step, 1 green"
     assert tool("refactor_end").outcome == "denied"
 

@@ -177,7 +177,7 @@ def test_what_the_sandbox_stopped_is_explained_for_the_stage(
     ("stage", "following"),
     [
         ("plan", f"write the plan to {PLAN_PATH}"),
-        ("red", "write tests that carry `@scenario: ID`"),
+        ("red", "write tests that carry `@scenario:` and an id"),
         ("validate", "`tdd cycle validate"),
         ("proven", "`tdd cycle advance` writes the evidence"),
     ],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,11 +30,13 @@ from verdigris.gates.prompts import LAWS
 from verdigris.storage import open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.person import revise
-from verdigris.turns.refactor import begin
+from verdigris.turns.refactor import begin, end
 from verdigris.turns.survey import survey
 from verdigris.turns.test_bug import report_bug
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from support.turns import World
 
 pytestmark = pytest.mark.usefixtures("remembered_runs")
@@ -45,6 +47,11 @@ WRONG = "\n\ndef sub(a, b):\n    return 0\n"
 @pytest.fixture
 def client(world: World) -> Client:
     return Client(world)
+
+
+def sent_back(said: Mapping[str, Any]) -> str:
+    """The text of a stop that sends the agent back; empty if it may stop."""
+    return str(said.get("reason", ""))
 
 
 def phase(world: World) -> Phase:
@@ -143,6 +150,33 @@ def test_an_open_refactor_is_ended_and_judged_at_a_stop(client: Client) -> None:
     world.write("calc.py", CALC.replace("a + b", "b + a"))
     assert "accepted" in client.say("Stop", stop_hook_active=True)["systemMessage"]
     assert phase(world) is Phase.RED
+
+
+def test_after_a_refused_end_the_agent_is_sent_back_once_and_the_person_is_told(client: Client) -> None:
+    world = client.world
+    begin(world.project, uncovered=False)
+    world.write("calc.py", CALC.replace("a + b", "a - b"))
+    end(world.project)
+    sent = client.say("Stop")
+    assert sent["decision"] == "block"
+    assert "the refactor is not accepted [regressed]: tests/test_add.py::test_add" in sent["reason"]
+    told = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in told
+    assert "the refactor is not accepted [regressed]" in told["systemMessage"]
+    assert "decision" not in client.say("Stop"), "it is the same as at the last stop"
+    opened = client.say("SessionStart")
+    assert "the refactor is not accepted [regressed]" in opened["systemMessage"]
+    assert "the refactor is not accepted [regressed]" in opened["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_refactor_that_was_judged_at_the_stop_is_not_sent_back_for_it_again(client: Client) -> None:
+    world = client.world
+    begin(world.project, uncovered=False)
+    world.write("calc.py", CALC.replace("a + b", "a - b"))
+    assert client.say("Stop")["decision"] == "block"
+    told = client.say("Stop", stop_hook_active=True)
+    assert "decision" not in told
+    assert "the refactor is not accepted [regressed]" in told["systemMessage"]
 
 
 def test_a_test_that_asks_for_less_in_red_is_told_once_and_recorded(client: Client) -> None:
@@ -289,3 +323,37 @@ def test_a_stop_is_sent_back_by_a_text_that_the_client_tells_once_and_without_ou
     assert json.loads(given.stdout) == {
         "hookSpecificOutput": {"hookEventName": event, "additionalContext": "not yet"}
     }
+
+
+# -- done is one rule: what a session leaves is compared with its start ----------------------------
+
+DESELECT = "[pytest]\naddopts = --deselect tests/test_add.py::test_add\n"
+BENT = TEST_ADD.replace("add(2, 3) == 5", "add(3, 3) == 6")
+
+
+def test_a_red_that_the_session_brought_is_told_at_the_stop(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_sub.py", TEST_SUB)
+    client.world.test(SUB_ID)
+    told = sent_back(client.say("Stop"))
+    assert f"{SUB_ID} is red" in told
+    assert not sent_back(client.say("Stop", stop_hook_active=True)), "a person may want it so"
+
+
+def test_a_test_that_is_configured_away_is_told_at_the_stop(client: Client) -> None:
+    client.say("UserPromptSubmit", prompt="hello")
+    client.world.write("pytest.ini", DESELECT)
+    told = sent_back(client.say("Stop"))
+    assert "tests/test_add.py::test_add: it is still in its file" in told
+
+
+def test_an_assertion_of_the_start_is_told_also_after_a_commit_of_the_agent(client: Client) -> None:
+    client.say("SessionStart", source="startup")
+    client.world.write("tests/test_add.py", BENT)
+    client.world.repo.commit("as I like it")
+    told = sent_back(client.say("Stop"))
+    assert "an assertion changed: tests/test_add.py:" in told
+    assert "tdd test-bug tests/test_add.py:" in told
+    place = told.partition("tdd test-bug ")[2].partition(",")[0]
+    report_bug(client.world.project, [place], "one and two are four here", cwd=client.world.root)
+    assert not sent_back(client.say("Stop", stop_hook_active=True))

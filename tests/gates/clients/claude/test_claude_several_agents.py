@@ -66,7 +66,8 @@ def test_when_an_agent_has_stopped_its_reds_are_everybodys(world: World, both: t
     b.say("Stop")
     b.say("Stop", stop_hook_active=True)
     a.test(SUB_ID)
-    assert a.before("Write", file_path="calc.py", content=CALC + SUB) == "which-red"
+    assert a.before("Write", file_path="calc.py", content=CALC + SUB) == "pass"
+    assert claims(world) == {SUB_ID: ("a", ("calc.py",)), MUL_ID: ("a", ("calc.py",))}
 
 
 def test_a_file_tool_does_not_write_into_anothers_turn(world: World, both: tuple[Agent, Agent]) -> None:

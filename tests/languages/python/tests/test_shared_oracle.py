@@ -203,3 +203,39 @@ def test_the_assertions_of_what_it_calls_elsewhere_count() -> None:
     }
     assert idle_assertions(sources, [HELPER], {"pkg/same.py": frozenset({2})}) == ()
     assert idle_assertions(sources, [HELPER], {"pkg/same.py": frozenset({1})}) != ()
+
+
+CLI = "def show(a):\n    return a\n"
+LISTED = "import cli\n\nRATES = [cli.show, 5]\n"
+LISTING = {"pkg/cli.py": CLI, "pkg/checks.py": f"{LISTED}show = 1\n"}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"pkg/cli.py": CLI.replace("show", "tell"), "pkg/checks.py": LISTED.replace("show", "tell")},
+        {"pkg/cli.py": "", "pkg/ui.py": CLI, "pkg/checks.py": LISTED.replace("cli", "pkg.ui")},
+        {"pkg/cli.py": "", "pkg/ui.py": CLI, "pkg/checks.py": LISTED.replace("cli.show", "show")},
+        {
+            "pkg/cli.py": CLI.replace("show", "tell"),
+            "pkg/checks.py": f"{LISTED.replace('show', 'tell')}show = 1\n",
+        },
+    ],
+    ids=["renamed", "moved", "moved, and imported by its name", "renamed, and the old name kept elsewhere"],
+)
+def test_a_table_whose_names_follow_a_rename_or_a_move_holds_the_same(after: dict[str, str]) -> None:
+    assert judge_shared(LISTING, after, [TABLE]) == SharedLosses()
+    other = after | {"pkg/checks.py": after["pkg/checks.py"].replace("5", "6")}
+    assert judge_shared(LISTING, other, [TABLE]).blocking
+
+
+def test_a_table_that_holds_another_function_is_another() -> None:
+    more = CLI + "\n\ndef tell(a):\n    return None\n"
+    other = LISTED.replace("show", "tell")
+    before = LISTING | {"pkg/cli.py": more}
+    for cli in (CLI, more):
+        after = {"pkg/cli.py": more, "pkg/checks.py": other}
+        assert judge_shared(LISTING | {"pkg/cli.py": cli}, after, [TABLE]).blocking
+    assert judge_shared(
+        before, before | {"pkg/checks.py": LISTED.replace("cli.show", "None")}, [TABLE]
+    ).blocking

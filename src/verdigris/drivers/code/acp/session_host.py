@@ -18,7 +18,7 @@ from acp.helpers import update_agent_message_text, update_current_mode
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.drivers.code.acp.updates import ConversationReplay, Narration, stop_reason
 from verdigris.drivers.code.commands import Dialogue
-from verdigris.drivers.code.session import End
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.session_file import find_session, read_entries
 from verdigris.drivers.code.session_start import begin_session, open_session
 from verdigris.drivers.code.tools.dispatch import EDITING

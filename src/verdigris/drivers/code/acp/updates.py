@@ -24,8 +24,8 @@ from acp.helpers import (
 from verdigris.drivers import happenings as h
 from verdigris.drivers.budget import reached_limit
 from verdigris.drivers.code.commands import COMMANDS, QUIT
+from verdigris.drivers.code.outcome import End
 from verdigris.drivers.code.plan import Plan, colour_of
-from verdigris.drivers.code.session import End
 from verdigris.drivers.code.session_file import Judged, Planned, Said, Tasked
 from verdigris.drivers.code.settings import Mode
 from verdigris.drivers.code.tools.dispatch import EDITING, arguments_of, describe_arguments
@@ -272,7 +272,7 @@ class Narration:
             case h.Asked() if size := self.session.settings.context_tokens:
                 used = happening.prompt + happening.completion
                 yield schema.UsageUpdate(session_update="usage_update", used=used, size=size)
-            case h.SessionEnded(outcome=End.DONE | End.REFUSED | End.LIMIT):
+            case h.SessionEnded(outcome=End.DONE | End.ANSWERED | End.REFUSED | End.NOT_DONE | End.LIMIT):
                 if rest := happening.text.removeprefix(self.said.strip()).strip():
                     yield update_agent_message_text(f"\n{rest}\n")
 

@@ -162,7 +162,8 @@ reply the suite is run, and the verdict stands in a line that begins with [tdd].
 aside, and you begin again from the red.
 Calls run in order: test, run_tests and edit may be one reply.
 
-- Tests are never deleted, skipped or weakened. A wrong one: test_bug; to stop there is right.
+- Tests are never deleted, skipped or weakened. A wrong one, or one that the task changes: test_bug says \
+why; to stop there is right.
 - Write general code, not the answers of the tests' examples.
 - A denial names the next move: take it.
 - Several tests: submit_plan first; without any test, step 1 writes a failing one.
@@ -286,7 +287,7 @@ class Dispatcher:
                 return _KERNEL[name](self._bench, given)
 
     def verdicts(self) -> Verdicts:
-        return law.verdicts_since(self._bench.project, self._file.record.start)
+        return law.read_verdicts(self._bench.project, self._file.record)
 
     def _take_plan(self, plan: Plan | BadPlan, *, marked: bool = False) -> ToolAnswer:
         """Records a plan; the answer does not repeat the steps that the model has just written."""

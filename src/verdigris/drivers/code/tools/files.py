@@ -17,7 +17,7 @@ from verdigris.drivers.code.tools.edit_formats import (
     read_patch,
     replace_once,
 )
-from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial, answer_failure
+from verdigris.drivers.code.tools.workbench import LATIN, ToolAnswer, answer_denial, answer_failure, read_text
 from verdigris.languages.registry import beyond_stubs
 from verdigris.models.roles import tools as reading
 from verdigris.models.roles.context import HUGE, as_text
@@ -50,7 +50,7 @@ def read_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         return answer_failure(
             f"{path} is too large to be read ({len(data)} bytes): search finds lines in it."
         )
-    text = as_text(data)
+    text = read_text(data)
     if text is None:
         return answer_failure(f"{path} is not a text file ({len(data)} bytes).")
     bench.know(path, data)
@@ -92,7 +92,7 @@ def edit_file(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     data = bench.read_bytes(path)
     if data is None:
         return answer_failure(f"{_describe_missing(bench, path)} create_file makes a new one.")
-    text = as_text(data)
+    text = read_text(data)
     if text is None:
         return answer_failure(f"{path} is not a text file.")
     made = replace_once(path, text, given["search"], given["replace"])
@@ -153,7 +153,7 @@ def patch_files(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         if isinstance(path, ToolAnswer):
             return path
         data = bench.read_bytes(path)
-        texts[spelling] = None if data is None else as_text(data)
+        texts[spelling] = None if data is None else read_text(data)
         if data is not None and texts[spelling] is None:
             return answer_failure(f"{path} is not a text file.")
     made = apply_patch(patches, texts)
@@ -175,9 +175,9 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
         why = f"The open sweep is about {scope}, and not about {', '.join(bench.sweep.outside(texts))}."
         return answer_denial(Deny("outside-sweep", why, "stay inside its scope, or refactor_end first"))
     try:
-        files = {path: None if text is None else text.encode() for path, text in texts.items()}
-    except UnicodeEncodeError:
-        return answer_failure("The text cannot be written as UTF-8: it holds half of a character.")
+        files = {path: None if text is None else _encode(bench, path, text) for path, text in texts.items()}
+    except UnicodeEncodeError as error:
+        return answer_failure(f"The text cannot be written as {error.encoding.upper()}: {error.reason}.")
     try:
         decision = write(bench.project, files, cwd=bench.project.root)
     except OSError as error:
@@ -197,6 +197,12 @@ def _write(bench: Workbench, texts: Mapping[str, str | None], given: Mapping[str
     named = ", ".join(_short_name(claim) for claim in implied)
     told = f"; claims {named}" if implied else ""
     return ToolAnswer(f"{WRITTEN}{told}", wrote=True, more=given.get("more", False))
+
+
+def _encode(bench: Workbench, path: str, text: str) -> bytes:
+    """In the encoding that the file has: UTF-8, or Latin-1 where it was read as that."""
+    data = bench.read_bytes(path)
+    return text.encode("utf-8" if data is None or as_text(data) is not None else LATIN)
 
 
 def _short_name(test_id: str) -> str:

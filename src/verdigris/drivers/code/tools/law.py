@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from verdigris.core.actions import Deny
-from verdigris.core.events import Accepted, RefactorEnded, Repair, decode
+from verdigris.core.events import Accepted, RefactorEnded, Repair
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.next_move import implied_claim
-from verdigris.core.value import value
 from verdigris.core.verdict import Kind
 from verdigris.drivers.code.conversation import (
     describe_denial,
@@ -20,11 +19,12 @@ from verdigris.drivers.code.conversation import (
 )
 from verdigris.drivers.code.plan import Verdicts
 from verdigris.drivers.code.settings import touched_files
-from verdigris.drivers.code.tools.workbench import ToolAnswer, answer_denial
+from verdigris.drivers.code.tools.workbench import ToolAnswer, TurnVerdict, answer_denial
 from verdigris.drivers.edits import make_quote, quote_judged
 from verdigris.drivers.judges.implementor import find_answer_lookup
 from verdigris.turns import refactor
 from verdigris.turns.claim import claim
+from verdigris.turns.completion import events_since
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.test import run_tests as run
 from verdigris.turns.test_bug import report_bug
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from verdigris.core.events import Event
+    from verdigris.drivers.code.session_file import SessionRecord
     from verdigris.drivers.code.tools.workbench import Workbench
     from verdigris.storage.project import Project
     from verdigris.turns.settle import Settlement
@@ -85,7 +86,8 @@ def refactor_end(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
     if isinstance(ended, Deny):
         return answer_denial(ended)
     count = "" if bench.sweep is None else f"The sweep touched {touched} files.\n"
-    return ToolAnswer(count + _describe(bench, ended), "ok" if ended.verdict.accepted else "denied")
+    judged = _turn_verdict(bench, ended)
+    return ToolAnswer(count + judged.text, "ok" if ended.verdict.accepted else "denied", judged=judged)
 
 
 def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
@@ -97,19 +99,6 @@ def test_bug(bench: Workbench, given: Mapping[str, Any]) -> ToolAnswer:
         f"Reported as {reported.bug}: {', '.join(reported.places)}.{aside} The test may be revised now; then "
         "run_tests it, and the next claim goes on. If a person has to decide, call finish."
     )
-
-
-@value
-class TurnVerdict:
-    """A settlement, in the form that the session needs."""
-
-    text: str
-    """The end of the turn's last answer."""
-    footer: str
-    verdict: str
-    accepted: tuple[str, ...] = ()
-    aside: str | None = None
-    claimed: tuple[str, ...] = ()
 
 
 def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
@@ -127,19 +116,19 @@ def settle_turn(bench: Workbench, brief: str = "") -> TurnVerdict | None:
     settlement = settle(project)
     if isinstance(settlement, Deny):
         return TurnVerdict(describe_denial(settlement), f"[tdd] denied [{settlement.rule}]", "denied")
-    return TurnVerdict(
-        _describe(bench, settlement),
-        describe_footer(settlement),
-        settlement.verdict.kind,
-        settlement.accepted,
-        settlement.aside,
-        settlement.claimed,
-    )
+    return _turn_verdict(bench, settlement)
 
 
-def _describe(bench: Workbench, judged: Settlement) -> str:
+def _turn_verdict(bench: Workbench, judged: Settlement) -> TurnVerdict:
     quote = quote_judged(bench.project, judged.aside)
-    return describe_judgement(judged, withheld=bench.withheld, quote=quote)
+    return TurnVerdict(
+        describe_judgement(judged, withheld=bench.withheld, quote=quote),
+        describe_footer(judged),
+        judged.verdict.kind,
+        judged.accepted,
+        judged.aside,
+        judged.claimed,
+    )
 
 
 def last_event(project: Project) -> int:
@@ -147,12 +136,19 @@ def last_event(project: Project) -> int:
     return next((record.seq for record in project.log.records(reverse=True, limit=1)), 0)
 
 
-def verdicts_since(project: Project, start: int) -> Verdicts:
-    """The verdicts in this worktree since an event. They, not the model, decide the colours of the plan."""
+def events_of(project: Project, session: SessionRecord, start: int | None = None) -> Iterator[Event]:
+    """The events since a session began, or since `start`, without those about work that was undone."""
+    for seq, event in events_since(project, session.start if start is None else start):
+        if not any(since < seq <= until for since, until in session.undone):
+            yield event
+
+
+def read_verdicts(project: Project, session: SessionRecord) -> Verdicts:
+    """The verdicts of a session. They, not the model, decide the colours of the plan."""
     state = project.state()
     accepted: set[str] = set()
     refactors = 0
-    for event in events_since(project, start):
+    for event in events_of(project, session):
         match event:
             case Accepted():
                 accepted.add(event.test_id)
@@ -163,10 +159,10 @@ def verdicts_since(project: Project, start: int) -> Verdicts:
     )
 
 
-def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> int:
+def count_repairs(project: Project, session: SessionRecord, test_ids: tuple[str, ...]) -> int:
     """How often edits for one of these tests were set aside since its last acceptance, at most."""
     counts = dict.fromkeys(test_ids, 0)
-    for event in events_since(project, start):
+    for event in events_of(project, session):
         match event:
             case Repair():
                 for test_id in event.test_ids:
@@ -175,9 +171,3 @@ def count_repairs(project: Project, start: int, test_ids: tuple[str, ...]) -> in
             case Accepted() if event.test_id in counts:
                 counts[event.test_id] = 0
     return max(counts.values(), default=0)
-
-
-def events_since(project: Project, start: int) -> Iterator[Event]:
-    for record in project.log.records(start=start + 1):
-        if record.worktree == project.repo.worktree and (event := decode(record.type, record.data)):
-            yield event

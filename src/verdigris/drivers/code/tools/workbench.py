@@ -85,6 +85,19 @@ class Jobs:
 
 
 @value
+class TurnVerdict:
+    """A settlement, in the form that the session needs."""
+
+    text: str
+    """The end of the turn's last answer."""
+    footer: str
+    verdict: str
+    accepted: tuple[str, ...] = ()
+    aside: str | None = None
+    claimed: tuple[str, ...] = ()
+
+
+@value
 class ToolAnswer:
     text: str
     outcome: Outcome = "ok"
@@ -94,6 +107,20 @@ class ToolAnswer:
     """The model announced another edit: the turn is not judged yet."""
     summary: str | None = None
     """Of `finish`: the model's summary for the person."""
+    judged: TurnVerdict | None = None
+    """Of `refactor_end`: the verdict."""
+
+
+LATIN = "latin-1"
+_CONTROL = bytes({*range(32), 127}.difference(b"\t\n\v\f\r\x1b"))
+
+
+def read_text(data: bytes) -> str | None:
+    """The text of a file in UTF-8, or else in Latin-1, which keeps every byte; None if it is no text."""
+    text = as_text(data)
+    if text is not None or data.translate(None, _CONTROL) != data:
+        return text
+    return data.decode(LATIN)
 
 
 def answer_denial(deny: Deny) -> ToolAnswer:
@@ -195,7 +222,7 @@ class DiskTree(Mapping[str, "str | None"]):
         if (self._bench.project.root / path).is_symlink() and not isinstance(self._bench.locate(path), str):
             return None  # it leads out of the tree, or to a file that is not shown
         data = self._bench.read_bytes(path)
-        return as_text(data) if data is not None and len(data) <= 10 * HUGE else None
+        return read_text(data) if data is not None and len(data) <= 10 * HUGE else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import value
 from verdigris.languages.findings import Mutant, Mutated
-from verdigris.languages.literals import Literal, Replaced, compare_literals, other_value
+from verdigris.languages.literals import Replaced, other_value
 from verdigris.languages.python.mutation.decisions import find_same_decisions, is_decision, sites_of
-from verdigris.languages.python.stubs.forms import Function, is_constant, is_docstring, last_name
+from verdigris.languages.python.mutation.defaults import added_defaults
+from verdigris.languages.python.mutation.literals import changed_literals
+from verdigris.languages.python.mutation.runnable import remove_types
+from verdigris.languages.python.renaming import read_renaming
+from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from verdigris.languages.literals import Chance
+    from verdigris.languages.literals import Chance, RenamedWords
     from verdigris.languages.python.mutation.decisions import SameDecisions, Site
 
 
 _BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
-_TELLING = ("log", "warn", "print", "debug", "info", "error", "exception", "critical")
-_DECLARING = frozenset({"TypeVar", "ParamSpec", "NewType", "cast", "dataclass", "namedtuple", "NamedTuple"})
 _WIDTH = 50
 
 
@@ -37,21 +39,17 @@ class _MutantChange:
 def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
     """Mutates Python source; `before`, `after`: texts by path, of the files that differ."""
     after = {path: text.removeprefix("\ufeff") for path, text in after.items()}
-    old = {path: tree for path, text in before.items() if (tree := parse_or_none(text)) is not None}
-    new = {path: tree for path, text in after.items() if (tree := parse_or_none(text)) is not None}
+    old, new = _read_trees(before), _read_trees(after)
     then, now = sites_of(old), sites_of(new)
-    same = find_same_decisions(then, now)
+    renamed = read_renaming(old, new).words
+    same = find_same_decisions(then, now, renamed)
+    unchanged = [then[at] for at in same.old], [now[at] for at in same.new]
+    literals = changed_literals(old, new, unchanged, renamed)
     mutants: list[Mutant] = []
     untried: list[str] = []
-    was = [_InputLiteral.of(*each) for each in _literals_of(old, [then[at] for at in same.old])]
-    held = [_InputLiteral.of(*each) for each in _literals_of(new, [now[at] for at in same.new])]
-    surplus = compare_literals([one.about for one in was], [one.about for one in held])
     changes = [
         *_mutate_decisions(then, now, same),
-        *(
-            (held[at].path, _MutantChange(held[at].node, repr(_other_value(held[at].node.value)), weak=weak))
-            for at, weak in surplus.found.items()
-        ),
+        *((one.path, _MutantChange(one.node, one.other, weak=weak)) for one, weak in literals.new),
     ]
     for path, change in changes:
         data = _apply_change(after[path], change)
@@ -61,9 +59,18 @@ def mutate(before: Mapping[str, str], after: Mapping[str, str]) -> Mutated:
         else:
             what = f"`{said}` → `{_short(change.now)}`: no test notices"
             mutants.append(Mutant(path, line, what, data, change.weak))
-    gone = {was[at].about.value for at in surplus.left}
-    mutants += (m for path, tree in new.items() for m in _mutate_defaults(path, tree, old, after[path], gone))
+    mutants += _mutate_defaults(old, new, after, literals.gone)
     return Mutated(tuple(mutants), tuple(dict.fromkeys(untried)))
+
+
+def read_words(before: Mapping[str, str], after: Mapping[str, str]) -> RenamedWords:
+    """Reads which names a change of source may have renamed."""
+    return read_renaming(_read_trees(before), _read_trees(after)).words
+
+
+def _read_trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:
+    trees = {path: tree for path, text in texts.items() if (tree := parse_or_none(text)) is not None}
+    return {path: remove_types(tree) for path, tree in trees.items()}
 
 
 def _mutate_decisions(
@@ -112,114 +119,21 @@ def _force_decision(node: ast.expr, kind: str, *, weak: bool) -> Iterator[_Mutan
                 yield _MutantChange(part, moved, weak=weak)
 
 
-@value
-class _InputLiteral:
-    path: str
-    node: ast.Constant
-    about: Literal
-
-    @classmethod
-    def of(cls, path: str, node: ast.Constant, place: str) -> _InputLiteral:
-        return cls(path, node, Literal(repr(node.value), place))
-
-
-def _literals_of(
-    trees: Mapping[str, ast.Module], same: Iterable[Site]
-) -> Iterator[tuple[str, ast.Constant, str]]:
-    """The literals outside of unchanged conditions, whose literals did not change either."""
-    within = {
-        id(part) for site in same for node in (*site.nodes, *site.stands_for) for part in ast.walk(node)
-    }
-    for path, tree in trees.items():
-        places = _places(tree)
-        for node in _literals(tree):
-            if id(node) not in within:
-                yield path, node, places.get(id(node), "")
-
-
-def _places(tree: ast.Module) -> dict[int, str]:
-    """Maps every literal to a description of the code right around it, without names and literals."""
-    found: dict[int, str] = {}
-    for node in ast.walk(tree):
-        for at, child in enumerate(ast.iter_child_nodes(node)):
-            if isinstance(child, ast.Constant):
-                parts = " ".join(type(part).__name__ for part in ast.walk(node))
-                found[id(child)] = (
-                    f"{at} {parts} {last_name(node.func) if isinstance(node, ast.Call) else ''}"
-                )
-    return found
-
-
-def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
-    """The numbers, texts and booleans that code works with; not those of messages, annotations, f-strings."""
-    stack: list[ast.AST] = [tree]
-    while stack:
-        node = stack.pop()
-        match node:
-            case ast.Constant(value=bool() | int() | float() | str() | bytes()):
-                yield node
-            case ast.Raise() | ast.JoinedStr() | ast.Assert() | ast.arguments() | ast.MatchValue():
-                continue
-            case ast.Expr() if is_docstring(node):
-                continue
-            case ast.Call(func=func) if last_name(func).lower().startswith(_TELLING):
-                continue
-            case ast.AnnAssign(value=found):
-                stack += [found] if found is not None else []
-            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-                stack += reversed(body)
-            case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("__"):
-                continue
-            case ast.Call(func=func) if last_name(func) in _DECLARING:
-                continue
-            case _:
-                stack += reversed(list(ast.iter_child_nodes(node)))
-
-
-def _other_value(found: object) -> object:
-    match found:
-        case bool():
-            return not found
-        case int() | float():
-            return found + 1
-        case bytes():
-            return found + b"~"
-        case _:
-            return f"{found}~"
-
-
 def _mutate_defaults(
-    path: str, tree: ast.Module, old: Mapping[str, ast.Module], text: str, gone: Collection[str]
+    old: Mapping[str, ast.Module],
+    new: Mapping[str, ast.Module],
+    texts: Mapping[str, str],
+    gone: Collection[str],
 ) -> Iterator[Mutant]:
     """Mutants that set a new parameter to its default: if no test notices, the parameter is not needed yet.
 
     `gone`: literals that are in no other place any more; a default with such a value is where it moved to.
     """
-    nodes = (node for one in old.values() for node in ast.walk(one))
-    had = {node.name: _constant_defaults(node) for node in nodes if isinstance(node, Function)}
-    renamed = had.keys() - {node.name for node in ast.walk(tree) if isinstance(node, Function)}
-    for node in ast.walk(tree):
-        if not isinstance(node, Function):
-            continue
-        now = _constant_defaults(node)
-        before = had.get(node.name) or next(
-            (had[name] for name in renamed if had[name].keys() == now.keys()), {}
-        )
-        fresh = [name for name in now if name not in before]
-        for name in fresh[-(len(now) - len(before)) :] if len(now) > len(before) else ():
-            told = ast.unparse(now[name])
-            data = _add_statement(text, node, f"{name} = {told}")
-            what = f"the parameter `{name}` of `{node.name}` is new, and no test needs more than `{told}`"
-            yield Mutant(path, node.lineno, what, data, weak=told in gone)
-
-
-def _constant_defaults(node: Function) -> dict[str, ast.expr]:
-    """The parameters whose default is a constant."""
-    spec = node.args
-    places = [*spec.posonlyargs, *spec.args]
-    found = dict(zip((p.arg for p in places[len(places) - len(spec.defaults) :]), spec.defaults, strict=True))
-    found |= {p.arg: d for p, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
-    return {name: default for name, default in found.items() if is_constant(default, mutable=False)}
+    for function, name, default in added_defaults(old, new):
+        told = ast.unparse(default)
+        data = _add_statement(texts[function.path], function.node, f"{name} = {told}")
+        what = f"the parameter `{name}` of `{function.name}` is new, and no test needs more than `{told}`"
+        yield Mutant(function.path, function.node.lineno, what, data, weak=told in gone)
 
 
 def _apply_change(text: str, change: _MutantChange) -> bytes | None:

@@ -129,12 +129,16 @@ def _is_pure(node: ast.expr) -> bool:
 
 
 class WriteOut(ast.NodeTransformer):
-    """Replaces a name or a call by the condition that it stands for."""
+    """Replaces a name or a call by the condition that it stands for.
+
+    `predicates`: by the name of a function, if only one has it, and by `Class.name`. `owner`: the class in
+    which the condition stands.
+    """
 
     def __init__(
-        self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], deep: int = 0
+        self, named: Mapping[str, ast.expr], predicates: Mapping[str, Function], owner: str, deep: int = 0
     ) -> None:
-        self.named, self.predicates, self.deep = named, predicates, deep
+        self.named, self.predicates, self.owner, self.deep = named, predicates, owner, deep
         self.used: list[ast.expr] = []
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -150,6 +154,8 @@ class WriteOut(ast.NodeTransformer):
                 given = node.args
             case ast.Attribute(value=of, attr=name):
                 given = [of, *node.args]
+                mine = isinstance(of, ast.Name) and of.id in {"self", "cls"}
+                name = f"{self.owner}.{name}" if mine and f"{self.owner}.{name}" in self.predicates else name
             case _:
                 return node
         function = self.predicates.get(name)
@@ -163,7 +169,7 @@ class WriteOut(ast.NodeTransformer):
 
     def _inner(self, found: ast.expr, given: Mapping[str, ast.expr]) -> ast.expr:
         self.used.append(found)
-        within = WriteOut({} if given else self.named, self.predicates, self.deep + 1)
+        within = WriteOut({} if given else self.named, self.predicates, self.owner, self.deep + 1)
         made = within.visit(copy_node(found))
         self.used += within.used
         replaced = _Arguments(given).visit(made)

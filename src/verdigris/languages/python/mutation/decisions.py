@@ -27,6 +27,8 @@ from verdigris.languages.python.tests import local_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from verdigris.languages.literals import RenamedWords
+
     Scope = tuple[str, frozenset[str], Mapping[str, ast.expr]]
 
 
@@ -60,18 +62,17 @@ def sites_of(trees: Mapping[str, ast.Module]) -> list[Site]:
     defined = Counter(
         node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, Function)
     )
-    found = (pair for tree in trees.values() for pair in _predicates(tree))
+    found = [pair for tree in trees.values() for pair in _predicates(tree)]
+    owned = Counter(name for name, _ in found)
     # If two functions have the same name, it is not known which one is called.
-    predicates = {name: node for name, node in found if defined[name] == 1}
+    predicates = {node.name: node for _, node in found if defined[node.name] == 1}
+    predicates |= {name: node for name, node in found if "." in name and owned[name] == 1}
     return [site for path, tree in trees.items() for site in _DecisionReader(path, tree, predicates).sites()]
 
 
-def find_same_decisions(then: Sequence[Site], now: Sequence[Site]) -> SameDecisions:
-    pairs = {
-        old: new
-        for old, new in match_assertions([site.about for site in then], [site.about for site in now]).items()
-        if _leads_to_same_code(then[old], now[new])
-    }
+def find_same_decisions(then: Sequence[Site], now: Sequence[Site], renamed: RenamedWords) -> SameDecisions:
+    matched = match_assertions([site.about for site in then], [site.about for site in now], renamed)
+    pairs = {old: new for old, new in matched.items() if _leads_to_same_code(then[old], now[new])}
     inner = {id(node) for new in pairs.values() for node in now[new].stands_for}
     before = {id(node) for old in pairs for node in then[old].stands_for}
     return SameDecisions(
@@ -94,6 +95,13 @@ def _is_within(site: Site, elsewhere: set[int]) -> bool:
 
 
 def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
+    """Functions that only return a condition, by name; methods by `Class.name`."""
+    owners = {
+        id(one): f"{node.name}."
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(
@@ -105,7 +113,7 @@ def _predicates(tree: ast.Module) -> Iterator[tuple[str, Function]]:
                     and isinstance(body[0], ast.Return)
                     and isinstance(body[0].value, _DECISION)
                 ):
-                    yield name, node
+                    yield f"{owners.get(id(node), '')}{name}", node
 
 
 class _DecisionReader:
@@ -148,7 +156,7 @@ class _DecisionReader:
             op, ifs = more
             nodes = tuple(one.test for one in ifs)
             asked = ast.BoolOp(op, list(nodes))
-        out = WriteOut(named, self.predicates)
+        out = WriteOut(named, self.predicates, scope.split("::")[-2] if scope.count("::") > 1 else "")
         whole = out.visit(copy_node(asked))
         flipped, form = False, push_negations(whole)
         if kind != "value":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.value import field, replace, value
 from verdigris.languages.findings import StubFinding
+from verdigris.languages.python.same_code import foreign_encoding
 from verdigris.languages.python.stubs.forms import (
     Function,
     class_header_fault,
@@ -25,7 +26,7 @@ from verdigris.languages.python.stubs.forms import (
     read_exports,
 )
 from verdigris.languages.python.stubs.origins import MARK, Origins, PythonStubMarks
-from verdigris.languages.python.syntax import first_line, foreign_encoding, parse
+from verdigris.languages.python.syntax import first_line, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

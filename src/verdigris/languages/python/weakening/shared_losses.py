@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.languages.python.modules import dotted_name
+from verdigris.languages.python.renaming import read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
@@ -16,6 +17,7 @@ from verdigris.languages.tracing import SharedLosses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from verdigris.languages.python.renaming import Renaming
     from verdigris.languages.python.tests.shared_oracle import Place
     from verdigris.languages.tracing import SharedOracle
 
@@ -47,11 +49,16 @@ def judge_shared(
     shared = tuple(shared)
     old, new = ParsedFiles({}, before), ParsedFiles({}, after)
     blocking, noted = _lost_assertions(old, before, after, [s for s in shared if s.kind == "assertion"])
+    renaming = read_renaming(_trees(before), _trees(after))
     for one in shared:
-        if one.kind == "expectation" and (told := _changed_table(old, new, one)):
+        if one.kind == "expectation" and (told := _changed_table(old, new, one, renaming)):
             harmless = _is_stub(old, before, one) or _only_grew(old, new, one) or _stays_empty(old, new, one)
             (noted if harmless else blocking).append(told)
     return SharedLosses(tuple(dict.fromkeys(blocking)), tuple(dict.fromkeys(noted)))
+
+
+def _trees(texts: Mapping[str, str]) -> dict[str, ast.Module]:
+    return {path: tree for path, text in texts.items() if (tree := parse_or_none(text)) is not None}
 
 
 def _lost_assertions(
@@ -116,12 +123,12 @@ def _negate(test: ast.expr) -> str:
             return f"not ({ast.unparse(test)})"
 
 
-def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle) -> str:
+def _changed_table(old: ParsedFiles, new: ParsedFiles, one: SharedOracle, renaming: Renaming) -> str:
     """Describes the first branch in which a table has another value; empty if there is none."""
     before, after = _all_values(old, one), _all_values(new, one)
     pairs = zip_longest(before, after)
     was, now = next(
-        (pair for pair in pairs if len({ast.dump(v) if v else "" for v in pair}) > 1), (None, None)
+        ((a, b) for a, b in pairs if a is None or b is None or not renaming.keeps(a, b)), (None, None)
     )
     if not before or was is now:
         return ""

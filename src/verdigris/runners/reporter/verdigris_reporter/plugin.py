@@ -61,7 +61,12 @@ def pytest_addoption(parser: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, None]:
-    """Reports a conftest that cannot be imported: pytest ends then, before any other hook is called."""
+    """Reports a conftest that cannot be imported: pytest ends then, before any other hook is called.
+
+    Before Python 3.12 there is one tracer, and pytest-cov would take it: where we trace, it does not measure.
+    """
+    if CHANNEL.settings.get("trace"):
+        early_config.known_args_namespace.no_cov = True
     outcome = yield
     error = outcome.excinfo[1] if outcome.excinfo else None
     if error is not None and type(error).__name__ == "ConftestImportFailure":

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from verdigris.languages.python.same_code import same_python_tree
 from verdigris.languages.python.stubs import only_stubs
-from verdigris.languages.python.syntax import same_python_tree
 
 BEFORE = '"""Sums."""\n\n\ndef total(a, b):\n    """Adds."""\n    return a + b\n'
 
@@ -37,6 +37,48 @@ def test_comments_docstrings_and_layout_leave_the_tree_as_it_was(after: str) -> 
 )
 def test_anything_else_does_not(after: str) -> None:
     assert not same_python_tree(BEFORE, after)
+
+
+EXAMPLES = BEFORE.replace("Adds.", "Adds.\n\n    >>> total(\n    ...     1, 2)\n    3\n\n    See sums.\n    ")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        EXAMPLES.replace("Adds.", "Adds two numbers."),
+        EXAMPLES.replace("See sums.", "See `sums`, and what follows.\n\n    More."),
+        EXAMPLES.replace("    3\n\n", "    3\n\n    Three.\n\n"),
+        EXAMPLES.replace("    >>> ", "      >>> ")
+        .replace("    ... ", "      ... ")
+        .replace("    3", "      3"),
+        EXAMPLES.replace('"""Sums."""', '"""Sums, and more."""'),
+    ],
+)
+def test_the_words_around_an_example_are_words(after: str) -> None:
+    assert same_python_tree(EXAMPLES, after)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        EXAMPLES.replace("1, 2)", "1, 3)"),
+        EXAMPLES.replace("    3\n", "    4\n"),
+        EXAMPLES.replace("    3\n\n", "    3\n"),
+        EXAMPLES.replace("1, 2)", "1, 2)  # doctest: +SKIP"),
+        EXAMPLES.replace(">>> ", "> "),
+        EXAMPLES.replace("See sums.", "See sums.\n\n    >>> total(0, 0)\n    0\n"),
+        EXAMPLES.replace("    >>> total(", "    >>> total = min\n    >>> total("),
+        BEFORE,
+    ],
+)
+def test_an_example_is_a_test(after: str) -> None:
+    assert not same_python_tree(EXAMPLES, after)
+
+
+def test_an_example_of_a_module_is_a_test() -> None:
+    module = '"""Sums.\n\n>>> 1 + 1\n2\n"""\n\nONE = 1\n'
+    assert same_python_tree(module, module.replace("Sums.", "More than sums."))
+    assert not same_python_tree(module, module.replace("\n2", "\n3"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,184 @@
+"""Follows `next` as a person would: runs the command that it names, and does what it asks for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from walk.handwriting import (
+    MODULES,
+    expectations,
+    functions,
+    has_conflict,
+    resolved,
+    test_file,
+    with_changed,
+    without,
+)
+from walk.laws import (
+    Wrong,
+    command_of,
+    gist,
+    has_placeholder,
+    is_alternative,
+    is_done,
+    is_sentence,
+    still_open,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from walk.handwriting import Hand
+    from walk.place import Place
+
+ACTS = 4
+"""Commands and edits from any state to one where nothing is open."""
+_PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
+_PUT_BACK = re.compile(r"put (\S+) back")
+
+
+def follow(place: Place, hand: Hand, is_known: Callable[[str], bool]) -> Iterator[Wrong]:
+    """What goes wrong on the way; it ends where a known trouble ends it."""
+    told: list[str] = []
+    seen: set[object] = set()
+    acts = 0
+    while True:
+        status = place.status()
+        told.append(f"next: {status['next']}")
+        if is_done(status):
+            return
+        trouble = _trouble(status, _signature(place, status), seen, acts, told)
+        if trouble is not None:
+            yield trouble
+            return
+        refused = _carry_out(place, hand, status, told, seen)
+        if refused is not None:
+            yield refused
+            if is_known(refused.kind):
+                return
+        acts += 1
+
+
+def _trouble(
+    status: Mapping[str, Any], here: object, seen: set[object], acts: int, told: list[str]
+) -> Wrong | None:
+    move = status["next"]
+    way = "\n".join(told)
+    if here in seen:
+        return Wrong(f"circle: {gist(move)}", way)
+    seen.add(here)
+    if acts >= ACTS:
+        return Wrong(f"far: {gist(told[0])}", way)
+    if command_of(move) is None and not is_sentence(move):
+        return Wrong(f"no move: {gist(move)}", way)
+    if _is_asleep(status):
+        return Wrong(f"asleep: {', '.join(still_open(status))}", way)
+    return None
+
+
+def _is_asleep(status: Mapping[str, Any]) -> bool:
+    return "failing test" in status["next"] and "write" in status["next"]
+
+
+def _carry_out(
+    place: Place, hand: Hand, status: Mapping[str, Any], told: list[str], seen: set[object]
+) -> Wrong | None:
+    """Do what a person has to do, then the command. Answers why that was refused."""
+    move = status["next"]
+    way = "\n".join(told)
+    if is_sentence(move):
+        if not play(place, hand, move, status):
+            return Wrong(f"not understood: {gist(move)}", way)
+        told.append("  (a person does that)")
+        seen.clear()
+    command = command_of(move)
+    if command is None or is_alternative(move):
+        return None
+    if has_placeholder(command):
+        return Wrong(f"placeholder: {gist(move)}", way)
+    program, *words = shlex.split(command)
+    answer = place.tdd(*words) if program == "tdd" else place.git(*words)
+    told.append(answer.said)
+    if answer.refused or (program == "git" and answer.code):
+        rule = re.search(r"denied \[([\w-]+)\]", answer.err)
+        why = rule[1] if rule else f"exit code {answer.code}"
+        return Wrong(f"refused ({why}): {gist(move)}", "\n".join(told))
+    return None
+
+
+def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool:
+    """An act of a person that a sentence asks for; False if it is none that we know."""
+    if found := _PUT_BACK.match(move):
+        return _put_back(place, found[1])
+    if re.match(r"(revise|correct) the test", move):
+        return _correct_test(place, hand, move)
+    if re.match(r"(drop it|end it|finish it)", move):
+        return True
+    if re.match(r"(resolve|correct) ", move):
+        make_right(place, hand)
+        return _resolve(place)
+    if re.match(r"put back what", move):
+        return _put_back_lost_tests(place)
+    if re.search(r"\b(source|code|restructure)\b", move):
+        make_right(place, hand)
+        return True
+    return False
+
+
+def make_right(place: Place, hand: Hand) -> None:
+    """Let every function return what its test asserts."""
+    asserted = "".join(text for path, text in place.files().items() if path.startswith("tests/"))
+    for module in MODULES:
+        path = f"{module}.py"
+        text = without(place.read(path) or hand.module(module), "broken")
+        there = functions(text)
+        for name, value in expectations(asserted, module).items():
+            if there.get(name) != value:
+                text = with_changed(text, name, hand.function(name, value))
+        if text != place.read(path):
+            place.write(path, text)
+
+
+def _correct_test(place: Place, hand: Hand, move: str) -> bool:
+    found = _PLACE.search(move)
+    if found is None:
+        return False
+    path, line = found[1], int(found[2])
+    text = place.read(path)
+    module = path.removeprefix("tests/test_").removesuffix(".py")
+    above = re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[:line]), re.MULTILINE)
+    for name in above[-1:]:
+        place.write(path, with_changed(text, f"test_{name}", hand.test(module, name, int(name[1:]))))
+    return True
+
+
+def _put_back(place: Place, path: str) -> bool:
+    """A person's editor still has the text as it was at the claim."""
+    project = place.world.project
+    turn = project.state().turn
+    before = project.workspace.read(turn.tree, path) if turn else None
+    if before is None:
+        (place.root / path).unlink(missing_ok=True)
+    else:
+        place.write(path, before.decode())
+    return True
+
+
+def _put_back_lost_tests(place: Place) -> bool:
+    for module in MODULES:
+        place.git("checkout", "HEAD", "--", test_file(module))
+    return True
+
+
+def _resolve(place: Place) -> bool:
+    for path, text in place.files().items():
+        if has_conflict(text):
+            place.write(path, resolved(text))
+    return True
+
+
+def _signature(place: Place, status: Mapping[str, Any]) -> object:
+    told = {name: value for name, value in status.items() if name not in {"notes", "characterized"}}
+    return repr((sorted(place.files().items()), sorted(told.items(), key=lambda item: item[0])))

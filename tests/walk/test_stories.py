@@ -1,0 +1,261 @@
+"""What walks have found, each as the shortest story that shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from walk.every_rule import Walk
+from walk.story import Story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ground = pytest.mark.xfail(strict=True, reason="section 1 of issue 26: git is the ground")
+next_move = pytest.mark.xfail(strict=True, reason="section 2 of issue 26: one function says what comes next")
+
+
+@pytest.fixture
+def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(Walk, "wanted", None)
+    told = Story()
+    yield told
+    told.walk.failed = True
+    told.walk.teardown()
+
+
+@ground
+def test_a_switch_back_after_an_accepted_turn_leaves_a_clean_tree(story: Story) -> None:
+    story.git("switch --quiet --create side")
+    story.turn("a", "f9")
+    story.commit()
+    story.git("switch --quiet main")
+    story.tdd("aside")
+
+
+@ground
+def test_a_committed_docstring_stays(story: Story) -> None:
+    story.change_docstring("a")
+    story.commit()
+    story.add_function("a", "f1", 77)
+    story.tdd("aside")
+
+
+@ground
+def test_committed_source_is_ground(story: Story) -> None:
+    story.add_function("a", "f9")
+    story.commit()
+    story.tdd("aside")
+    story.tdd("test")
+
+
+@ground
+def test_committed_source_is_not_set_aside_with_a_later_edit(story: Story) -> None:
+    story.add_function("a", "f9")
+    story.commit()
+    story.add_function("a", "f8")
+    story.tdd("aside")
+
+
+@ground
+def test_a_commit_in_an_open_turn_is_not_undone_by_two_strikes(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.add_function("a", "f8")
+    story.commit()
+    story.add_function("a", "f7")
+    story.tdd("settle")
+    story.add_function("a", "f6")
+    story.tdd("settle")
+
+
+@ground
+def test_a_commit_in_an_open_turn_is_not_undone_by_a_test_bug(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.add_function("a", "f8")
+    story.commit()
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+
+
+@ground
+def test_a_commit_in_a_refactor_is_not_undone_by_its_end(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.comment("a.py")
+    story.add_function("b", "f2", 77)
+    story.commit()
+    story.tdd("refactor abort")
+
+
+@ground
+def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
+    story.agent_writes("README.md", "first\n")
+    story.add_function("b", "f9")
+    story.commit()
+    story.agent_writes("README.md", "second\n")
+
+
+@ground
+def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> None:
+    story.agent_writes("README.md", "first\n")
+    story.add_function("a", "f9")
+    story.commit()
+    story.git("switch --quiet --create side")
+    story.add_function("b", "f8")
+    story.agent_writes("README.md", "second\n")
+
+
+@ground
+def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(story: Story) -> None:
+    story.add_function("a", "f8")
+    story.tdd("aside")
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.tdd("claim tests/test_b.py::test_f9 b.py")
+    assert "f8" not in story.here.read("a.py")
+
+
+@ground
+def test_a_comment_that_was_written_meanwhile_is_not_overwritten_by_what_comes_back(story: Story) -> None:
+    story.add_function("a", "f1", 77)
+    story.tdd("aside")
+    story.add_function("a", "f1", 1)
+    story.tdd("refactor begin")
+    story.tdd("restore a1")
+
+
+@ground
+def test_a_report_leaves_no_empty_entry(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    assert story.here.status()["aside"] == []
+
+
+@next_move
+def test_a_corrected_test_ends_its_report(story: Story) -> None:
+    story.add_test("a", "f1", 5)
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.next_leads_on()
+
+
+@next_move
+def test_a_deleted_test_ends_its_report(story: Story) -> None:
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.cut("tests/test_a.py", "test_f1")
+    story.next_leads_on()
+
+
+@next_move
+def test_every_verb_names_the_same_next_where_source_came_first(story: Story) -> None:
+    story.add_function("a", "f1", 77)
+    story.tdd("test")
+
+
+def test_source_first_leads_on(story: Story) -> None:
+    story.add_function("a", "f9")
+    story.next_leads_on()
+
+
+def test_a_test_of_source_that_came_first_leads_on(story: Story) -> None:
+    story.add_function("a", "f1", 77)
+    story.add_test("a", "f1", 77)
+    story.next_leads_on()
+
+
+def test_three_reds_in_two_files_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.add_test("b", "f8")
+    story.add_test("b", "f7")
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_a_frozen_test_that_changed_leads_on(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.add_test("b", "f8")
+    story.next_leads_on()
+
+
+@next_move
+def test_a_suspended_turn_leads_on(story: Story) -> None:
+    story.turn("a", "f9")
+    story.commit()
+    story.claimed("a", "f8")
+    story.git("stash --quiet")
+    story.git("reset --quiet --hard HEAD~1")
+    story.next_leads_on()
+
+
+@ground
+def test_a_merge_in_progress_leads_on(story: Story) -> None:
+    story.git("switch --quiet --create side")
+    story.turn("a", "f9")
+    story.commit()
+    story.git("switch --quiet main")
+    story.turn("a", "f8")
+    story.commit()
+    story.git("merge --quiet side")
+    story.next_leads_on()
+
+
+def test_off_leads_on(story: Story) -> None:
+    story.tdd("off --why so")
+    story.add_function("a", "f9")
+    story.next_leads_on()
+
+
+def test_a_refactor_that_broke_something_leads_on(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.add_function("a", "f1", 77)
+    story.next_leads_on()
+
+
+@ground
+@pytest.mark.parametrize("discard", ["checkout --quiet -- .", "stash --quiet", "reset --quiet --hard"])
+def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, discard: str) -> None:
+    story.turn("a", "f9")
+    story.git(discard)
+    story.tdd("aside")
+
+
+@next_move
+def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.cut("tests/test_b.py", "test_f2")
+    story.tdd("refactor end")
+    story.next_leads_on()
+
+
+@next_move
+def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
+    story.git("switch --quiet --create side")
+    story.turn("b", "f8")
+    story.commit()
+    story.tdd("test")
+    story.git("switch --quiet main")
+    story.claimed("a", "f9")
+    story.make_right()
+    story.git("switch --quiet side")
+    story.next_leads_on()
+
+
+@next_move
+def test_two_reports_lead_on(story: Story) -> None:
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.tdd("test-bug tests/test_b.py:5 wrong")
+    story.next_leads_on()
+
+
+def test_a_deleted_test_and_a_new_red_lead_on(story: Story) -> None:
+    story.cut("tests/test_b.py", "test_f2")
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_a_new_name_for_test_files_leads_on(story: Story) -> None:
+    story.write("pytest.ini", "[pytest]\npython_files = test_*.py check_*.py\n")
+    story.write("tests/check_a.py", "import a\n\n\ndef test_f9():\n    assert a.f9() == 9\n")
+    story.tdd("test")
+    story.next_leads_on()
