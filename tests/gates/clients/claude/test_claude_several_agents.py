@@ -238,7 +238,7 @@ def test_what_waits_for_an_agent_is_told_at_its_stop_too(world: World, both: tup
     call_of_a.end()
     call_of_b.end()
     assert world.read("calc.py") == CALC
-    assert "Put back: calc.py" in a.say("Stop")["systemMessage"]
+    assert "Put back: calc.py" in a.say("Stop")["reason"], "it is sent back for its red, and hears it"
     assert "Put back" not in str(b.say("Stop")), "b heard it at the end of its call"
 
 
@@ -259,7 +259,7 @@ def test_a_stop_beside_anothers_open_call_says_why_nothing_was_settled(
     call_of_b = Call(world, "b", "sleep 60")
     world.write("tests/test_sub.py", "cheat")
     said = a.say("Stop")
-    assert "The turn stays open. Another agent's call is open (sleep 60)" in said["systemMessage"]
+    assert "Nothing was judged at this stop. Another agent's call is open (sleep 60)" in said["systemMessage"]
     assert world.read("tests/test_sub.py") == "cheat"
     call_of_b.end()
     assert world.read("tests/test_sub.py") == TEST_SUB
