@@ -246,12 +246,14 @@ def standing_events(
 def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: str) -> bool:
     """Whether no test that is known can be missing.
 
-    A first baseline is made only if nothing differs from the ground that could leave tests out.
+    A first baseline is made only if nothing differs from the ground that could leave tests out, or if none
+    ran there.
     """
     if state.turn is not None:
         return False
     known = baseline_ids(project, state)
-    if known is not None or state.ground is None:
+    hindered = state.hindrance is not None and state.hindrance.blocks
+    if known is not None or state.ground is None or hindered:
         return (known or frozenset()) <= {result.native_id for result in report.results}
     from verdigris.checks.observation import difference
     from verdigris.languages.registry import reader_of

@@ -75,6 +75,9 @@ class _Sources:
         earlier = [entries(tree, paths) for tree in self.state.grounds.get(self.commit or "", ())]
         inside = self._submodules()
         is_red = self.state.phase is Phase.RED
+        stays = self.state.head is not None and self.state.head.commit == self.commit
+        by_agent = self.project.actor.role == AGENT and stays
+        classes = {path: self.project.classify(path) for path in paths}
         return {
             path: Side.TREE
             if path.startswith(inside)
@@ -86,7 +89,8 @@ class _Sources:
                     base=_name(base.get(path)),
                     once_accepted=any(_name(tree.get(path)) == _name(here.get(path)) for tree in earlier),
                     unearned=self.is_unearned(path, held.get(path)),
-                    source=is_red and self.project.classify(path) is PathClass.SOURCE,
+                    source=is_red and classes[path] is PathClass.SOURCE,
+                    unattributed=by_agent and classes[path] is not PathClass.SOURCE,
                 )
             )
             for path in paths
