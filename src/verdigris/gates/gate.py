@@ -133,7 +133,7 @@ def _shell(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import before_call
 
     private = str(project.repo.private)
-    tripped = before_call(project, agent_alive=alive(private))
+    tripped = before_call(project, agent_alive=alive(private), begins=not call.confinable)
     if call.confined or not call.confinable:
         note_caller(private, call.session, call.command, call.actor.context if call.subagent else "")
         return Reply(text=tripped.text)

@@ -166,7 +166,7 @@ def start(project: Project, call: HookCall) -> Reply:
     """What changed before the session is a person's doing: the first call is compared with that."""
     memory = recall(project)
     news = memory.messages.get(project.context, ()) if memory else ()
-    before_call(project, agent_alive=alive(str(project.repo.private)))
+    before_call(project, agent_alive=alive(str(project.repo.private)), begins=False)
     forget_old_callers(str(project.repo.private), time.time())
     begin_session(project, call.session)
     state = project.state()

@@ -42,7 +42,7 @@ def stop(project: Project, call: HookCall) -> Reply:
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """
     private = str(project.repo.private)
-    tripped = before_call(project, agent_alive=alive(private))
+    tripped = before_call(project, agent_alive=alive(private), begins=False)
     end_edit(private, project.context)
     try:
         reply = _with_news(tripped.text, _judge_stop(project, call))
@@ -77,7 +77,7 @@ def _judge_stop(project: Project, call: HookCall) -> Reply:
 def subagent_stop(project: Project, call: HookCall) -> Reply:
     """Settles the subagent's claims; those of others in the turn stay open."""
     private = str(project.repo.private)
-    tripped = before_call(project, agent_alive=alive(private))
+    tripped = before_call(project, agent_alive=alive(private), begins=False)
     end_edit(private, project.context)
     forget_caller(private, call.actor.context)
     state = project.state()

@@ -52,11 +52,13 @@ def _undo_agents_moves(project: Project, *, waits: bool) -> bool:
     Between calls it was a person. What undoes an agent's changes is loaded only if there may be some.
     """
     private = str(project.repo.private)
-    left, edits = is_any_left(private), open_edits(private, project.context)
+    from verdigris.turns.tripwire import is_git_moved, recall
+
+    memory = recall(project)
+    left = is_any_left(private) or (memory is not None and memory.began)
+    edits = open_edits(private, project.context)
     if not left and not edits:
         return False
-    from verdigris.turns.tripwire import is_git_moved
-
     shells = open_shells(private) if left else []
     others = any(context != project.context for context, _ in shells)
     if left and is_git_moved(project):

@@ -210,6 +210,8 @@ class TripwireMemory:
     """Where HEAD was before it held them."""
     told: tuple[str, ...] = ()
     """Those of them that were recorded and reported."""
+    began: bool = False
+    """A call began that may leave no record, and has not ended."""
 
 
 def recall(project: Project) -> TripwireMemory | None:

@@ -73,11 +73,17 @@ def main(root: str, moment: str, client: str, context: str) -> None:
         sys.stderr.write(f"[tdd] {text}\n")
 
 
-def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
-    """Changes since the last call are a person's, unless a process of the agent lived meanwhile."""
+def before_call(project: Project, *, agent_alive: bool = False, begins: bool = True) -> Tripped:
+    """Changes since the last call are a person's, unless a process of the agent lived meanwhile.
+
+    `begins`: the call that begins now may leave no record, so what git does until its end is the agent's.
+    """
     with project.exclusive():
         recover(project)
-        return _with_next(project, _look_at_tree(project, recall(project), alive=agent_alive, wrote=()))
+        tripped = _look_at_tree(project, recall(project), alive=agent_alive, wrote=())
+        if begins and (memory := recall(project)) is not None:
+            remember(project, replace(memory, began=True))
+        return _with_next(project, tripped)
 
 
 def after_call(
