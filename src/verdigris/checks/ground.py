@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import StorageError
 from verdigris.core.ground import Side, Versions, choose_side, is_nearer
 from verdigris.core.paths import Entry, PathClass
 from verdigris.core.records import AGENT
@@ -114,7 +115,10 @@ class _Sources:
 
         if not other or not head_moves.may_convert(self.project.repo, (entry.path for entry in other)):
             return frozenset(same)
-        return frozenset(same | head_moves.clean_entries(self.project.repo, other))
+        try:
+            return frozenset(same | head_moves.clean_entries(self.project.repo, other))
+        except StorageError:
+            return frozenset(same)  # a filter of the user's, or git itself, fails: bytes decide
 
     def read(self, committed: Entry | None) -> tuple[str, bytes] | None:
         """Reads a version as a checkout would write it."""

@@ -173,7 +173,7 @@ def _ways_to_mend(facts: WorkFacts) -> Iterator[str]:
     if facts.changed:
         place = facts.changed[0].split(": ", 1)[0]
         report = f"tdd test-bug {place}, and why in quotation marks"
-        yield f"Put the assertion back, or say why it was wrong: {report}."
+        yield f"Put the assertion back; if the test was wrong, report it: {report}."
     if facts.losses or lost_tests(facts.suite) or lost_tests(facts.since_accepted):
         yield "Put back what is lost; only a person gives a test up (`tdd revise`)."
 
