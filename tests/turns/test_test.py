@@ -273,7 +273,7 @@ def test_edits_before_the_red_and_losses_of_the_suite_come_before_its_claim(worl
     world.write("tests/test_sub.py", TEST_SUB)
     world.write("calc.py", CALC + MUL)
     world.red_by_record(SUB_ID)
-    assert survey(world.project).next.startswith("`tdd aside` sets edits aside")
+    assert survey(world.project).next.startswith("`tdd aside` sets aside what was edited")
     world.write("calc.py", CALC)
     world.write("tests/test_add.py", "")
     world.red_by_record(SUB_ID)

@@ -9,12 +9,13 @@ import pytest
 from support.hands import Agent, Call
 from support.turns import CALC, SUB, SUB_ID, TEST_SUB, World
 from verdigris.core.actions import Deny
-from verdigris.core.events import Accepted, Edit, EditClaim, Violation
+from verdigris.core.events import Accepted, Edit, EditClaim, Settled, Violation
 from verdigris.core.state import Phase
 from verdigris.core.verdict import Kind
 from verdigris.turns.claim import claim
 from verdigris.turns.claim_check import Claimed, following_move
 from verdigris.turns.settle import Settlement, settle
+from verdigris.turns.survey import survey
 from verdigris.turns.test import run_tests
 
 if TYPE_CHECKING:
@@ -263,3 +264,41 @@ def test_a_stop_beside_anothers_open_call_says_why_nothing_was_settled(
     assert world.read("tests/test_sub.py") == "cheat"
     call_of_b.end()
     assert world.read("tests/test_sub.py") == TEST_SUB
+
+
+def test_what_others_edited_is_not_for_one_to_settle(world: World, apart: tuple[Agent, Agent]) -> None:
+    a, b = apart
+    assert b.write("muls.py", "def mul(a, b):\n    return a  # half done\n") == "pass"
+    assert following_move(b.project, world.state) == "`tdd settle`"
+    assert following_move(a.project, world.state) == "edit the claimed source, then `tdd settle`"
+    a.say("Stop")
+    assert not world.events(Settled)
+
+
+def test_a_person_settles_the_whole_turn(world: World, apart: tuple[Agent, Agent]) -> None:
+    a, b = apart
+    assert a.write("subs.py", SUB_FILE) == "pass"
+    assert b.write("muls.py", MUL_FILE) == "pass"
+    done = settle(world.project)
+    assert isinstance(done, Settlement), done
+    assert (done.verdict.kind, set(done.claimed)) == (Kind.ACCEPTED, {SUB_ID, MUL_ID})
+
+
+def test_a_stop_asks_for_ones_own_reds_alone(both: tuple[Agent, Agent]) -> None:
+    a, _ = both
+    told = a.say("Stop")["reason"]
+    assert f"{SUB_ID} is red" in told
+    assert MUL_ID not in told
+
+
+def test_while_a_change_is_nobodys_the_next_move_is_to_wait(world: World, both: tuple[Agent, Agent]) -> None:
+    a, _ = both
+    call_of_a, call_of_b = Call(world, "a"), Call(world, "b", "npm run dev")
+    world.write("calc.py", CALC + SUB)
+    told = call_of_a.end().text
+    move = "wait for the end of another agent's call (npm run dev), then go on"
+    assert told.splitlines()[-1] == f"next: {move}"
+    assert survey(a.project).next == move
+    assert move not in survey(world.project).next, "a person waits for nobody"
+    call_of_b.end()
+    assert survey(a.project).next == f"`tdd claim {SUB_ID}`"
