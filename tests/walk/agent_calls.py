@@ -56,7 +56,9 @@ class AgentCalls(Journey):
             self.here.git("add", "--all")
             self.here.git("commit", "--quiet", "--message", "by an agent")
 
+        before = self.seen().committed_marks
         self._command("git commit", commit, moves=True)
+        self.agents |= before ^ self.seen().committed_marks
 
     @rule()
     def agent_stops(self) -> None:

@@ -76,6 +76,15 @@ class Sight:
     def marks(self) -> frozenset[str]:
         return frozenset().union(*map(marks, self.files.values()))
 
+    @property
+    def committed_marks(self) -> frozenset[str]:
+        return frozenset().union(*map(marks, self.committed.values()))
+
+    @property
+    def changed_marks(self) -> frozenset[str]:
+        """Of lines that either HEAD or the worktree has."""
+        return self.marks ^ self.committed_marks
+
 
 @dataclass
 class Place:

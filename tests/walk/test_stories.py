@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ground = pytest.mark.xfail(strict=True, reason="section 1 of issue 26: git is the ground")
-next_move = pytest.mark.xfail(strict=True, reason="section 2 of issue 26: one function says what comes next")
 
 
 @pytest.fixture
@@ -27,7 +25,6 @@ def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     told.walk.teardown()
 
 
-@ground
 def test_a_switch_back_after_an_accepted_turn_leaves_a_clean_tree(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("a", "f9")
@@ -36,7 +33,6 @@ def test_a_switch_back_after_an_accepted_turn_leaves_a_clean_tree(story: Story) 
     story.tdd("aside")
 
 
-@ground
 def test_a_committed_docstring_stays(story: Story) -> None:
     story.change_docstring("a")
     story.commit()
@@ -44,7 +40,6 @@ def test_a_committed_docstring_stays(story: Story) -> None:
     story.tdd("aside")
 
 
-@ground
 def test_committed_source_is_ground(story: Story) -> None:
     story.add_function("a", "f9")
     story.commit()
@@ -52,7 +47,6 @@ def test_committed_source_is_ground(story: Story) -> None:
     story.tdd("test")
 
 
-@ground
 def test_committed_source_is_not_set_aside_with_a_later_edit(story: Story) -> None:
     story.add_function("a", "f9")
     story.commit()
@@ -60,7 +54,6 @@ def test_committed_source_is_not_set_aside_with_a_later_edit(story: Story) -> No
     story.tdd("aside")
 
 
-@ground
 def test_a_commit_in_an_open_turn_is_not_undone_by_two_strikes(story: Story) -> None:
     story.claimed("a", "f9")
     story.add_function("a", "f8")
@@ -71,7 +64,6 @@ def test_a_commit_in_an_open_turn_is_not_undone_by_two_strikes(story: Story) -> 
     story.tdd("settle")
 
 
-@ground
 def test_a_commit_in_an_open_turn_is_not_undone_by_a_test_bug(story: Story) -> None:
     story.claimed("a", "f9")
     story.add_function("a", "f8")
@@ -79,7 +71,6 @@ def test_a_commit_in_an_open_turn_is_not_undone_by_a_test_bug(story: Story) -> N
     story.tdd("test-bug tests/test_a.py:9 wrong")
 
 
-@ground
 def test_a_commit_in_a_refactor_is_not_undone_by_its_end(story: Story) -> None:
     story.tdd("refactor begin")
     story.comment("a.py")
@@ -88,7 +79,6 @@ def test_a_commit_in_a_refactor_is_not_undone_by_its_end(story: Story) -> None:
     story.tdd("refactor abort")
 
 
-@ground
 def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
     story.agent_writes("README.md", "first\n")
     story.add_function("b", "f9")
@@ -96,7 +86,6 @@ def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
     story.agent_writes("README.md", "second\n")
 
 
-@ground
 def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> None:
     story.agent_writes("README.md", "first\n")
     story.add_function("a", "f9")
@@ -106,7 +95,6 @@ def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> N
     story.agent_writes("README.md", "second\n")
 
 
-@ground
 def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(story: Story) -> None:
     story.add_function("a", "f8")
     story.tdd("aside")
@@ -116,7 +104,6 @@ def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(st
     assert "f8" not in story.here.read("a.py")
 
 
-@ground
 def test_a_comment_that_was_written_meanwhile_is_not_overwritten_by_what_comes_back(story: Story) -> None:
     story.add_function("a", "f1", 77)
     story.tdd("aside")
@@ -125,28 +112,24 @@ def test_a_comment_that_was_written_meanwhile_is_not_overwritten_by_what_comes_b
     story.tdd("restore a1")
 
 
-@ground
 def test_a_report_leaves_no_empty_entry(story: Story) -> None:
     story.claimed("a", "f9")
     story.tdd("test-bug tests/test_a.py:9 wrong")
     assert story.here.status()["aside"] == []
 
 
-@next_move
 def test_a_corrected_test_ends_its_report(story: Story) -> None:
     story.add_test("a", "f1", 5)
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.next_leads_on()
 
 
-@next_move
 def test_a_deleted_test_ends_its_report(story: Story) -> None:
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.cut("tests/test_a.py", "test_f1")
     story.next_leads_on()
 
 
-@next_move
 def test_every_verb_names_the_same_next_where_source_came_first(story: Story) -> None:
     story.add_function("a", "f1", 77)
     story.tdd("test")
@@ -177,7 +160,6 @@ def test_a_frozen_test_that_changed_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_a_suspended_turn_leads_on(story: Story) -> None:
     story.turn("a", "f9")
     story.commit()
@@ -187,7 +169,6 @@ def test_a_suspended_turn_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@ground
 def test_a_merge_in_progress_leads_on(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("a", "f9")
@@ -211,7 +192,6 @@ def test_a_refactor_that_broke_something_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@ground
 @pytest.mark.parametrize("discard", ["checkout --quiet -- .", "stash --quiet", "reset --quiet --hard"])
 def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, discard: str) -> None:
     story.turn("a", "f9")
@@ -219,7 +199,6 @@ def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, di
     story.tdd("aside")
 
 
-@next_move
 def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
     story.tdd("refactor begin")
     story.cut("tests/test_b.py", "test_f2")
@@ -227,7 +206,6 @@ def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("b", "f8")
@@ -240,7 +218,6 @@ def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_two_reports_lead_on(story: Story) -> None:
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.tdd("test-bug tests/test_b.py:5 wrong")
