@@ -65,7 +65,7 @@ class AgentCalls(Journey):
         said = self.machine("stop", lambda: self.here.client.raw("Stop").stdout) or "{}"
         document = json.loads(said)
         told = str(document.get("reason") or document.get("systemMessage") or "")
-        move = self.here.status()["next"]
+        move = self.here.agents_next()
         for named in re.findall(r"next: (.*)$", told, re.MULTILINE)[-1:]:
             if not is_same_move(named, move):
                 detail = f"{told}\ntdd status says: {move}"

@@ -47,15 +47,17 @@ def undone_commits(
 ) -> Iterator[Wrong]:
     """No verb takes a line away that HEAD has and the person left alone.
 
-    `allowed`: lines that the edits take away which a claim or a restore may lay on again. `agents`: lines that
-    an agent committed or took away by a commit.
+    `allowed`: lines that the edits take away which a claim or a restore may lay on again. `agents`: lines
+    that an agent committed or took away by a commit.
     """
     verb = _verb(answer)
-    if verb == "sync":
-        return
+    if verb == "sync" or (verb == "restore" and "." in answer.argv[-1]):
+        return  # a person asked for it
     for path, text in before.committed.items():
         there = marks(text) & marks(before.files.get(path, ""))
-        gone = there - marks(after.files.get(path, "")) - (allowed if verb in LAYS_ON else frozenset()) - agents
+        gone = (
+            there - marks(after.files.get(path, "")) - (allowed if verb in LAYS_ON else frozenset()) - agents
+        )
         if gone:
             yield Wrong(f"undone: tdd {verb}", f"{answer.said}\n{path} lost {sorted(gone)}")
     if before.head != after.head or before.branch != after.branch:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from walk.every_rule import Walk
+from walk.handwriting import with_block
 from walk.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
 
 
 @pytest.fixture
@@ -236,3 +236,65 @@ def test_a_new_name_for_test_files_leads_on(story: Story) -> None:
     story.write("tests/check_a.py", "import a\n\n\ndef test_f9():\n    assert a.f9() == 9\n")
     story.tdd("test")
     story.next_leads_on()
+
+
+BROKEN = "def broken(:"
+
+
+def test_a_stub_of_what_was_accepted_and_thrown_away_is_no_unclaimed_edit(story: Story) -> None:
+    story.turn("b", "f3")
+    story.git("checkout --quiet -- b.py")
+    story.tdd("stub tests/test_b.py::test_f3")
+    assert story.here.status()["unclaimed"] == []
+
+
+def test_an_aborted_refactor_names_the_move_that_holds_once_the_tree_is_clean(story: Story) -> None:
+    story.tdd("off --why so")
+    story.add_function("b", "f3")
+    story.tdd("on")
+    story.git("checkout --quiet -- b.py")
+    story.tdd("refactor begin")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.commit()
+    story.git("reset --quiet --mixed HEAD~1")
+    story.tdd("refactor abort")
+
+
+def test_committed_source_that_does_not_parse_leads_on(story: Story) -> None:
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.git("commit --quiet --message broken b.py")
+    story.tdd("test tests/test_b.py::test_f9")
+    story.next_leads_on()
+
+
+def test_wrong_source_that_came_first_leads_on(story: Story) -> None:
+    story.add_test("a", "f1", 77)
+    story.add_function("a", "f1", 78)
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_a_report_of_each_file_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.tdd("test-bug tests/test_b.py:5 wrong")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
+def test_what_a_person_threw_away_in_a_refactor_does_not_come_back_with_its_end(story: Story) -> None:
+    story.comment("tests/test_a.py")
+    story.tdd("refactor begin")
+    story.git("checkout --quiet -- tests/test_a.py")
+    story.tdd("refactor abort")
+
+
+def test_what_git_overwrites_in_a_sync_is_kept(story: Story) -> None:
+    for _ in range(2):
+        story.change_docstring("a")
+        story.git("commit --quiet --all --message docstring")
+    story.git("revert --no-edit HEAD~1")
+    story.comment("a.py")
+    assert story.tdd("sync -- revert --abort").code == 0
