@@ -9,10 +9,14 @@ import pytest
 from support import canned
 from support.turns import CALC, MUL, SUB, World
 from verdigris.checks.observation import find_unclaimed
+from verdigris.checks.weakening import find_losses
+from verdigris.core.records import Actor
 from verdigris.core.state import LaidAside
+from verdigris.core.value import replace
 from verdigris.turns.aside import lay_unclaimed_aside
 from verdigris.turns.operation import operation
 from verdigris.turns.survey import survey
+from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,6 +177,15 @@ def test_a_partial_commit_leaves_the_rest_accepted(accepted: World) -> None:
     accepted.repo.git("commit", "--quiet", "-m", "test first")
     assert loose(accepted) == []
     assert accepted.read("calc.py") == CALC + SUB
+
+
+def test_an_accepted_test_that_an_agent_deletes_stays_ground_for_it(accepted: World) -> None:
+    """It may write tests in red, and nothing tells its deletion from a person's checkout."""
+    agents = replace(accepted.project, actor=Actor("agent", "s1", "claude"))
+    (accepted.root / "tests/test_sub.py").unlink()
+    before_call(agents)
+    state = accepted.project.state()
+    assert find_losses(agents, state, agents.workspace.snapshot()).blocking
 
 
 # -- an open turn ------------------------------------------------------------------------------

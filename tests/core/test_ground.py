@@ -33,6 +33,9 @@ H, H2, A, X = "h", "h2", "a", "x"
             id="agents-source-that-lies-there-clean",
         ),
         pytest.param(
+            Versions(tree=H, head=H, base=H, accepted=A, unattributed=True), Side.BEFORE, id="test-taken-back"
+        ),
+        pytest.param(
             Versions(tree=X, head=H, base=H, accepted=H, unearned=True, source=True),
             Side.BEFORE,
             id="agents-source-below-an-edit",

@@ -16,12 +16,17 @@ from support.writes import with_facts
 from verdigris.core.actions import Allow, FileWrite, Write
 from verdigris.core.events import RefactorBegun, Suspended, SwitchedOff
 from verdigris.core.policy import decide
+from verdigris.core.records import Actor
 from verdigris.gates import calls
 from verdigris.gates.quick import fallback, quick
-from verdigris.storage import quick_state
+from verdigris.storage import open_calls, quick_state
 from verdigris.storage.log import light
 from verdigris.storage.paths import class_of
+from verdigris.storage.project import open_project
+from verdigris.turns.claim import claim
+from verdigris.turns.claim_check import Claimed
 from verdigris.turns.operation import operation
+from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -371,3 +376,28 @@ def test_a_linked_worktree_has_a_card_of_its_own(standing: World) -> None:
 
 def test_what_is_explained_to_the_model_is_never_passed_over_quickly() -> None:
     assert set(quick.SIGNS) == {sign.encode() for sign in calls.SIGNS}
+
+
+def test_a_file_tool_counts_as_open_until_its_end(tmp_path: Path) -> None:
+    world = dealt(made(tmp_path / "repo"))
+    private = str(world.project.repo.private)
+    assert judged(write(world, "README.md"))
+    assert open_calls.open_edits(private, "another") == {"README.md": "s1"}
+    assert open_calls.open_edits(private, "s1") == {}
+    before_call(open_project(world.root, Actor("agent", "s1", "claude")))
+    assert judged(payload(world, "Write", "PostToolUse", file_path="README.md", content="x"))
+    assert open_calls.open_edits(private, "another") == {}
+
+
+@pytest.mark.parametrize(("by", "plain"), [("s1", True), ("another", False), ("gone", True)])
+def test_source_in_a_turn_of_another_agent_at_work_is_a_doubt(tmp_path: Path, by: str, plain: bool) -> None:
+    world = made(tmp_path / "repo")
+    for session in ("s1", "another"):
+        open_calls.note_session(str(world.project.repo.private), session, "")
+    world.write("tests/test_sub.py", "")
+    world.red_by_record(SUB_ID)
+    claimer = open_project(world.root, Actor("agent", by, "claude"))
+    assert isinstance(claim(claimer, [SUB_ID], ["calc.py"], cwd=world.root), Claimed)
+    dealt(world)
+    assert bool(judged(write(world, "calc.py"))) is plain
+    assert judged(write(world, "README.md"))

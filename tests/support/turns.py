@@ -97,8 +97,11 @@ class World:
         done = self.claim(test_id, *(targets or ("calc.py",)))
         assert isinstance(done, Claimed), done
 
-    def red_by_record(self, *test_ids: str, known: bool = False) -> None:
-        """Record these valid reds without a run, for tests that are not about the run."""
+    def red_by_record(self, *test_ids: str, known: bool = False, by: str = "") -> None:
+        """Record these valid reds without a run, for tests that are not about the run.
+
+        `by`: the agent that saw them.
+        """
         tree = self.project.workspace.snapshot()
         reds = (
             TestRun(
@@ -111,6 +114,7 @@ class World:
                 native_id=test_id,
                 red="valid",
                 known=known,
+                by=by,
             )
             for test_id in test_ids
         )

@@ -255,6 +255,26 @@ def test_new_code_that_no_test_runs_is_refused_unless_a_person_lifts_it(world: W
     assert ended(world).verdict.accepted
 
 
+TEST_TWICE = """\
+import subprocess
+import sys
+
+
+def test_twice():
+    command = [sys.executable, "-c", "import calc; print(calc.twice(2))"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "4\\n"
+"""
+
+
+def test_new_code_that_a_test_runs_in_a_process_of_its_own_is_fine(tmp_path: Path) -> None:
+    twice = "\n\ndef twice(a):\n    return a * 2\n"
+    world = make_world(tmp_path / "repo", **{"calc.py": CALC + twice, "tests/test_twice.py": TEST_TWICE})
+    begun(world)
+    world.write("calc.py", CALC + twice.replace("return a * 2", "total = a * 2\n    return total"))
+    done = ended(world)
+    assert (done.verdict.kind, done.verdict.reasons) == (Kind.ACCEPTED, ())
+
+
 def test_new_code_that_tests_run_is_fine(world: World) -> None:
     begun(world)
     world.write("calc.py", "def add(a, b):\n    total = sum((a, b))\n    return total\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.events import Event, RedsEnded, SuiteRun, TestRun, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.next_move import ended_reds
+from verdigris.core.policy.next_move import covers_test, ended_reds
 from verdigris.core.report import Place, RunEnd, Status, TestReport, TestResult, suite_of
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import replace
@@ -67,9 +67,17 @@ def run_events(
     """
     if len(runs) > SINGLE_PASSES:
         runs = tuple(run for run in runs if run.status is not Status.PASS or run.native_id in always)
+    runs = tuple(replace(run, by=_whose(project, state, run, asked)) if run.red else run for run in runs)
     reds = {i: red for i, red in state.reds.items() if i not in state.claims}
     ended = ended_reds(reds, report, asked)
     return (*runs, *([RedsEnded(test_ids=ended)] if ended else []), *violations(project, report))
+
+
+def _whose(project: Project, state: WorktreeState, run: TestRun, asked: Sequence[str]) -> str:
+    """A run of the whole suite leaves each red to the agent that has it."""
+    known = state.reds.get(run.test_id)
+    named = any(name not in {"", "."} and covers_test(name.rstrip("/"), run.native_id) for name in asked)
+    return project.context if known is None or named else known.by
 
 
 def suite_names(project: Project, claimed: Sequence[str] = ()) -> tuple[str, ...]:
@@ -101,7 +109,6 @@ def _event(
         red=red_of(project, result, held),
         failure=f"{failure.kind}: {first_line(failure.message)}" if failure else "",
         place=f"{place.path}:{place.line}" if place else "",
-        by=project.context,
     )
 
 
@@ -239,12 +246,14 @@ def standing_events(
 def _is_whole(project: Project, state: WorktreeState, report: TestReport, tree: str) -> bool:
     """Whether no test that is known can be missing.
 
-    A first baseline is made only if nothing differs from the ground that could leave tests out.
+    A first baseline is made only if nothing differs from the ground that could leave tests out, or if none
+    ran there.
     """
     if state.turn is not None:
         return False
     known = baseline_ids(project, state)
-    if known is not None or state.ground is None:
+    hindered = state.hindrance is not None and state.hindrance.blocks
+    if known is not None or state.ground is None or hindered:
         return (known or frozenset()) <= {result.native_id for result in report.results}
     from verdigris.checks.observation import difference
     from verdigris.languages.registry import reader_of

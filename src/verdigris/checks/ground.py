@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from verdigris.core.errors import StorageError
 from verdigris.core.ground import Side, Versions, choose_side, is_nearer
 from verdigris.core.paths import Entry, PathClass
 from verdigris.core.records import AGENT
@@ -76,6 +77,9 @@ class _Sources:
         earlier = [entries(tree, paths) for tree in self.state.grounds.get(self.commit or "", ())]
         inside = self._submodules()
         is_red = self.state.phase is Phase.RED
+        stays = self.state.head is not None and self.state.head.commit == self.commit
+        by_agent = self.project.actor.role == AGENT and stays
+        classes = {path: self.project.classify(path) for path in paths}
         return {
             path: Side.TREE
             if path.startswith(inside)
@@ -87,7 +91,8 @@ class _Sources:
                     base=_name(base.get(path)),
                     once_accepted=any(_name(tree.get(path)) == _name(here.get(path)) for tree in earlier),
                     unearned=self.is_unearned(path, held.get(path)),
-                    source=is_red and self.project.classify(path) is PathClass.SOURCE,
+                    source=is_red and classes[path] is PathClass.SOURCE,
+                    unattributed=by_agent and classes[path] is not PathClass.SOURCE,
                 )
             )
             for path in paths
@@ -111,10 +116,13 @@ class _Sources:
 
         if not other or not head_moves.may_convert(self.project.repo, (entry.path for entry in other)):
             return frozenset(same)
-        return frozenset(same | head_moves.clean_entries(self.project.repo, other))
+        try:
+            return frozenset(same | head_moves.clean_entries(self.project.repo, other))
+        except StorageError:
+            return frozenset(same)  # a filter of the user's, or git itself, fails: bytes decide
 
     def read(self, committed: Entry | None) -> tuple[str, bytes] | None:
-        """As a checkout would write it."""
+        """Reads a version as a checkout would write it."""
         if committed is None:
             return None
         from verdigris.storage.snapshots import head_moves

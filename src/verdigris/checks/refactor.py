@@ -189,6 +189,34 @@ def find_unrun(candidate: Candidate, passing: Collection[str], took_ms: int) -> 
     return tuple(_try_mutants(candidate, mutants, passing, took_ms).unnoticed)
 
 
+def lines_run_apart(
+    candidate: Candidate,
+    added: Mapping[str, frozenset[int]],
+    ran: TestReport,
+    progress: Progress | None = None,
+) -> dict[str, frozenset[int]]:
+    """The added lines that no trace saw and that a test runs in another process: it fails if they do."""
+    idle = {path: sorted(lines - ran.lines.get(path, frozenset())) for path, lines in added.items()}
+    if candidate.room is None or sum(map(len, idle.values())) > MOST:
+        return {}
+    texts = candidate.project.workspace.read_many(candidate.tree, list(idle))
+    mutants = [
+        Mutant(path, line, "", made.encode("utf-8", "surrogateescape"), fails=True)
+        for path, lines in idle.items()
+        if (tracing := reader_of(path).tracing()) is not None and (data := texts.get(path)) is not None
+        for line in lines
+        if (made := tracing.failing_at(data.decode("utf-8", "surrogateescape"), line)) is not None
+    ]
+    passing = {result.native_id for result in ran.results if result.status is Status.PASS}
+    tried = _try_mutants(candidate, mutants, passing, ran.duration_ms, progress)
+    unseen = {*map(_at, tried.unnoticed), *(text.rpartition(": ")[0] for text in tried.untried)}
+    found: dict[str, frozenset[int]] = {}
+    for mutant in mutants:
+        if _at(mutant) not in unseen:
+            found[mutant.path] = found.get(mutant.path, frozenset()) | {mutant.line}
+    return found
+
+
 @value
 class _Tried:
     unnoticed: list[Mutant]

@@ -30,6 +30,8 @@ class AgentVariables:
     """Is set in the environment of its commands."""
     in_hooks: str = ""
     """Is set in the environment of its hooks, and not of its commands."""
+    process: str = ""
+    """Names the client's process."""
 
 
 @value
@@ -74,6 +76,7 @@ _ALL = (
             session="CLAUDE_CODE_SESSION_ID",
             in_commands="CLAUDECODE",
             in_hooks="CLAUDE_PROJECT_DIR",
+            process="CLAUDE_PID",
         ),
         sockets=AgentSockets(
             variables=("CLAUDE_CODE_MESSAGING_SOCKET",),
@@ -141,6 +144,12 @@ def agent_in(environment: Mapping[str, str]) -> str:
     return next(
         (a.name for a in _ALL if a.variables.in_commands and a.variables.in_commands in environment), ""
     )
+
+
+def process_in(environment: Mapping[str, str]) -> str:
+    """The number of the client's process; empty if it is not known."""
+    names = (agent.variables.process for agent in _ALL if agent.variables.process)
+    return next((pid for name in names if (pid := environment.get(name, "")).isdigit()), "")
 
 
 def caller_in(environment: Mapping[str, str], subagent: str) -> tuple[str, str]:

@@ -6,7 +6,8 @@
     │   ├── NotConfigured      2   `tdd init` has not been run
     │   ├── ConfigError        2   tdd.yaml cannot be used
     │   ├── ModelMisused       2   a model's key, name or address is wrong, or it refuses what is asked
-    │   └── UnknownTest        2   no such test id
+    │   ├── UnknownTest        2   no such test id
+    │   └── OthersCallOpen     3   another agent's open call may have written the tree
     ├── LogDamaged             4   the log is not what the kernel wrote
     ├── StorageError          70   a full, read-only or failing disk
     ├── ToolMissing           69   git, an interpreter or a test runner cannot be had
@@ -50,6 +51,10 @@ class ConfigError(UserError):
 
 class UnknownTest(UserError):
     pass
+
+
+class OthersCallOpen(UserError):
+    exit_code = 3
 
 
 class ModelMisused(UserError):

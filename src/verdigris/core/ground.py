@@ -34,18 +34,21 @@ class Versions:
     unearned: bool = False
     """An agent committed what HEAD has, and no verdict accepted it."""
     source: bool = False
+    unattributed: bool = False
+    """An agent may have written it: tests are open to it in red, so nobody knows whose change it is."""
 
 
 def choose_side(path: Versions) -> Side:
     """A path that is clean is ground as it lies there: a person may have moved git in any way.
 
-    Only tests that an agent committed are compared with what they were, until a verdict accepts them.
+    Only tests that an agent committed, or may have taken back, are compared with what they were, until a
+    verdict accepts them.
     """
     is_clean = path.tree == path.head
     if path.unearned and not (is_clean and path.source):
         return Side.BEFORE
     if is_clean:
-        return Side.HEAD
+        return Side.BEFORE if path.unattributed else Side.HEAD
     is_accepted = path.accepted != path.base
     if path.once_accepted or (is_accepted and path.tree == path.accepted):
         return Side.TREE

@@ -43,7 +43,7 @@ class Red:
     known: bool = False
     """It fails on the ground too: only a claim that names it takes it."""
     by: str = ""
-    """The agent that ran it; empty for a person."""
+    """The agent that ran it by name, or saw it first; empty: a person."""
 
     @property
     def valid(self) -> bool:

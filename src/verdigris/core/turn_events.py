@@ -12,7 +12,7 @@ from verdigris.core.value import replace, value
 from verdigris.core.verdict import STRIKES, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.actions import Deny
     from verdigris.core.verdict import Verdict
@@ -72,11 +72,11 @@ def _cited_red(state: WorktreeState, test_id: str) -> int:
     return state.reds[test_id].seq if claim is None else claim.red
 
 
-def joining_events(state: WorktreeState, paths: Sequence[str]) -> tuple[EditClaim, ...]:
-    """Paths outside the targets join every open claim, as implied."""
+def joining_events(claims: Iterable[Claim], paths: Sequence[str]) -> tuple[EditClaim, ...]:
+    """Paths outside the targets join these open claims, as implied."""
     return tuple(
         EditClaim(test_id=claim.test_id, edit_target=path, red=claim.red, implied=True)
-        for claim in state.claims.values()
+        for claim in claims
         for path in paths
     )
 
@@ -235,7 +235,8 @@ def _claim_after(w: WorktreeState, event: e.EditClaim) -> Claim:
     known = w.claims.get(event.test_id)
     if known is not None:
         targets = tuple(dict.fromkeys((*known.targets, event.edit_target)))
-        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied)
+        by = known.by if event.implied else event.by  # who names it takes it over
+        return replace(known, targets=targets, red=event.red, implied=known.implied and event.implied, by=by)
     red = w.reds.get(event.test_id)
     native = event.test_id if red is None else red.native_id
     claim = Claim(event.test_id, native, event.red, (event.edit_target,), event.implied, event.by)
@@ -250,7 +251,10 @@ def _after_settlement(w: WorktreeState, event: e.Settled) -> WorktreeState:
 
 
 def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
-    """The last claim that is accepted closes the turn: the edited tree is the new ground."""
+    """The last claim that is accepted closes the turn: the edited tree is the new ground.
+
+    The claims of other agents stay, and start from it.
+    """
     gone = {event.test_id}
     w = replace(
         earn(w, event.after),
@@ -258,7 +262,9 @@ def _after_acceptance(w: WorktreeState, event: e.Accepted) -> WorktreeState:
         reds=without_keys(w.reds, gone),
         strikes=without_keys(w.strikes, gone),
     )
-    return w if w.claims else replace(close_turn(w, _rest(w)), revised=(), reported=())
+    if w.claims:
+        return replace(w, turn=None if w.turn is None else replace(w.turn, tree=event.after))
+    return replace(close_turn(w, _rest(w)), revised=(), reported=())
 
 
 def _after_revert(w: WorktreeState, event: e.Reverted) -> WorktreeState:

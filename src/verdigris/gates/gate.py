@@ -33,7 +33,7 @@ from verdigris.gates.calls import (
     is_switch,
     readings,
 )
-from verdigris.storage.open_calls import alive, note_caller
+from verdigris.storage.open_calls import alive, end_edit, note_caller, note_edit
 from verdigris.storage.paths import canonical, class_of
 
 if TYPE_CHECKING:
@@ -94,8 +94,10 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
         match decide_writes(homes[root], named, cwd=cwd):
             case Deny() as no:
                 return _denial(no)
-            case Allow(claims=(_, *_) as reds):
-                texts.append(_describe_claims(homes[root], [red.test_id for red in reds]))
+            case Allow(claims=reds):
+                texts += [_describe_claims(homes[root], [red.test_id for red in reds])] if reds else []
+                for path in _paths_in(homes[root], named, cwd):
+                    note_edit(str(homes[root].repo.private), project.context, path)
     return Reply(text="\n".join(texts))
 
 
@@ -141,7 +143,12 @@ def _shell(project: Project, call: HookCall) -> Reply:
         "repeat the command in a moment: the client is reading its settings; if it is refused again, "
         f"ask the user to run `tdd init --agent {call.actor.client}` and restart the client",
     )
-    return _no(project, call, denial)
+    return _also(tripped.text, _no(project, call, denial))
+
+
+def _also(news: str, reply: Reply) -> Reply:
+    """The reply, and what the agent was to hear."""
+    return replace(reply, text="\n".join(filter(None, (reply.text, news)))) if news else reply
 
 
 def _judge_own_prompt(project: Project, call: HookCall) -> Reply:
@@ -162,14 +169,14 @@ def _foreign(project: Project, call: HookCall) -> Reply:
     tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
     state = project.state()
     if call.strings is None:
-        return _no(project, call, _unreadable(call))
+        return _also(tripped.text, _no(project, call, _unreadable(call)))
     known = call.source in state.tools or state.phase is Phase.OFF
     if not known and not call.attended:
-        return _no(project, call, _unknown(call))
+        return _also(tripped.text, _no(project, call, _unknown(call)))
     named = _protected_names(project, call, call.strings)
     reply = _decide_writes(project, call, dict.fromkeys(named)) if named else PASS
     if reply.kind == "deny" or known:
-        return reply if reply.text else Reply(text=tripped.text)
+        return _also(tripped.text, reply)
     return Reply(
         "ask", f"Verdigris does not know the tool {call.source}. If you allow it, you are not asked again."
     )
@@ -228,8 +235,9 @@ def mentioned_paths(text: str) -> tuple[str, ...]:
 def after(project: Project, call: HookCall) -> Reply:
     from verdigris.turns.tripwire.calls import after_call  # not needed by a denial before the call
 
-    living = alive(str(project.repo.private))
-    tripped = after_call(project, agent_alive=living, wrote=_could_write(project, call))
+    private = str(project.repo.private)
+    end_edit(private, project.context)
+    tripped = after_call(project, agent_alive=alive(private), wrote=_could_write(project, call))
     if call.moment is Moment.AFTER and call.manner is Manner.FOREIGN:
         _remember(project, call)
     if tripped.text:
@@ -253,10 +261,14 @@ def _could_write(project: Project, call: HookCall) -> tuple[str, ...] | None:
             return ()
         case Manner.WRITES if call.writes is not None:
             names = [name for spelling in call.writes for name in readings(spelling)]
-            found = (canonical(project.root, name, cwd=Path(call.cwd or project.root)) for name in names)
-            return tuple(place.path for place in found if place.path is not None)
+            return _paths_in(project, names, Path(call.cwd or project.root))
         case _:
             return None
+
+
+def _paths_in(project: Project, names: Iterable[str], cwd: Path) -> tuple[str, ...]:
+    found = (canonical(project.root, name, cwd=cwd) for name in names)
+    return tuple(dict.fromkeys(place.path for place in found if place.path is not None))
 
 
 def _remember(project: Project, call: HookCall) -> None:

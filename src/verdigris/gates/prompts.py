@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Deny
+from verdigris.core.agents import process_in
 from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
-from verdigris.storage.open_calls import alive, forget_old_callers, open_call
-from verdigris.turns.claim_check import following_move
+from verdigris.storage.open_calls import alive, forget_old_callers, note_session, open_call
+from verdigris.turns.claim_check import following_move, own_view
 from verdigris.turns.completion import begin_session
+from verdigris.turns.tripwire import recall
+from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -160,11 +164,13 @@ UNCONFINED = (
 
 def start(project: Project, call: HookCall) -> Reply:
     """What changed before the session is a person's doing: the first call is compared with that."""
+    memory = recall(project)
+    news = memory.messages.get(project.context, ()) if memory else ()
     before_call(project, agent_alive=alive(str(project.repo.private)))
     forget_old_callers(str(project.repo.private), time.time())
     begin_session(project, call.session)
     state = project.state()
-    left = _describe_open_turn(state)
+    left = [*(f"[tdd] {text}" for text in news), *_describe_open_turn(state)]
     suite = [f"[tdd] {state.suite}"] if state.suite else []
     confined = [] if call.confinable else [UNCONFINED]
     lines = [_laws(state), *confined, *suite, *left, describe_standing(project)]
@@ -186,11 +192,12 @@ def describe_standing(project: Project, session: str = "") -> str:
 
     The same bytes for the same state and tree, so that provider caches hit.
     """
-    state = project.state()
+    state = own_view(project, project.state(), session)
     reds = f"; red: {', '.join(red.test_id for red in state.valid_reds)}" if state.valid_reds else ""
     claims = f"; claimed: {', '.join(state.claims)}" if state.claims else ""
     claims += f"; {state.refactor.refused}" if state.refactor and state.refactor.refused else ""
-    return f"[tdd] phase {state.phase}{reds}{claims}; next: {following_move(project, state, session=session)}"
+    move = following_move(project, state, session=session, wait=what_to_wait_for(project))
+    return f"[tdd] phase {state.phase}{reds}{claims}; next: {move}"
 
 
 def _describe_open_turn(state: WorktreeState) -> list[str]:
@@ -204,6 +211,7 @@ def _describe_open_turn(state: WorktreeState) -> list[str]:
 
 def prompt(project: Project, call: HookCall) -> Reply:
     """Carries out a command in the first line; if more lines follow, the prompt goes on to the model."""
+    note_session(str(project.repo.private), call.session, process_in(os.environ))
     begin_session(project, call.session)
     words = words_of(call.prompt)
     if words is None:

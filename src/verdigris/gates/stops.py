@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import difference
 from verdigris.core.actions import Deny
-from verdigris.core.errors import UserError
+from verdigris.core.errors import OthersCallOpen, UserError
 from verdigris.core.events import LeftOpen, SentBack
 from verdigris.core.policy.done import find_notes, find_open, lost_tests
 from verdigris.core.state import Phase, Stage
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.open_calls import alive, forget_caller
-from verdigris.turns.claim_check import as_it_stands, following_move
+from verdigris.storage.open_calls import alive, end_edit, end_session, forget_caller
+from verdigris.turns.claim_check import as_it_stands, claims_by, following_move
 from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
+from verdigris.turns.tripwire.authors import what_to_wait_for
 from verdigris.turns.tripwire.calls import before_call
 
 if TYPE_CHECKING:
@@ -40,13 +41,25 @@ def stop(project: Project, call: HookCall) -> Reply:
 
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """
-    tripped = before_call(project, agent_alive=alive(str(project.repo.private)))
+    private = str(project.repo.private)
+    tripped = before_call(project, agent_alive=alive(private))
+    end_edit(private, project.context)
+    try:
+        reply = _with_news(tripped.text, _judge_stop(project, call))
+    except OthersCallOpen as error:
+        reply = _with_news(tripped.text, _leave_open(error))
+    if reply.kind == "pass":
+        end_session(private, call.session)
+    return reply
+
+
+def _judge_stop(project: Project, call: HookCall) -> Reply:
     state = project.state()
     if bug := _reported_bug(project, call, state):
         return bug
     reply = PASS
     match state.phase:
-        case Phase.GREEN if has_edits(project, state):
+        case Phase.GREEN if claims_by(project, state) and has_edits(project, state):
             reply = _reply_to_verdict(project, call, settle(project))
         case Phase.REFACTOR if has_restructured(project, state):
             reply = _reply_to_verdict(project, call, end(project))
@@ -58,27 +71,43 @@ def stop(project: Project, call: HookCall) -> Reply:
     reports = as_it_stands(project, state, project.workspace.snapshot()).test_bugs.values()
     bugs = (f"test-bug {bug.id} is open: {', '.join(bug.places)}: {bug.why}" for bug in reports)
     unproven = () if project.state().phase is Phase.RED else describe_unproven(project)
-    note = "\n".join(filter(None, (tripped.text, reply.note, left.note, *unproven, *bugs)))
-    return replace(left, note=note)
+    return replace(left, note="\n".join(filter(None, (reply.note, left.note, *unproven, *bugs))))
 
 
 def subagent_stop(project: Project, call: HookCall) -> Reply:
-    """Settles the subagent's claims; if others have claims in the turn, they wait for the last to stop."""
+    """Settles the subagent's claims; those of others in the turn stay open."""
     private = str(project.repo.private)
-    before_call(project, agent_alive=alive(private))
+    tripped = before_call(project, agent_alive=alive(private))
+    end_edit(private, project.context)
     forget_caller(private, call.actor.context)
     state = project.state()
     if bug := _reported_bug(project, call, state):
-        return bug
-    if state.phase is not Phase.GREEN or not _is_its_turn(project, call, state):
-        return PASS
-    return _reply_to_verdict(project, call, settle(project)) if has_edits(project, state) else PASS
+        return _with_news(tripped.text, bug)
+    mine = state.phase is Phase.GREEN and _is_its_turn(project, call, state) and has_edits(project, state)
+    try:
+        reply = _reply_to_verdict(project, call, settle(project)) if mine else PASS
+    except OthersCallOpen as error:
+        reply = _leave_open(error)
+    return _with_news(tripped.text, reply)
+
+
+def _with_news(news: str, reply: Reply) -> Reply:
+    """Adds what the agent was to hear: to its own words if it goes on, else to the person's."""
+    if not news:
+        return reply
+    if reply.kind == "send-back":
+        return replace(reply, text=f"{news}\n{reply.text}")
+    return replace(reply, note="\n".join(filter(None, (news, reply.note))))
+
+
+def _leave_open(error: OthersCallOpen) -> Reply:
+    return Reply(note=f"Nothing was judged at this stop. {error.message}\nnext: {error.hint}")
 
 
 def _is_its_turn(project: Project, call: HookCall, state: WorktreeState) -> bool:
-    """Whether all claims are the subagent's; in a cycle, where freezing claims, whether it made an edit."""
+    """Whether a claim is the subagent's; in a cycle, where freezing claims, whether it made an edit."""
     if state.open_cycle is None:
-        return {claim.by for claim in state.claims.values()} == {call.actor.context}
+        return any(claim.by == call.actor.context for claim in state.claims.values())
     for record in project.log.records(reverse=True):
         if record.seq <= state.open_cycle.since:
             break
@@ -124,9 +153,9 @@ def _tell_unfinished(project: Project, call: HookCall, state: WorktreeState) -> 
     what, notes = find_open(facts), find_notes(facts)
     if not what:
         return Reply(notes=notes)
-    after = project.state()
     ways = tuple(_ways_to_mend(facts))
-    text = "\n".join(("Left at this stop:", *what, *ways, f"next: {following_move(project, after)}"))
+    move = following_move(project, project.state(), wait=what_to_wait_for(project))
+    text = "\n".join(("Left at this stop:", *what, *ways, f"next: {move}"))
     asks = not find_open(replace(facts, bugs=(), claims=()))
     told = Reply(note="" if asks else text, open=what, notes=notes)
     waits = asks or (state.open_cycle is not None and state.open_cycle.stopped)
@@ -144,7 +173,7 @@ def _ways_to_mend(facts: WorkFacts) -> Iterator[str]:
     if facts.changed:
         place = facts.changed[0].split(": ", 1)[0]
         report = f"tdd test-bug {place}, and why in quotation marks"
-        yield f"Put the assertion back, or say why it was wrong: {report}."
+        yield f"Put the assertion back; if the test was wrong, report it: {report}."
     if facts.losses or lost_tests(facts.suite) or lost_tests(facts.since_accepted):
         yield "Put back what is lost; only a person gives a test up (`tdd revise`)."
 

@@ -32,6 +32,10 @@ class Tracing(Protocol):
         """First and last line of the added statements that did not run, neighbours joined."""
         ...
 
+    def failing_at(self, text: str, line: int) -> str | None:
+        """The text with a statement before this line that fails; None if none can stand there."""
+        ...
+
     def function_lines(self, text: str) -> frozenset[int]:
         """Lines in the bodies of functions: all others run when the file is loaded."""
         ...

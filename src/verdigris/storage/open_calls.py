@@ -1,4 +1,4 @@
-"""Records the open shell calls of agents, and finds processes that outlived one.
+"""Records the open calls of agents and whose they are, and finds processes that outlived a shell call.
 
 Each call has a record in a folder that no call sees. The process outside the sandbox holds its lock. The
 record names the namespace of the call's processes. So they are found whatever they do, and none of them can
@@ -6,12 +6,13 @@ pretend to be gone.
 """
 
 # `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH116, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH103, PTH104, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from itertools import pairwise
 
@@ -26,15 +27,16 @@ if TYPE_CHECKING:
 
 
 CALLS, SOCKETS = "calls", "sockets"
-SHOWN = 200
+SHOWN = 1000
+LINE = 100
 
 _NAMESPACE = 32
 _KILL = 9
 _NS_GET_PARENT = 0xB702
 
 
-def open_record(private: str, command: str) -> int:
-    """Makes the record of a call that begins now.
+def open_record(private: str, command: str, context: str = "") -> int:
+    """Makes the record of a call that begins now. `context`: the agent that calls.
 
     The process that serves the call outside holds the descriptor.
     """
@@ -44,7 +46,7 @@ def open_record(private: str, command: str) -> int:
     fresh = f"{folder}/new.{os.getpid()}"
     record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
-    os.write(record, b" " * _NAMESPACE + os.fsencode(command[:SHOWN]))
+    os.write(record, b" " * _NAMESPACE + os.fsencode(f"{context}\0{command[:SHOWN]}"))
     os.rename(fresh, f"{folder}/{os.getpid()}")
     return record
 
@@ -89,7 +91,7 @@ def refusal(private: str) -> Deny | None:
 
     return Deny(
         "agents-call-open",
-        f"An agent's shell call is open in this worktree: {command.split(chr(10))[0]}",
+        f"An agent's shell call is open in this worktree: {in_words(command)}",
         "say it in the agent's prompt (a first line `tdd off WHY`), or wait for the call's end, or end it",
     )
 
@@ -98,8 +100,21 @@ def open_call(private: str) -> str | None:
     """The command of a call that is open now."""
     for name in _records(private):
         if _is_locked(f"{folder_of(private)}/{name}"):
-            return _read(f"{folder_of(private)}/{name}")[1]
+            return _read(f"{folder_of(private)}/{name}")[2]
     return None
+
+
+def in_words(command: str) -> str:
+    """The first line of what the agent wrote, without what its client put around it."""
+    return _words(command)[-1].split("\n")[0][:LINE]
+
+
+def open_shells(private: str) -> list[tuple[str, str]]:
+    """Context and command of each shell call that is open, or of which a process lives."""
+    found = {name: _read(f"{folder_of(private)}/{name}") for name in _records(private)}
+    ended = {name: read[0] for name, read in found.items() if not _is_locked(f"{folder_of(private)}/{name}")}
+    living = _living_namespaces(set(ended.values())) if ended else set()
+    return [read[1:] for name, read in found.items() if name not in ended or read[0] in living]
 
 
 def alive(private: str) -> bool:
@@ -115,8 +130,8 @@ def is_any_left(private: str) -> bool:
     return bool(_records(private))
 
 
-def forget_ended(private: str) -> bool:
-    """Removes the records of calls that have ended; returns whether there were any.
+def forget_ended(private: str) -> frozenset[str]:
+    """Removes the records of calls that have ended; returns whose they were.
 
     A call removes its own record at its end. A record that is left belongs to a call that was killed, or
     whose last process died later: it may have changed files meanwhile.
@@ -124,10 +139,10 @@ def forget_ended(private: str) -> bool:
     left = [f"{folder_of(private)}/{name}" for name in _records(private)]
     wanted = {record: _read(record)[0] for record in left if not _is_locked(record)}
     living = _living_namespaces(set(wanted.values())) if wanted else set()
-    ended = [record for record, namespace in wanted.items() if namespace not in living]
+    ended = {record: _read(record)[1] for record, namespace in wanted.items() if namespace not in living}
     for record in ended:
         _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
-    return bool(ended)
+    return frozenset(ended.values())
 
 
 def _records(private: str) -> list[str]:
@@ -152,13 +167,14 @@ def _is_locked(record: str) -> bool:
         os.close(descriptor)
 
 
-def _read(record: str) -> tuple[str, str]:
+def _read(record: str) -> tuple[str, str, str]:
+    """Namespace, context, command."""
     try:
-        with open(record, "rb") as file:
-            text = os.fsdecode(file.read())
+        text = os.fsdecode(_content(record))
     except FileNotFoundError:
-        return "", ""
-    return text[:_NAMESPACE].strip(), text[_NAMESPACE:]
+        return "", "", ""
+    context, _, command = text[_NAMESPACE:].rpartition("\0")
+    return text[:_NAMESPACE].strip(), context, command
 
 
 def kill(namespace: str) -> None:
@@ -211,6 +227,39 @@ def _remove(*names: str) -> None:
             continue
 
 
+EDITS = "edits"
+LONGEST_EDIT = 600.0
+"""Seconds that an edit counts as open: a client that is killed, or whose user says no, reports no end."""
+
+
+def note_edit(private: str, context: str, path: str) -> None:
+    """Notes that a file tool is about to write a path; an agent writes one file at a time."""
+    os.makedirs(f"{private}/{EDITS}", mode=0o700, exist_ok=True)
+    with open(_edit_of(private, context), "wb") as record:
+        record.write(os.fsencode(f"{context}\0{path}"))
+
+
+def end_edit(private: str, context: str) -> None:
+    _remove(_edit_of(private, context))
+
+
+def open_edits(private: str, context: str) -> dict[str, str]:
+    """Path → the other agent whose file tool is about to write it."""
+    found = {}
+    with suppress(FileNotFoundError):
+        for name in os.listdir(f"{private}/{EDITS}"):
+            with suppress(FileNotFoundError):
+                record = f"{private}/{EDITS}/{name}"
+                by, _, path = os.fsdecode(_content(record)).partition("\0")
+                if by != context and time.time() - os.stat(record).st_mtime < LONGEST_EDIT:
+                    found[path] = by
+    return found
+
+
+def _edit_of(private: str, context: str) -> str:
+    return f"{private}/{EDITS}/{digest(context.encode(errors='surrogatepass'))}"
+
+
 FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
@@ -259,13 +308,45 @@ def _names_of_calls(private: str) -> list[str]:
 
 
 def at_work(private: str, session: str) -> frozenset[str]:
-    """The contexts of a session that are still active: its own, and those of its subagents."""
-    subagents: set[str] = set()
+    """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
+    call, and subagents.
+    """
+    noted: set[str] = set()
+    for name in _names_of_calls(private):
+        with suppress(FileNotFoundError):
+            noted.add(os.fsdecode(_content(f"{private}/{FOLDER}/{name}")))
+    shells = (context for context, _ in open_shells(private))
+    return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
+
+
+WORKING = "working"
+
+
+def note_session(private: str, session: str, process: str) -> None:
+    """Notes that a session has work to do. `process`: the client's number; empty if it is not known."""
+    os.makedirs(f"{private}/{WORKING}", mode=0o700, exist_ok=True)
+    with open(_session_of(private, session), "wb") as record:
+        record.write(os.fsencode(f"{process}\0{session}"))
+
+
+def end_session(private: str, session: str) -> None:
+    _remove(_session_of(private, session))
+
+
+def _working_sessions(private: str) -> Iterator[str]:
+    """A client that was killed reports no stop: its process is gone."""
     with suppress(FileNotFoundError):
-        subagents |= {
-            os.fsdecode(_content(f"{private}/{FOLDER}/{name}")) for name in os.listdir(f"{private}/{FOLDER}")
-        }
-    return frozenset({session, *subagents} - {""})
+        for name in os.listdir(f"{private}/{WORKING}"):
+            record = f"{private}/{WORKING}/{name}"
+            with suppress(FileNotFoundError):
+                process, _, session = os.fsdecode(_content(record)).partition("\0")
+                recent = time.time() - os.stat(record).st_mtime < LONGEST_EDIT
+                if os.path.exists(f"/proc/{process}") if process else recent:
+                    yield session
+
+
+def _session_of(private: str, session: str) -> str:
+    return f"{private}/{WORKING}/{digest(session.encode(errors='surrogatepass'))}"
 
 
 def caller(private: str, session: str, line: str) -> str:

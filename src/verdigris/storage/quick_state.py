@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     """HEAD; the commit of its branch; the stat of packed-refs, if the branch has no file of its own."""
 
 FILE = "card"
-TAG = (3, __version__, sys.hexversion, _sre.MAGIC)
+TAG = (4, __version__, sys.hexversion, _sre.MAGIC)
 """Regexes are compiled for one version of the interpreter, and chosen by one version of ours."""
 
 
@@ -40,6 +40,8 @@ class QuickCard:
     suspended: bool
     targets: Rule | None
     """A regex for the paths that the open claims cover."""
+    claimers: list[str]
+    """The agents whose claims alone are open."""
     rules: list[tuple[str, Rule]]
     """Class and regex; the first that matches decides."""
     texts: list[str]

@@ -16,7 +16,14 @@ from verdigris.core.turn_events import denial_event, next_aside
 from verdigris.core.value import replace
 from verdigris.storage.paths import canonical
 from verdigris.turns.aside import belongs, lay_on, set_aside
-from verdigris.turns.claim_check import ALL_SOURCE, Claimed, claim_within, following_move, provable
+from verdigris.turns.claim_check import (
+    ALL_SOURCE,
+    Claimed,
+    claim_within,
+    following_move,
+    own_view,
+    provable,
+)
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -71,7 +78,7 @@ def _claimed_ids(
     project: Project, state: WorktreeState, tests: Sequence[str], cwd: Path
 ) -> tuple[str, ...] | Deny:
     if not tests:
-        implied = implied_claim(state)
+        implied = implied_claim(own_view(project, state))
         if isinstance(implied, Deny):
             return implied
         reds = provable(project, implied.claims, project.workspace.snapshot())

@@ -10,6 +10,7 @@ from verdigris.checks.observation import difference, find_unclaimed, is_as_seen,
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.actors import claimers, claims_of, is_only_others, view_of
 from verdigris.core.policy.claims import deny_stale
 from verdigris.core.policy.next_move import (
     Asker,
@@ -20,6 +21,7 @@ from verdigris.core.policy.next_move import (
     without_parents,
     without_tests,
 )
+from verdigris.core.records import AGENT
 from verdigris.core.report import Status
 from verdigris.core.state import Phase
 from verdigris.core.test_ids import nearest, split_id
@@ -33,11 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from verdigris.core.actions import Unclaimed
-    from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.state import Claim, Red, WorktreeState
     from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
 
-AGENT = "agent"
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -114,17 +115,12 @@ def _freeze_oracle(
     return facts, shared
 
 
-def claimable(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    asker: Asker = Asker(),  # noqa: B008 - frozen
-) -> tuple[Red, ...] | Deny:
+def claimable(project: Project, state: WorktreeState, tree: str) -> tuple[Red, ...] | Deny:
     """The reds that a claim of all source without words takes, or its denial.
 
-    Without such reds, the known failure seen last, if a claim may name it. No red is another agent's.
+    Without such reds, the known failure seen last, if a claim may name it.
     """
-    reds = without_parents(tuple(red for red in state.valid_reds if red.by not in asker.fellows))
+    reds = without_parents(state.valid_reds)
     if not reds or state.phase is not Phase.RED:
         return ()
     from verdigris.storage.paths import links_out, refuse
@@ -161,30 +157,50 @@ def _moved_since(project: Project, red: Red, tree: str, *, source: bool = True) 
     return (*(since.protected if source else since.oracle), *data)
 
 
+def own_view(project: Project, state: WorktreeState, session: str = "") -> WorktreeState:
+    """The state without the reds of other agents that are at work here."""
+    if not project.context or not any(red.by not in {"", project.context} for red in state.reds.values()):
+        return state
+    return view_of(state, project.context, fellows(project, session))
+
+
+def claims_by(project: Project, state: WorktreeState) -> tuple[Claim, ...]:
+    """The open claims that the acting agent, or a person, may go on with."""
+    every = tuple(state.claims.values())
+    if not project.context or not claimers(state):
+        return every
+    return claims_of(every, (project.context,), fellows(project))
+
+
+def fellows(project: Project, session: str = "") -> frozenset[str]:
+    """The agents at work in this worktree. `session`: of the one that asks, if its environment is silent."""
+    from verdigris.core.agents import session_in
+
+    return at_work(str(project.repo.private), session or session_in(os.environ))
+
+
 def following_move(
-    project: Project, state: WorktreeState, tree: str | None = None, *, session: str = ""
+    project: Project, state: WorktreeState, tree: str | None = None, *, session: str = "", wait: str = ""
 ) -> str:
     """The next move, by the state and by what the tree shows: the same for all that print one.
 
-    `session`: of the agent that asks, if its environment does not name it.
+    `session`: of the agent that asks, if its environment does not name it. `wait`: as for an `Asker`.
     """
     if project.actor.role != AGENT and not is_as_seen(project, state):
         from verdigris.checks.ground import follow_git
 
         state = replace(state, ground=follow_git(project, state))
     tree = tree or project.workspace.snapshot()
-    state = as_it_stands(project, state, tree)
-    asker = asker_of(project, state, session)
-    return next_move(state, facts_of(project, state, tree, asker), asker)
+    state = own_view(project, as_it_stands(project, state, tree), session)
+    asker = replace(asker_of(project, state, session), wait=wait)
+    return next_move(state, facts_of(project, state, tree), asker)
 
 
 def asker_of(project: Project, state: WorktreeState, session: str = "") -> Asker:
-    if project.actor.role != AGENT or not (state.claims or state.reds):
-        return Asker(project.actor.role == AGENT, project.actor.context)
-    from verdigris.core.agents import session_in
-
-    fellows = at_work(str(project.repo.private), session or session_in(os.environ))
-    return Asker(is_agent=True, context=project.actor.context, fellows=fellows - {project.actor.context})
+    if project.actor.role != AGENT:
+        return Asker()
+    others = fellows(project, session) - {project.context} if state.claims else frozenset[str]()
+    return Asker(is_agent=True, context=project.context, fellows=others)
 
 
 def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
@@ -200,22 +216,17 @@ def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeS
     return replace(state, reds={i: red for i, red in state.reds.items() if i not in gone}, test_bugs=bugs)
 
 
-def facts_of(
-    project: Project,
-    state: WorktreeState,
-    tree: str,
-    asker: Asker = Asker(),  # noqa: B008 - frozen
-    *,
-    most: int = 1,
-) -> TreeFacts:
-    """`most`: edits to find."""
+def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1) -> TreeFacts:
+    """`state`: as the asking agent sees it. `most`: edits to find."""
     unfinished = in_progress(project.repo)
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
-        edited = difference(project, state.turn.judged or state.turn.tree, tree).source
+        since = difference(project, state.turn.judged or state.turn.tree, tree).source
+        own, every = claims_by(project, state), state.claims.values()
+        edited = any(not is_only_others(c.path, own, every) for c in since)
         failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
         returned = tree == state.turn.returned != state.turn.judged
-        return TreeFacts(unfinished, drift=drift, edited=bool(edited) and not failed, returned=returned)
+        return TreeFacts(unfinished, drift=drift, edited=edited and not failed, returned=returned)
     if state.refactor is not None:
         return TreeFacts(unfinished, edited=state.refactor.judged != tree)
     if state.phase is not Phase.RED or state.open_cycle is not None:
@@ -246,7 +257,7 @@ def facts_of(
         return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
     if unparsed := _unparsed_source(project, state, tree):
         return replace(facts, unparsed=unparsed)
-    return replace(facts, claimable=claimable(project, state, tree, asker), **_unloaded(project, state, tree))
+    return replace(facts, claimable=claimable(project, state, tree), **_unloaded(project, state, tree))
 
 
 def _unparsed_source(project: Project, state: WorktreeState, tree: str) -> str:

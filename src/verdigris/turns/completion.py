@@ -29,6 +29,7 @@ from verdigris.runners.protocol import TestRequest
 from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots.head_moves import COMMITTED_HERE, actions_since
+from verdigris.turns.claim_check import claims_by, own_view
 from verdigris.turns.test import run_tests
 from verdigris.turns.tripwire import recall
 
@@ -154,11 +155,12 @@ def gather_work(project: Project, session: str = "") -> WorkFacts:
     standing = tuple(_describe_phase(project, state))
     if state.open_cycle is not None or state.phase not in {Phase.RED, Phase.GREEN}:
         return WorkFacts(standing=standing, claims=tuple(state.claims))
+    claims = tuple(claim.test_id for claim in claims_by(project, state))
     tree = project.workspace.snapshot()
     start = start_of(project, state, session, tree)
     past = read_past(project, start)
     facts = _compare_texts(project, state, start, past, tree)
-    facts = replace(facts, standing=standing, claims=tuple(state.claims))
+    facts = replace(facts, standing=standing, claims=claims)
     if state.phase is Phase.GREEN:
         return facts
     unclaimed = without_tests(find_unclaimed(project, state.ground or tree, tree, limit=MANY), state)
@@ -250,7 +252,7 @@ def _compare_runs(
     """
     state = project.state()
     if not difference(project, start.tree, tree).oracle:
-        reds = {red.native_id: red.failure for red in state.valid_reds}
+        reds = {red.native_id: red.failure for red in own_view(project, state).valid_reds}
         return replace(facts, reds=reds, suite=SuiteComparison(dict.fromkeys(reds, Status.FAIL)))
     first = _tests_at(project, state, start, tree)
     accepted = known_tests(project, state, state.ground or tree) or {}
@@ -259,6 +261,7 @@ def _compare_runs(
         return replace(facts, standing=(*facts.standing, *(broken if first else ())))
     state = project.state()
     failures = {red.native_id: red.failure for red in state.reds.values()}
+    theirs = failures.keys() - {red.native_id for red in own_view(project, state).reds.values()}
     failing = [test for test, status in now.items() if status in {Status.FAIL, Status.ERROR}]
     unsure = [i for i, status in now.items() if status in _UNDECIDED and first.get(i, Status.PASS) is None]
     before = {**first, **_run_at(project, state, start.tree, tree, unsure)}
@@ -267,7 +270,7 @@ def _compare_runs(
         facts,
         standing=(*facts.standing, *broken),
         changed=(*facts.changed, *_find_bent(project, past, tree, facts, now)),
-        reds={test: failures.get(test) or "it fails" for test in failing},
+        reds={test: failures.get(test) or "it fails" for test in failing if test not in theirs},
         suite=compare_suites(project, before, now, tree, revised),
         since_accepted=compare_suites(project, accepted, now, tree, revised),
     )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from verdigris.checks.observation import end_lost_reds, is_as_seen
 from verdigris.core.actions import Deny
+from verdigris.core.errors import OthersCallOpen
 from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
 from verdigris.core.value import replace
-from verdigris.storage.open_calls import alive, is_any_left
+from verdigris.storage.open_calls import is_any_left, open_edits, open_shells
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
@@ -22,14 +23,17 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def operation(project: Project) -> Iterator[WorktreeState]:
+def operation(project: Project, *, waits: bool = True) -> Iterator[WorktreeState]:
+    """`waits`: it has to know whose the tree is, and is refused while another agent's open call may have
+    written it.
+    """
     with project.exclusive():
         if project.state().intent is not None:
             from verdigris.storage.intents import recover
 
             recover(project)
         # Before HEAD is looked at: what an agent moved is no new ground.
-        by_agent = project.actor.role == AGENT and _undo_agents_moves(project)
+        by_agent = project.actor.role == AGENT and _undo_agents_moves(project, waits=waits)
         yield end_lost_reds(project, look_at_git(project, by_agent=by_agent))
 
 
@@ -42,25 +46,39 @@ def look_at_git(project: Project, *, by_agent: bool) -> WorktreeState:
     return look(project, state, by_agent=by_agent)
 
 
-def _undo_agents_moves(project: Project) -> bool:
+def _undo_agents_moves(project: Project, *, waits: bool) -> bool:
     """Whether an agent may have moved git since the last look: a call of one is open, or left a trace.
 
     Between calls it was a person. What undoes an agent's changes is loaded only if there may be some.
     """
     private = str(project.repo.private)
-    if not is_any_left(private):
+    left, edits = is_any_left(private), open_edits(private, project.context)
+    if not left and not edits:
         return False
     from verdigris.turns.tripwire import is_git_moved
 
-    if is_git_moved(project):
+    shells = open_shells(private) if left else []
+    others = any(context != project.context for context, _ in shells)
+    if left and is_git_moved(project):
         from verdigris.turns.tripwire.strays import undo_moves
 
-        undo_moves(project)
-    if alive(private):
+        undo_moves(project, waits=others)
+    if shells:
         from verdigris.turns.tripwire.calls import look_within_call
 
         look_within_call(project)
-    return True
+    if others or edits:
+        _wait_for_others(project, waits=waits)
+    return left
+
+
+def _wait_for_others(project: Project, *, waits: bool) -> None:
+    from verdigris.turns.tripwire import recall
+    from verdigris.turns.tripwire.authors import wait_for_others
+
+    denial, memory = wait_for_others(project), recall(project)
+    if denial and (waits or (memory is not None and memory.unmoved)):
+        raise OthersCallOpen(denial.reason, hint=denial.next)
 
 
 def refusal(project: Project, state: WorktreeState, action: Action) -> Deny | None:

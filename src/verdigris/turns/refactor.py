@@ -21,7 +21,7 @@ from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import find_changes, prepare
 from verdigris.checks.hindrance import hindered_events, record_missing_tool
 from verdigris.checks.observation import Candidate, difference, find_unclaimed, source_roots
-from verdigris.checks.refactor import behaviour_changes, survivors
+from verdigris.checks.refactor import behaviour_changes, lines_run_apart, survivors
 from verdigris.checks.source_edits import test_texts
 from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError, ToolMissing
@@ -171,6 +171,11 @@ def end(project: Project, progress: Progress | None = None) -> Settlement | Deny
         standing_before = stat_tree(project, tree)
         seen = _gather_facts(candidate, state, progress)
         verdict = judge_refactor(seen)
+        if verdict.unproven:
+            apart = lines_run_apart(candidate, seen.added, seen.after, progress)
+            left = {path: lines - apart.get(path, frozenset()) for path, lines in seen.added.items()}
+            seen = replace(seen, added=left)
+            verdict = judge_refactor(seen)
         if verdict.accepted and edits.protected:
             verdict = _question_code(candidate, state, seen, progress)
         if verdict.accepted:

@@ -23,15 +23,19 @@ if TYPE_CHECKING:
     from verdigris.storage.snapshots.restoration import Displaced
 
 
-def put_back(project: Project, tree: str, paths: Sequence[str], *, why: str) -> tuple[Displaced, ...]:
+def put_back(
+    project: Project, tree: str, paths: Sequence[str], *, why: str, by: Iterable[str] = ()
+) -> tuple[Displaced, ...]:
     """Lay `paths` as in `tree`; what `tree` does not have goes. The caller holds the operation.
+
+    `by`: the agents that may have changed them.
 
     Files keep their inodes, so that a mount over them stays. Each path becomes a violation, which names the
     blob of the bytes that had to make way.
     """
     if not paths:
         return ()
-    intent = PuttingBack(tree=tree, paths=tuple(paths), why=why)
+    intent = PuttingBack(tree=tree, paths=tuple(paths), why=why, by=tuple(sorted(by)))
     # Before the intent: what an earlier call displaced is in the log already.
     project.workspace.forget_laying()
     project.record(intent, sync=True)
@@ -46,7 +50,7 @@ def carry_out_put_back(project: Project, intent: PuttingBack) -> tuple[Displaced
     displaced = project.workspace.lay(intent.tree, intent.paths, expect=intent.tree)
     blobs = {found.path: found.blob for found in displaced}
     violations = (
-        Violation(path=path, what=intent.why, displaced=blobs.get(path, ""))
+        Violation(path=path, what=intent.why, displaced=blobs.get(path, ""), by=intent.by)
         for path in dict.fromkeys((*intent.paths, *blobs))
     )
     outcome = PutBack(paths=intent.paths, displaced=list_displaced(displaced))

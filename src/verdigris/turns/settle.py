@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from verdigris.checks.evidence import about_the_run
 from verdigris.checks.file_use import objections_of
 from verdigris.checks.foundation import judge_foundation
-from verdigris.checks.observation import difference, is_layout
-from verdigris.core.actions import Allow, Deny, Do, FileWrite, Write
+from verdigris.checks.observation import difference
+from verdigris.core.actions import Deny, Do
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import LayingAside, Repair, Settled, Violation
-from verdigris.core.paths import PathClass
-from verdigris.core.policy import decide
+from verdigris.core.policy.actors import is_only_others
 from verdigris.core.policy.cycle import supersede_steps
 from verdigris.core.policy.next_move import apart, owners, report_wrong_test
 from verdigris.core.records import AGENT
@@ -20,7 +19,6 @@ from verdigris.core.test_ids import split_id
 from verdigris.core.turn_events import (
     accepted_events,
     is_struck_out,
-    joining_events,
     next_aside,
     settled_event,
 )
@@ -29,8 +27,10 @@ from verdigris.core.verdict import Kind, TrialFacts, Verdict, footer, judge
 from verdigris.storage.paths import explain, links_out, remedy
 from verdigris.turns.aside import put_frozen_back, set_aside
 from verdigris.turns.candidate_run import Trial, format_edits, try_candidate
+from verdigris.turns.claim_check import claims_by
 from verdigris.turns.claim_check import following_move as next_here
 from verdigris.turns.operation import operation, refusal
+from verdigris.turns.own_part import concerns_about_authors, join_edits, own_part, without_others
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,54 +77,46 @@ def settle(project: Project, progress: Progress | None = None) -> Settlement | D
     with operation(project) as state:
         if denial := refusal(project, state, Do("settle")):
             return denial
-        return _join_edits(project, state) or _settle(project, project.state(), progress)
+        return join_edits(project, state, _turn(state)) or _settle(
+            project, own_part(project, project.state()), progress
+        )
 
 
 def has_edits(project: Project, state: WorktreeState) -> bool:
-    """Whether anything that the claims are about changed since the last settlement."""
+    """Whether anything that the acting agent's claims are about changed since the last settlement."""
     if state.turn is None or state.turn.suspended:
         return False
     since = difference(project, state.turn.judged or state.turn.tree, project.workspace.snapshot())
-    claims = state.claims.values()
-    return bool(since.source) or any(owners(claims, change.path) for change in since.other)
-
-
-def _join_edits(project: Project, state: WorktreeState) -> Deny | None:
-    """Edited source that no target covers joins the open claims, or is refused where claims are strict."""
-    edits = difference(project, _turn(state).tree, project.workspace.snapshot())
-    claims = state.claims.values()
-    files = tuple(
-        FileWrite(change.path, PathClass.SOURCE, None, None)
-        for change in edits.source
-        if owners(claims, change.path) or not is_layout(project, change)
-    )
-    match decide(state, Write(files), project.settings):
-        case Deny() as no:
-            return no
-        case Allow(joins=paths):
-            project.record(*joining_events(state, paths))
-    return None
+    own, every = claims_by(project, state), state.claims.values()
+    source = any(not is_only_others(change.path, own, every) for change in since.source)
+    return source or any(owners(own, change.path) for change in since.other)
 
 
 def _settle(project: Project, state: WorktreeState, progress: Progress | None) -> Settlement:
+    """Judges the claims of `state`, the acting agent's, on the tree without the others' part of the turn."""
     turn = _turn(state)
-    tree = project.workspace.snapshot()
-    edits = difference(project, turn.tree, tree)
+    seen = without_others(project, state, turn)
+    tree = seen.workspace.snapshot()
+    edits = difference(seen, turn.tree, tree)
     if edits.oracle:
         return _settle_tampered(project, state, tree, edits)
     if links := links_out(project, tree):
         return _refuse_links(project, state, tree, edits, links)
     if below := judge_foundation(project, turn, tree):
         return complete(project, Settlement(below, None, _paths(edits), claimed=tuple(state.claims)))
-    tree, formats = format_edits(project, tree, tuple(c.path for c in edits.source if not c.deleted))
-    edits = difference(project, turn.tree, tree)
-    trial = try_candidate(project, state, tree, edits, progress)
-    if below := judge_foundation(project, turn, tree, trial.report.below):
+    whole = tree if seen.view is None else seen.view.worktree
+    tree, formats = format_edits(project, whole, tuple(c.path for c in edits.source if not c.deleted))
+    if seen.view is not None:
+        seen = without_others(project, state, turn)
+        tree = seen.workspace.snapshot()
+    edits = difference(seen, turn.tree, tree)
+    trial = try_candidate(seen, state, tree, edits, progress)
+    if below := judge_foundation(seen, turn, tree, trial.report.below):
         return complete(project, _Judged(state, trial, below, edits).settlement())
     trial = replace(trial, tools=(*formats, *trial.tools))
     claimed = {c.test_id: c.native_id for c in state.claims.values()}
     scrutiny = trial.answers.scrutiny
-    used = objections_of(project, turn.founded, tree, edits, trial.report)
+    used = objections_of(seen, turn.founded, tree, edits, trial.report)
     verdict = judge(
         TrialFacts(
             claimed,
@@ -139,7 +131,12 @@ def _settle(project: Project, state: WorktreeState, progress: Progress | None) -
             doubted=(*used.broken, *scrutiny.doubts),
             blocking=(*used.blocking, *scrutiny.blocking),
             weakened=trial.answers.weakened,
-            noted=(*used.noted, *scrutiny.noted, *about_the_run(project, trial.report)),
+            noted=(
+                *concerns_about_authors(project, state, turn),
+                *used.noted,
+                *scrutiny.noted,
+                *about_the_run(seen, trial.report),
+            ),
         )
     )
     judged = _Judged(state, trial, verdict, edits)
@@ -242,9 +239,9 @@ def _lay_aside(project: Project, judged: _Judged, settled: Settled, progress: Pr
     set_aside(project, intent, settled, Repair(why=why, test_ids=intent.test_ids, aside=intent.aside))
     settlement = replace(judged.settlement(), aside=intent.aside)
     rest = project.state()
-    if alone is None or rest.turn is None:
+    if alone is None or not own_part(project, rest).claims:
         return complete(project, settlement)
-    other = _settle(project, rest, progress)
+    other = _settle(project, own_part(project, rest), progress)
     if other.verdict.accepted:
         return complete(project, replace(settlement, accepted=other.accepted))
     claimed = _lay_rest_aside(project, intent.aside, other.verdict.reasons[0])
@@ -253,13 +250,14 @@ def _lay_aside(project: Project, judged: _Judged, settled: Settled, progress: Pr
 
 def _lay_rest_aside(project: Project, first: str, why_not: str) -> tuple[str, ...]:
     """Sets the rest of the turn aside, because its claims do not pass on their own; returns those claims."""
-    state = project.state()
-    if state.turn is not None:
-        tree = project.workspace.snapshot()
+    state = own_part(project, project.state())
+    if state.turn is not None and state.claims:
+        seen = without_others(project, state, state.turn)
+        tree = seen.workspace.snapshot()
         why = f"it cannot be judged apart from {first}: {why_not}"
         intent = LayingAside(
             aside=next_aside(state),
-            paths=tuple(c.path for c in difference(project, state.turn.tree, tree).source),
+            paths=tuple(c.path for c in difference(seen, state.turn.tree, tree).source),
             edited=tree,
             start=state.turn.tree,
             why=why,

@@ -20,9 +20,10 @@ from verdigris.storage.lock import hold_lock
 from verdigris.storage.open_calls import is_any_left
 from verdigris.storage.project import CONFIG
 from verdigris.storage.repository import head, in_progress
-from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of
+from verdigris.turns.claim_check import as_it_stands, asker_of, facts_of, own_view
 from verdigris.turns.operation import look_at_git
 from verdigris.turns.tripwire import recall
+from verdigris.turns.tripwire.authors import what_to_wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,12 +58,11 @@ def survey(project: Project) -> Survey:
         notes.append(f"a {unfinished} is in progress")
     branch: str | None = None
     facts = TreeFacts(unfinished)
-    asker = asker_of(project, state)
     try:
         branch = head(project.repo).branch
         tree = project.workspace.snapshot()
         state = as_it_stands(project, state, tree)
-        facts = facts_of(project, state, tree, asker, most=SHOWN)
+        facts = facts_of(project, own_view(project, state), tree, most=SHOWN)
         notes += _note_foundation(project, state)
         memory = recall(project)
         notes += describe(memory.unproven) if memory else ()
@@ -70,7 +70,8 @@ def survey(project: Project) -> Survey:
         state = _without_accepted_pins(project, state, tree)
     except (StorageError, ToolMissing, NotARepository) as error:
         notes.append(f"the tree could not be compared: {error.message}")
-    move = next_move(state, facts, asker)
+    asker = replace(asker_of(project, state), wait=what_to_wait_for(project))
+    move = next_move(own_view(project, state), facts, asker)
     return Survey(project.repo.worktree, branch, state, facts.unclaimed, facts.drift, tuple(notes), move)
 
 

@@ -11,12 +11,14 @@ from verdigris.core.actions import Allow, Decision, Deny, FileWrite, Target, Wri
 from verdigris.core.events import Edit
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
+from verdigris.core.policy.actors import claimers, deny_source, joined_claims
 from verdigris.core.state import Phase
 from verdigris.core.turn_events import denial_event, joining_events
 from verdigris.core.value import replace
 from verdigris.languages.registry import holds_tests, is_mixed, same_oracle_part
 from verdigris.storage.paths import LinkOut, class_of, refuse
 from verdigris.storage.repository import in_progress
+from verdigris.turns.claim_check import claim_within, fellows, own_view, provable
 from verdigris.turns.operation import operation
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def decide_writes(project: Project, writes: Mapping[str, Rewrite | None], *, cwd
 
     A rewrite of None: the content cannot be determined. Paths outside the worktree are not decided here.
     """
-    with operation(project) as state:
+    with operation(project, waits=False) as state:
         if out := _through_link(project, state.phase, writes, cwd):
             project.record(denial_event(out, f"write {', '.join(writes)}"))
             return out
@@ -90,7 +92,9 @@ def _names(action: Write) -> str:
 
 def _decide_and_record(project: Project, state: WorktreeState, action: Write) -> Decision:
     action = Write(tuple(_read_write(project, state.phase, file) for file in action.files))
-    decision = decide(state, action, project.settings)
+    decision = _deny_others(project, state, action) or decide(
+        own_view(project, state), action, project.settings
+    )
     match decision:
         case Deny():
             project.record(denial_event(decision, f"write {_names(action)}"))
@@ -99,8 +103,6 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             targets = tuple(
                 Target(f.path, frozenset({f.cls})) for f in action.files if f.cls is PathClass.SOURCE
             )
-            from verdigris.turns.claim_check import claim_within, provable
-
             tree = project.workspace.snapshot()
             decision = Allow(claims=provable(project, claims, tree))
             ids = [red.test_id for red in decision.claims]
@@ -108,10 +110,22 @@ def _decide_and_record(project: Project, state: WorktreeState, action: Write) ->
             if isinstance(claimed, Deny):
                 return claimed
         case Allow(joins=paths):
-            project.record(*joining_events(state, paths))
+            joined = tuple(state.claims.values())
+            if claimers(state):
+                joined = joined_claims(joined, (project.context,), fellows(project))
+            project.record(*joining_events(joined, paths))
     if action.files:
         project.record(Edit(paths=tuple(f.path or f.spelling for f in action.files)))
     return decision
+
+
+def _deny_others(project: Project, state: WorktreeState, action: Write) -> Deny | None:
+    """Source does not silently become part of another agent's turn."""
+    if not project.context or claimers(state) <= {project.context}:
+        return None
+    source = (f.path for f in action.files if f.path is not None and f.cls is PathClass.SOURCE)
+    others = fellows(project)
+    return next(filter(None, (deny_source(state, path, (project.context,), others) for path in source)), None)
 
 
 def _observe_write(project: Project, spelling: str, after: bytes | None, cwd: Path) -> FileWrite:

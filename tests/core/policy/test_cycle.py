@@ -227,7 +227,7 @@ def test_the_next_step_of_each_stage_names_a_verb_of_the_cycle() -> None:
         for events in ((STARTED,), TO_RED, TO_VALIDATE, TO_PASS, (*TO_PASS, FROZEN))
     ]
     assert moves[0] == "write the plan to .tdd/plans/spec-1.md, then `tdd cycle advance`"
-    assert "`@scenario: ID`" in moves[1]
+    assert "`@scenario:` and an id" in moves[1]
     assert moves[2] == "`tdd cycle validate`, by somebody who did not write the tests"
     assert moves[3] == "`tdd cycle freeze`"
     assert moves[4] == "`tdd cycle resume` opens the coder's turn again"

@@ -19,11 +19,11 @@ from verdigris.storage.project import open_project
 from verdigris.turns.claim_check import Claimed
 from verdigris.turns.rollback import put_back
 from verdigris.turns.survey import survey
-from verdigris.turns.tripwire import calls, has_changed
+from verdigris.turns.tripwire import calls, has_changed, judgement
 from verdigris.turns.tripwire.calls import after_call, before_call
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from verdigris.storage.project import Project
     from verdigris.turns.tripwire import Tripped
@@ -359,13 +359,13 @@ def test_a_tree_deeper_than_python_calls_itself_is_looked_at_and_put_back(
 def test_what_is_written_again_while_it_goes_back_becomes_right_by_no_look(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def raced(project: Project, tree: str, paths: Sequence[str], *, why: str) -> None:
-        put_back(project, tree, paths, why=why)
+    def raced(project: Project, tree: str, paths: Sequence[str], *, why: str, by: Collection[str]) -> None:
+        put_back(project, tree, paths, why=why, by=by)
         world.write("calc.py", CALC + SUB)
 
     assert not before_call(agent(world))
     world.write("calc.py", CALC + SUB)
-    monkeypatch.setattr(calls, "put_back", raced)
+    monkeypatch.setattr(judgement, "put_back", raced)
     assert after_call(agent(world)).put_back == ("calc.py",)
     assert world.read("calc.py") == CALC + SUB
     monkeypatch.undo()

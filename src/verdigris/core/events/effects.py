@@ -93,6 +93,8 @@ class PuttingBack(Announcement):
     tree: str
     paths: tuple[str, ...]
     why: str
+    by: tuple[str, ...] = ()
+    """The agents that may have changed them."""
 
 
 @value

@@ -43,9 +43,11 @@ class EditClaim(Event):
 
 @value
 class Edit(Event):
-    """The gate allowed a write."""
+    """The gate allowed a write, or a shell's write was seen."""
 
     paths: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    """The agents that may have written, if not the acting one."""
 
 
 @value
@@ -93,6 +95,8 @@ class Violation(Event):
     what: str
     displaced: str = ""
     """The blob with the bytes that were overwritten."""
+    by: tuple[str, ...] = ()
+    """The agents that may have written them."""
 
 
 @value
@@ -167,7 +171,7 @@ class TestRun(Event):
     known: bool = False
     """It fails on the ground too."""
     by: str = ""
-    """The context that ran it; empty for a person."""
+    """The agent whose red it is: it ran the test by name, or saw it fail first; empty for a person."""
 
 
 @value

@@ -204,6 +204,8 @@ class Asker:
     context: str = ""
     fellows: frozenset[str] = frozenset()
     """Other agents that are at work."""
+    wait: str = ""
+    """What it has to wait for: an open call of another agent may have written the tree."""
 
 
 def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker = Asker()) -> str:  # noqa: B008 - frozen
@@ -211,6 +213,8 @@ def next_move(state: WorktreeState, facts: TreeFacts = TreeFacts(), asker: Asker
     suspended = state.turn is not None and state.turn.suspended
     if state.phase is Phase.OFF:
         return "run `tdd on` to resume (a person's command)"
+    if asker.wait:
+        return asker.wait
     if facts.in_progress is not None:
         return finish_git(state, facts.in_progress)
     if facts.hindrance:
@@ -239,7 +243,7 @@ def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     turn, theirs = state.turn, {claim.by for claim in state.claims.values()}
     if asker.is_agent and asker.context not in theirs and theirs and theirs <= asker.fellows:
         claimed = ", ".join(state.claims)
-        return f"wait: another agent of this session has claimed {claimed}; go on when it has settled"
+        return f"wait: another agent has claimed {claimed}; go on when it has settled"
     if turn is not None and turn.suspended:
         return f"`tdd test {shell_words(*state.claims)}`{'' if turn.why else ' on the new baseline'}"
     if facts.edited:

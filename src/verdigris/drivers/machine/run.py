@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import find_unclaimed
 from verdigris.core.errors import UserError
 from verdigris.core.events import MachineEnded, MachineStarted, StepBegun, StepPassed, StepStopped
 from verdigris.core.policy.done import find_open
@@ -155,22 +154,9 @@ class MachineRun:
                 )
             self._as_committed()
         tree = self._start_tree() if human else machine.project.workspace.snapshot()
-        self._require_earned(tree)
         machine.project.record(
             StepBegun(step=now.step, role=now.role.name, commit=commit, tree=tree), sync=True
         )
-
-    def _require_earned(self, tree: str) -> None:
-        """Raises a UserError if source was committed without a red: no role could mend that."""
-        project = self._machine.project
-        with operation(project) as state:
-            found = find_unclaimed(project, state.ground or tree, tree)
-        if found:
-            first = found[0]
-            raise UserError(
-                f"{first.path}:{first.line} was changed without a red test: {first.why}.",
-                hint=f"take it back; or `tdd off --why WHY` and `tdd on`, in {project.root}, take it in",
-            )
 
     def _as_committed(self) -> None:
         """Sets aside changes in the private worktree that belong to no step."""

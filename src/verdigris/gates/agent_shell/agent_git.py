@@ -61,7 +61,7 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         os.environ, [path for path in programs if not is_writable(os.path.realpath(path), known)]
     )
     private = str(project.repo.private)
-    record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}")
+    record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}", project.context)
     descendants = Descendants()
     try:
         enter = _confine_call(project, record)

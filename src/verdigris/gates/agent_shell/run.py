@@ -23,8 +23,6 @@ TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from typing import NoReturn
 
-ALIVE = b'"alive": true'
-"""Stands in the tripwire's memory if a process of the agent was running at the last look."""
 BEGINNING, END = "beginning", "end"
 REFUSED = 126
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
@@ -60,6 +58,11 @@ class CallPlace:
         """Where our own packages lie, one a line."""
         self.subagent = ""
         """Whose call it is, if not the session's own; asked as it begins, since it may outlive them."""
+
+    @property
+    def caller(self) -> tuple[str, str]:
+        """The client, and the context."""
+        return caller_in(os.environ, self.subagent)
 
     def outside(self, code: str, *arguments: str) -> list[str]:
         """Our own interpreter, which takes nothing from an environment that an agent can write to."""
@@ -98,11 +101,11 @@ def _refresh_card(place: CallPlace) -> ShellCard | None:
 def _look(place: CallPlace, moment: str) -> None:
     """Has the tripwire look, if a protected path changed: it puts back what an agent did."""
     if _is_changed(place):
-        _spawn(place.outside(LOOK, place.root, moment, *caller_in(os.environ, place.subagent)))
+        _spawn(place.outside(LOOK, place.root, moment, *place.caller))
 
 
 def _is_changed(place: CallPlace) -> bool:
-    """Decides as `turns.tripwire.has_changed`; also true if a verb in the call left something to report."""
+    """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
     known, head = stat_cache.read(place.private), light.head(place.control)
     if known is None or head is None:
         return True
@@ -110,9 +113,13 @@ def _is_changed(place: CallPlace) -> bool:
     if seq != light.changed_at(head) or stat_cache.differs(root, rows):
         return True
     try:
-        return ALIVE in light.read(f"{place.private}/call.json")
-    except OSError:
+        memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
+    except (OSError, ValueError, StopIteration):
         return True
+    if memory.get("alive") or place.caller[1] in memory.get("messages", ()):
+        return True
+    claimers = memory.get("claimers")
+    return claimers is not None and (claimers != [place.caller[1]] or open_calls.alive(place.private))
 
 
 def _spawn(argv: list[str]) -> bool:
@@ -148,7 +155,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     from verdigris.gates.agent_shell.outside import Outside, open_socket
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    record = open_calls.open_record(place.private, command)
+    record = open_calls.open_record(place.private, command, place.caller[1])
     socket = open_socket(path)
     if namespace := os.read(tell[0], 64):
         open_calls.note_namespace(record, namespace)

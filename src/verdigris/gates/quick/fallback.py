@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
 from verdigris.core.paths import compile_glob, recall_compiled
+from verdigris.core.policy.actors import claimers
 from verdigris.core.records import SCHEMA, Actor, Draft
 from verdigris.core.value import replace
 from verdigris.gates.quick.place import NotPlain, find
 from verdigris.gates.quick.quick import home, judge_call, start, words_of
 from verdigris.storage import quick_state, stat_cache
 from verdigris.storage.log import light
+from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_st
         "phase": state.phase.value,
         "suspended": state.turn is not None and state.turn.suspended,
         "targets": _target_rule(target for claim in state.claims.values() for target in claim.targets),
+        "claimers": sorted(claimers(state) & at_work(os.fspath(project.repo.private), "")),
         "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
         "texts": [regex for _, regex in project.classes.rules],
         "mixed": sorted(manifest_names()),

@@ -32,7 +32,7 @@ _WRITABLE = {
 }
 
 
-def writable(card: QuickCard, cwd: str, spelling: str) -> str:
+def writable(card: QuickCard, cwd: str, spelling: str, context: str = "") -> str:
     """The path below the root; raises NotPlain unless an agent may surely write it now."""
     at, missing, found = walk(_absolute(cwd, spelling))
     if found is None or not (is_folder(found) if missing else is_lone_file(found)):
@@ -44,7 +44,7 @@ def writable(card: QuickCard, cwd: str, spelling: str) -> str:
     if any(_is_within(place, whole) for place in card.guarded):
         raise NotPlain
     check_way(card.root, at, missing)
-    if not _is_allowed(card, path):
+    if not _is_allowed(card, path, context):
         raise NotPlain
     return path
 
@@ -76,12 +76,12 @@ def _is_within(place: str, path: str) -> bool:
     return f"{path}/".lower().startswith(f"{place}/".lower())
 
 
-def _is_allowed(card: QuickCard, path: str) -> bool:
+def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
     cls = next((cls for cls, rule in card.rules if regex(rule).fullmatch(path)), "other")
     if cls == "other":
         return card.phase in {"red", "off"} or path.rpartition("/")[2] not in card.mixed
     if (card.phase, cls) == ("green", "source"):
-        if path.endswith(card.mixed_source):
+        if path.endswith(card.mixed_source) or card.claimers not in ([], [context]):
             return False
         return not card.suspended and card.targets is not None and bool(regex(card.targets).fullmatch(path))
     return (card.phase, cls) in _WRITABLE
@@ -191,12 +191,15 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     envelope = _envelope(payload, card, words)
     moment, tool, manner, given = words.read_plainly(payload)
     if moment == "after":
-        _after(raw, card, place)
+        _after(raw, card, place, envelope["actor"]["context"])
         return AllowedCall(card, envelope, "", {})
     cwd = payload["cwd"]
     match manner:
         case "writes":
-            return AllowedCall(card, envelope, "edit", {"paths": [writable(card, cwd, _text(given))]})
+            context = envelope["actor"]["context"]
+            path = writable(card, cwd, _text(given), context)
+            _note_edit(place, context, path)
+            return AllowedCall(card, envelope, "edit", {"paths": [path]})
         case "reads":
             paths = [readable(card, cwd, _text(given))]
             return AllowedCall(card, envelope, "call", {"tool": tool, "paths": paths})
@@ -223,22 +226,23 @@ def home(words: ModuleType) -> str:
     return repr([words.NAME, *(posix.environ.get(name.encode("ascii")) for name in words.HOMES)])
 
 
-def _after(raw: bytes, card: QuickCard, place: WorktreePlace) -> None:
+def _after(raw: bytes, card: QuickCard, place: WorktreePlace, context: str) -> None:
     """Decides as `turns.tripwire.after_call`: all looks as it did when it was last known to be right."""
     if any(sign in raw for sign in SIGNS):
         raise NotPlain
-    _check_nothing_changed(card, place)
+    _check_nothing_changed(card, place, context)
     check_nobody_lives(place.private)
+    _end_edit(place, context)
 
 
 def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, place: WorktreePlace) -> None:
     """Decides as the gate does: commands are confined, and a look before the call would see nothing."""
     if not isinstance(command, str):
         raise NotPlain
-    _check_nothing_changed(card, place)
+    session, agent = caller
+    _check_nothing_changed(card, place, agent or session)
     if is_left_over(place.private):
         raise NotPlain
-    session, agent = caller
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
 
@@ -267,11 +271,38 @@ def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
         posix.close(fd)
 
 
-def _check_nothing_changed(card: QuickCard, place: WorktreePlace) -> None:
-    """Checks that no stamp of a protected path changed, and that no message waits to be reported."""
+def _note_edit(place: WorktreePlace, context: str, path: str) -> None:
+    """Writes what `storage.open_calls.note_edit` writes."""
+    record, how = _edit_of(place, context), posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC
+    try:
+        fd = posix.open(record, how, 0o666)
+    except FileNotFoundError:
+        posix.mkdir(f"{place.private}/edits", 0o700)
+        fd = posix.open(record, how, 0o666)
+    try:
+        posix.write(fd, f"{context}\0{path}".encode("utf-8", "surrogateescape"))
+    finally:
+        posix.close(fd)
+
+
+def _end_edit(place: WorktreePlace, context: str) -> None:
+    try:
+        posix.unlink(_edit_of(place, context))
+    except FileNotFoundError:
+        return
+
+
+def _edit_of(place: WorktreePlace, context: str) -> str:
+    return f"{place.private}/edits/{light.digest(context.encode('utf-8', 'surrogatepass'))}"
+
+
+def _check_nothing_changed(card: QuickCard, place: WorktreePlace, context: str) -> None:
+    """Checks that no stamp of a protected path changed, and that no message waits for this agent."""
     head = light.head(card.control)
     memory = light.loads(light.read(f"{place.private}/call.json").decode("utf-8"))
-    if head is None or any(memory.get(name) for name in ("alive", "moved", "undone", "texts")):
+    if head is None or any(memory.get(name) for name in ("alive", "moved", "undone")):
+        raise NotPlain
+    if context in memory.get("messages", ()) or memory.get("claimers", [context]) != [context]:
         raise NotPlain
     check(place.private, place.root, light.changed_at(head))
 

@@ -45,6 +45,13 @@ class PythonTracing:
     ) -> Iterator[tuple[int, int]]:
         return find_idle_lines(text, added, executed)
 
+    def failing_at(self, text: str, line: int) -> str | None:
+        lines = text.splitlines(keepends=True)
+        indent = lines[line - 1][: -len(lines[line - 1].lstrip())]
+        lines.insert(line - 1, f"{indent}raise RuntimeError('made to fail')\n")
+        made = "".join(lines)
+        return made if syntax.parse_or_none(made) is not None else None
+
     def function_lines(self, text: str) -> frozenset[int]:
         tree = shared_tree(text)
         return frozenset(

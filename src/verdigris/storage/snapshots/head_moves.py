@@ -167,10 +167,8 @@ _CONVERSIONS = re.compile(
 def may_convert(repo: Repository, paths: Iterable[str]) -> bool:
     """Whether the user's git may write other bytes or modes at these paths than a commit has.
 
-    Asking git itself costs two processes. A doubt is a yes.
+    Asking git itself costs two processes. A doubt is a yes. Variables of git's own do not reach it.
     """
-    if any(name.startswith("GIT_CONFIG") or name == "GIT_ATTR_SOURCE" for name in os.environ):
-        return True
     home = Path(os.environ.get("HOME", "/"))
     user = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
     info = repo.common_dir / "info" / "attributes"

@@ -50,6 +50,8 @@ class Tripped:
     """The red that source written by a shell claimed by implication."""
     text: str = ""
     """For the agent: what happened, and the next allowed move."""
+    told: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The same for each agent that it concerns; what others are to hear waits for their next call."""
 
     def __bool__(self) -> bool:
         return bool(self.put_back or self.kept or self.moved_back or self.unproven or self.claimed)
@@ -88,7 +90,7 @@ def claims_text(paths: Sequence[str], claimed: str) -> str:
 
 def without_claims(text: str) -> str:
     """The call may have settled what it claimed: then its verdict says what comes next."""
-    return re.sub(r"^.*: claims .*\.$(\nnext: .*$)?\n?", "", text, flags=re.MULTILINE)
+    return re.sub(r"^.*: claims .*\.$\n?", "", text, flags=re.MULTILINE)
 
 
 def kept_text(paths: Sequence[str], cls: PathClass, phase: Phase) -> str:
@@ -166,6 +168,16 @@ def _names(paths: Sequence[str]) -> str:
 
 
 @value
+class Pending:
+    """A changed path that is nobody's yet: a call that may have written it is open."""
+
+    blob: str
+    """Its content at the last look; empty where it was deleted."""
+    by: tuple[str, ...]
+    """The agents that may have written it."""
+
+
+@value
 class TripwireMemory:
     tree: str
     """The worktree, with what a person changed in it."""
@@ -174,15 +186,24 @@ class TripwireMemory:
     phase: Phase
     place: GitPosition
     alive: bool = False
-    """A process of the agent's call was still running when the call had ended."""
+    """A process of an agent's call was still running at the look."""
+    open: tuple[str, ...] = ()
+    """The agents whose processes those were."""
+    pending: Mapping[str, Pending] = field(default_factory=dict)
+    claimers: tuple[str, ...] | None = None
+    """The agents at work whose claims alone are open: at the calls of others source is watched too."""
+    seq: int = 0
+    """The last record of the log."""
+    unmoved: bool = False
+    """Git moved, and is not judged yet: it may have been a call of another agent that is still open."""
     moved: tuple[str, ...] = ()
     """Protected paths for which a verb within the call moved git back; reported after the call."""
     tried: tuple[str, ...] = ()
     """The git command that was moved back, as far as the repository tells it."""
     undone: tuple[str, ...] = ()
     """Paths in a commit, undone within the call, that never were so in the tree; reported likewise."""
-    texts: tuple[str, ...] = ()
-    """Messages about other paths that were put back within the call; reported likewise."""
+    messages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Agent → what it is to hear at its next call: what was put back within its call, or by another's."""
     unproven: Mapping[str, str] = field(default_factory=dict)
     """Path → blob in HEAD that no tree had."""
     proven: str | None = None

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.checks.git_moves import look
-from verdigris.checks.observation import difference, is_layout
-from verdigris.checks.source_edits import home_of
 from verdigris.checks.unproven_commits import COMMITTED, describe, find_unproven, remedy
-from verdigris.core.actions import Deny, Target
 from verdigris.core.errors import NotConfigured, VerdigrisError
 from verdigris.core.events import Edit, Violation
 from verdigris.core.paths import PathClass
-from verdigris.core.policy.cycle import authored_classes, deny_spec, deny_write
-from verdigris.core.policy.next_move import implied_claim, owners
+from verdigris.core.policy.actors import claimers
+from verdigris.core.policy.cycle import authored_classes
 from verdigris.core.records import Actor
 from verdigris.core.state import Phase
-from verdigris.core.test_ids import shell_words, some
-from verdigris.core.turn_events import joining_events
-from verdigris.core.value import replace
+from verdigris.core.value import replace, value
 from verdigris.storage import stat_cache
 from verdigris.storage.intents import recover
 from verdigris.storage.open_calls import alive as is_alive
-from verdigris.storage.open_calls import forget_ended
+from verdigris.storage.open_calls import forget_ended, open_shells
 from verdigris.storage.project import open_project
 from verdigris.turns import tripwire as words
-from verdigris.turns.claim_check import claim_within, following_move, provable
-from verdigris.turns.rollback import GitPosition, place, put_back
+from verdigris.turns.claim_check import fellows, following_move
+from verdigris.turns.rollback import GitPosition, place
 from verdigris.turns.tripwire import (
     Tripped,
     TripwireMemory,
@@ -40,6 +36,15 @@ from verdigris.turns.tripwire import (
     see,
     watch,
 )
+from verdigris.turns.tripwire.authors import (
+    Shared,
+    Window,
+    describe_pending,
+    share,
+    what_to_wait_for,
+    window,
+)
+from verdigris.turns.tripwire.judgement import join_edits, stays, undo_strays
 from verdigris.turns.tripwire.strays import Strays, strays, undo_moves
 
 if TYPE_CHECKING:
@@ -48,7 +53,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
-CALLED = "changed by an agent's call"
+REMEMBERED = 20
+"""Agents for which messages are kept."""
 END = "end"
 
 
@@ -71,7 +77,7 @@ def before_call(project: Project, *, agent_alive: bool = False) -> Tripped:
     """Changes since the last call are a person's, unless a process of the agent lived meanwhile."""
     with project.exclusive():
         recover(project)
-        return _look_at_tree(project, recall(project), alive=agent_alive, wrote=())
+        return _with_next(project, _look_at_tree(project, recall(project), alive=agent_alive, wrote=()))
 
 
 def after_call(
@@ -85,74 +91,175 @@ def after_call(
     with project.exclusive():
         recover(project)
         memory = recall(project)
-        if memory is not None and memory.alive == agent_alive and not has_changed(project):
+        if (
+            memory is not None
+            and _is_known(project, memory, agent_alive=agent_alive)
+            and not has_changed(project)
+        ):
             forget_ended(str(project.repo.private))
             return Tripped()
-        return _look_at_tree(project, memory, alive=agent_alive, wrote=wrote)
+        return _with_next(project, _look_at_tree(project, memory, alive=agent_alive, wrote=wrote))
+
+
+def _with_next(project: Project, tripped: Tripped) -> Tripped:
+    """Ends what an agent hears with its next move; what is said of git names its own."""
+    if project.context not in tripped.told and not tripped.kept:
+        return tripped
+    following = following_move(project, project.state(), wait=what_to_wait_for(project))
+    return replace(tripped, text=f"{tripped.text}\nnext: {following}")
+
+
+def _is_known(project: Project, memory: TripwireMemory, *, agent_alive: bool) -> bool:
+    """Whether the stamps tell all: nothing waits for the agent, and no turn is shared with others."""
+    alone = memory.claimers is None or (memory.claimers == (project.context,) and not agent_alive)
+    return memory.alive == agent_alive and alone and project.context not in memory.messages
 
 
 def look_within_call(project: Project) -> None:
     """Before a verb of the agent in red: puts source back, so that no run sees edits that no claim covers.
 
-    The caller holds the operation. The message is reported after the call.
+    While a call of another agent is open, in every phase: what that may have written is pending then. The
+    caller holds the operation. The message is reported after the call.
     """
-    if project.state().phase is not Phase.RED or not is_alive(str(project.repo.private)):
+    private = str(project.repo.private)
+    if not is_alive(private):
+        return
+    red = project.state().phase is Phase.RED
+    if not red and all(context == project.context for context, _ in open_shells(private)):
         return
     memory = recall(project)
-    if memory is not None and memory.phase is Phase.RED and not is_touched(project):
+    same = memory is not None and memory.phase is project.state().phase and memory.claimers is None
+    if same and not is_touched(project):
         return
     tripped = _look_at_tree(project, memory, alive=True, wrote=None)
     known = recall(project)
     if tripped.text and known is not None:
-        remember(project, replace(known, texts=(tripped.text,)))
+        remember(project, replace(known, messages={**known.messages, project.context: (tripped.text,)}))
 
 
 def _look_at_tree(
     project: Project, memory: TripwireMemory | None, *, alive: bool, wrote: Collection[str] | None
 ) -> Tripped:
-    phase = project.state().phase
     ended = forget_ended(str(project.repo.private))
-    agents = None if alive or ended or (memory is not None and memory.alive) else wrote
-    if agents is None:
-        undo_moves(project)
+    seen_by = window(project, memory, alive=alive, ended=ended, own=wrote)
+    if not seen_by.is_persons and undo_moves(project, waits=bool(seen_by.open)):
+        return _leave_to_others(project, seen_by)
     memory = recall(project)
-    state = look(project, project.state(), by_agent=agents is None)
-    seen = see(project, state)
-    found = strays(project, state, memory, seen.tree) if memory or agents is None else ()
-    mine, persons = _split_strays(found, agents)
-    texts = [*_waiting_texts(memory, phase), *(_kept_text(stray, state.phase) for stray in persons)]
-    done = _undone(project, state, mine, seen.tree)
-    written = False
-    if agents is None:
-        done = _join_edits(project, done)
-        written = _record_author(project, state, memory, seen.tree, done)
-    rightly = seen.tree
-    if done or written:
+    look(project, project.state(), by_agent=not seen_by.is_persons)
+    return _Look(project, memory, seen_by).judge(alive=alive)
+
+
+def _leave_to_others(project: Project, seen_by: Window) -> Tripped:
+    """Git is in the hands of another agent's open call: nothing is judged until that has ended."""
+    memory = recall(project)
+    if memory is None:
+        return Tripped()
+    told = memory.messages.get(seen_by.asks, ())
+    rest = {context: texts for context, texts in memory.messages.items() if context != seen_by.asks}
+    writers = tuple(sorted(seen_by.shells | ({seen_by.asks} if seen_by.own is None else set())))
+    remember(project, replace(memory, alive=True, open=writers, messages=rest))
+    stat_cache.forget(project.repo.private)
+    return Tripped(text="\n".join(told), told={seen_by.asks: told} if told else {})
+
+
+@value
+class _Look:
+    """A look at the tree, at the beginning or the end of a call."""
+
+    project: Project
+    memory: TripwireMemory | None
+    window: Window
+
+    def judge(self, *, alive: bool) -> Tripped:
+        project, memory = self.project, self.memory
         state = project.state()
+        phase = state.phase
         seen = see(project, state)
-        rightly = _without_strays(project, state, memory, seen.tree, agents)
-    now = TripwireMemory(rightly, base(state), state.phase, _place(project), alive)
-    now, unproven = _with_head(project, state, memory, now)
-    remember(project, now)
-    if rightly == seen.tree:
-        watch(project, seen)
-    else:
-        stat_cache.forget(project.repo.private)
-    texts += [words.unproven_text(describe(unproven), remedy(unproven))] if unproven else []
-    texts += [done.text] if done else []
-    if done.put_back or done.claimed or persons:
-        texts.append(f"next: {following_move(project, project.state())}")
-    text = "\n".join(texts)
-    moved = memory.moved + memory.undone if memory else ()
-    return replace(done, kept=_paths(persons), moved_back=moved, unproven=tuple(unproven), text=text)
+        shared = self.share(state, seen.tree)
+        done = undo_strays(project, shared, seen.tree, self.window.noted)
+        written = False
+        if not self.window.is_persons:
+            done = join_edits(project, done)
+            written = _record_author(project, state, memory, seen.tree, done)
+        rightly = seen.tree
+        if done or written or shared.waiting:
+            state = project.state()
+            seen = see(project, state)
+            rightly = self._without_strays(state, seen.tree)
+        now = TripwireMemory(
+            rightly,
+            base(state),
+            state.phase,
+            _place(project),
+            alive,
+            self.window.open_now if alive else (),
+            shared.pending,
+            tuple(sorted(claimers(state) & fellows(project))) or None,
+            next((record.seq for record in project.log.records(reverse=True, limit=1)), 0),
+        )
+        now, unproven = _with_head(project, state, memory, now)
+        mine, messages = self._messages(shared, done, phase)
+        remember(project, replace(now, messages=messages))
+        if rightly == seen.tree:
+            watch(project, seen)
+        else:
+            stat_cache.forget(project.repo.private)
+        kept = (_kept_text(stray, state.phase) for stray in shared.persons)
+        head = [words.unproven_text(describe(unproven), remedy(unproven))] if unproven else []
+        return replace(
+            done,
+            kept=_paths(shared.persons),
+            moved_back=memory.moved + memory.undone if memory else (),
+            unproven=tuple(unproven),
+            text="\n".join((*_waiting_texts(memory, phase), *kept, *head, *mine)),
+            told={self.window.asks: mine} if mine else {},
+        )
+
+    def _messages(
+        self, shared: Shared, done: Tripped, phase: Phase
+    ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+        """What the asking agent hears now, and what waits for the others."""
+        told = dict(self.memory.messages) if self.memory else {}
+        if phase is not Phase.GREEN:
+            told = {who: tuple(filter(None, map(words.without_claims, texts))) for who, texts in told.items()}
+        for who, texts in (*self._about_pending(shared), *done.told.items()):
+            told[who] = (*told.get(who, ()), *texts)
+        return told.pop(self.window.asks, ()), dict(list(told.items())[-REMEMBERED:])
+
+    def share(self, state: WorktreeState, tree: str) -> Shared:
+        project, memory = self.project, self.memory
+        found = strays(project, state, memory, tree) if memory or not self.window.is_persons else ()
+        known = memory.pending if memory else {}
+        homes = {stray.home for stray in found} if known or self.window.open or self.window.edits else set()
+        blobs = {c.path: c.new or "" for home in homes for c in project.workspace.changes(home, tree)}
+        shared = share(found, self.window, known, blobs, partial(stays, project, state))
+        if state.phase is not Phase.GREEN:
+            return shared
+        # A person writes source freely.
+        return replace(shared, persons=tuple(s for s in shared.persons if s.cls is not PathClass.SOURCE))
+
+    def _without_strays(self, state: WorktreeState, tree: str) -> str:
+        """The tree without strays: a process may have written again after they were put back."""
+        shared = self.share(state, tree)
+        for stray, by in shared.judged:
+            wrong = [path for path in stray.paths if not stays(self.project, state, stray, path, by)]
+            tree = self.project.workspace.graft(tree, stray.home, wrong)
+        for stray in shared.waiting:
+            tree = self.project.workspace.graft(tree, stray.home, stray.paths)
+        return tree
+
+    def _about_pending(self, shared: Shared) -> Iterator[tuple[str, tuple[str]]]:
+        """Told once: what this agent may have written and is nobody's yet."""
+        known, asks = self.memory.pending if self.memory else {}, self.window.asks
+        new = [p for p, kept in shared.pending.items() if asks in kept.by and known.get(p) != kept]
+        if new:
+            yield asks, (describe_pending(new, self.window),)
 
 
 def _waiting_texts(memory: TripwireMemory | None, phase: Phase) -> Iterator[str]:
-    """What verbs within the call left to report."""
+    """What verbs within the call left to report of git."""
     if memory is None:
         return
-    texts = memory.texts if phase is Phase.GREEN else (words.without_claims(text) for text in memory.texts)
-    yield from filter(None, texts)
     if memory.moved:
         yield words.moved_back_text(memory.moved, phase, memory.tried)
     if memory.undone:
@@ -163,75 +270,6 @@ def _kept_text(stray: Strays, phase: Phase) -> str:
     if stray.link:
         return words.link_kept_text(stray.paths[0])
     return words.kept_text(stray.paths, stray.cls, phase)
-
-
-def _without_strays(
-    project: Project,
-    state: WorktreeState,
-    memory: TripwireMemory | None,
-    tree: str,
-    agents: Collection[str] | None,
-) -> str:
-    """The tree without strays: a process may have written again after they were put back."""
-    for stray in _split_strays(strays(project, state, memory, tree), agents)[0]:
-        tree = project.workspace.graft(tree, stray.home, stray.paths)
-    return tree
-
-
-def _split_strays(
-    found: tuple[Strays, ...], agents: Collection[str] | None
-) -> tuple[tuple[Strays, ...], tuple[Strays, ...]]:
-    """The agent's and the person's."""
-    if agents is None:
-        return found, ()
-    split = [(s, frozenset(s.paths).intersection(agents)) for s in found]
-    mine = (replace(s, paths=tuple(p for p in s.paths if p in own)) for s, own in split if own)
-    others = (replace(s, paths=tuple(p for p in s.paths if p not in own)) for s, own in split)
-    return tuple(mine), tuple(s for s in others if s.paths)
-
-
-def _undone(project: Project, state: WorktreeState, mine: tuple[Strays, ...], tree: str) -> Tripped:
-    claimed, gone, texts = "", list[str](), list[str]()
-    for stray in mine:
-        if stray.link:
-            put_back(project, stray.home, stray.paths, why=CALLED)
-            gone += stray.paths
-            texts.append(words.link_put_back_text(stray.paths[0]))
-            continue
-        done = _claim_for_edit(project, state, stray, tree)
-        if isinstance(done, str):
-            claimed = done
-            texts.append(words.claims_text(stray.paths, done))
-            continue
-        home = stray.home
-        if stray.cls in {PathClass.TEST, PathClass.SOURCE}:
-            home = home_of(project, home, tree, stray.paths, source=stray.cls is PathClass.SOURCE)
-        put_back(project, home, stray.paths, why=CALLED)
-        gone += stray.paths
-        texts.append(words.put_back_text(stray.paths, stray.cls, done))
-    return Tripped(put_back=tuple(gone), claimed=claimed, text="\n".join(texts))
-
-
-def _claim_for_edit(project: Project, state: WorktreeState, stray: Strays, tree: str) -> str | Deny | None:
-    """Source written in red claims the reds of this change that were seen on the tree without it."""
-    cycle = state.open_cycle
-    if cycle is not None and stray.paths == (cycle.spec_path,):
-        return deny_spec(cycle)
-    if cycle is not None and state.phase in {Phase.PLAN, Phase.HELD}:
-        return deny_write(cycle, stray.paths[0])
-    if stray.cls is not PathClass.SOURCE or state.phase is not Phase.RED:
-        return None
-    decision = implied_claim(state, stray.paths[0])
-    if isinstance(decision, Deny):
-        return decision
-    start = project.workspace.graft(tree, stray.home, stray.paths)
-    ids = [red.test_id for red in provable(project, decision.claims, start)]
-    targets = tuple(Target(path, frozenset({PathClass.SOURCE})) for path in stray.paths)
-    claimed = claim_within(project, state, ids, targets, implied=True, tree=start)
-    if isinstance(claimed, Deny):
-        return claimed
-    project.record(Edit(paths=stray.paths))
-    return some(claimed.test_ids)
 
 
 def _record_author(
@@ -246,34 +284,6 @@ def _record_author(
     if paths:
         project.record(Edit(paths=paths))
     return bool(paths)
-
-
-def _join_edits(project: Project, done: Tripped) -> Tripped:
-    """In green, source outside the targets joins the open claims, or is refused where claims are strict."""
-    state = project.state()
-    if state.phase is not Phase.GREEN or state.turn is None or state.turn.suspended:
-        return done
-    tree = project.workspace.snapshot()
-    source = difference(project, state.turn.tree, tree).source
-    paths = tuple(
-        change.path
-        for change in source
-        if not owners(state.claims.values(), change.path) and not is_layout(project, change)
-    )
-    if not paths:
-        return done
-    if project.settings.claims != "strict":
-        project.record(*joining_events(state, paths))
-        return done
-    put_back(project, state.turn.tree, paths, why=CALLED)
-    added = shell_words("tdd", "claim", next(iter(state.claims)), paths[0])
-    denial = Deny(
-        "outside-targets",
-        f"It is outside the targets of the open claims (`claims: strict`); `{added}` adds it.",
-        f"`{added}`",
-    )
-    text = words.put_back_text(paths, PathClass.SOURCE, denial)
-    return replace(done, put_back=done.put_back + paths, text="\n".join(filter(None, (done.text, text))))
 
 
 def _with_head(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from verdigris.checks.observation import difference
+from verdigris.checks.observation import difference, is_layout
 from verdigris.checks.source_edits import CONFLICT, find_edits
 from verdigris.checks.unproven_commits import COMMITTED, find_unproven, never_in_the_tree
 from verdigris.core.confinement.protection import protected_classes
 from verdigris.core.events import Violation
 from verdigris.core.paths import LINK, Change, Entry, PathClass
+from verdigris.core.policy.actors import claimers
 from verdigris.core.state import Phase
 from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import holds_tests, is_mixed
@@ -18,6 +19,7 @@ from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
 from verdigris.storage.repository import Head
 from verdigris.storage.snapshots import head_moves, trees
+from verdigris.turns.claim_check import fellows
 from verdigris.turns.rollback import (
     GitPosition,
     command_of_move,
@@ -55,7 +57,10 @@ class Strays:
 def strays(
     project: Project, state: WorktreeState, memory: TripwireMemory | None, tree: str
 ) -> tuple[Strays, ...]:
-    """Changed protected paths by class, the most protected first."""
+    """Changed protected paths by class, the most protected first.
+
+    Also, while several agents share a green phase, source: no claim covers what another agent writes.
+    """
     compared = _Comparison(project, state, memory, tree)
     alone = (*compared.links(), *compared.spec_of_cycle())
     behind = frozenset(path for s in alone for path in s.paths)
@@ -122,6 +127,8 @@ class _Comparison:
             # A file that could not be read in time counts as an edit.
             edited = [*(edit.path for edit in edits.found), *edits.unread]
             changed[PathClass.SOURCE] = self._without_resolved(edited, home)
+        elif paths := self._source_of_others(since.source):
+            yield Strays(PathClass.SOURCE, paths, home)
         if self.state.phase is not Phase.RED:
             for path in since.oracle:
                 cls = self.project.classify(path)
@@ -143,6 +150,13 @@ class _Comparison:
         left = {*(edit.path for edit in edits.found), *edits.unread}
         return [path for path in paths if path in left or path not in conflicts]
 
+    def _source_of_others(self, source: Sequence[Change]) -> tuple[str, ...]:
+        """Source that changed since the last look, while several agents share a turn."""
+        known = self.memory is not None and self._home() == self.memory.tree
+        if not source or not known or not shares_turn(self.project, self.state):
+            return ()
+        return tuple(change.path for change in source if not is_layout(self.project, change))
+
     def _changes(self, before: str) -> Sequence[Change]:
         return self.project.workspace.changes(before, self.tree) if before != self.tree else ()
 
@@ -160,6 +174,12 @@ class _Comparison:
             return tuple(paths)
         differing = {change.path for change in self.project.workspace.changes(known, self.tree)}
         return tuple(path for path in paths if path in differing)
+
+
+def shares_turn(project: Project, state: WorktreeState) -> bool:
+    """Whether another agent is at work beside one whose claims alone are open."""
+    by = claimers(state)
+    return bool(by) and len({project.context, *fellows(project)} - {""} | by) > 1
 
 
 def _holds(memory: TripwireMemory, state: WorktreeState) -> bool:
@@ -183,18 +203,19 @@ class _Move:
     """Its steps, as git names them in the reflog."""
 
 
-def undo_moves(project: Project) -> None:
+def undo_moves(project: Project, *, waits: bool = False) -> bool:
     """Where protected paths did not follow, HEAD, index and files go back; HEAD and index also from a commit
     that holds protected paths as no tree did. The caller holds the operation.
 
-    A move that may stay is remembered, so that it is looked at once.
+    A move that may stay is remembered, so that it is looked at once. `waits`: a call of another agent is
+    open, which may be in the middle of the move: nothing goes back. Returns whether a move is left for that.
     """
     memory = recall(project)
     if memory is None:
-        return
+        return False
     now = place(project, memory.place)
     if now.same(memory.place):
-        return
+        return False
     tree = project.workspace.snapshot()
     move = _move(project, memory, now, tree)
     state = project.state()
@@ -206,8 +227,12 @@ def undo_moves(project: Project) -> None:
     behind = never_in_the_tree(project, state, rightly, unproven)
     if not hit and not behind:
         kept = project.workspace.graft(memory.tree, tree, move.wanted)
-        remember(project, replace(memory, tree=kept, place=now, unproven=unproven, proven=since))
-        return
+        known = replace(memory, tree=kept, place=now, unproven=unproven, proven=since, unmoved=False)
+        remember(project, known)
+        return False
+    if waits:
+        remember(project, replace(memory, unmoved=True))
+        return True
     # After a commit alone, what strayed is left to whoever looks at the tree next.
     paths = move.wanted.keys() | (strayed if hit else set())
     target = project.workspace.graft(tree, memory.tree, paths)
@@ -216,7 +241,8 @@ def undo_moves(project: Project) -> None:
     tried = command_of_move(project.repo, memory.place, now) if hit else ()
     move_back(project, memory.place, target, paths, tree)
     there = place(project, memory.place)
-    remember(project, replace(memory, place=there, moved=hit, tried=tried, undone=behind))
+    remember(project, replace(memory, place=there, moved=hit, tried=tried, undone=behind, unmoved=False))
+    return False
 
 
 def _hit(project: Project, memory: TripwireMemory, move: _Move, tree: str) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ def client(world: World) -> Client:
 
 def sent_back(said: Mapping[str, Any]) -> str:
     """The text of a stop that sends the agent back; empty if it may stop."""
-    return str(said.get("hookSpecificOutput", {}).get("additionalContext", ""))
+    return str(said.get("reason", ""))
 
 
 def phase(world: World) -> Phase:
@@ -245,7 +245,7 @@ def test_a_subagent_hears_the_laws_and_whose_claim_is_open(world: World) -> None
     sub.before("Bash", command=f"tdd test {SUB_ID}")
     assert sub.before("Write", file_path="calc.py", content=CALC + SUB) == "pass"
     told = other.say("SubagentStart")["hookSpecificOutput"]["additionalContext"]
-    assert f"next: wait: another agent of this session has claimed {SUB_ID}" in told
+    assert f"next: wait: another agent has claimed {SUB_ID}" in told
     fellow = open_project(world.root, Actor("agent", "a2", "claude"))
     assert survey(fellow).next.startswith("wait: another agent")
     owner = open_project(world.root, Actor("agent", "a1", "claude"))
