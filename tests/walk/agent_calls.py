@@ -56,14 +56,16 @@ class AgentCalls(Journey):
             self.here.git("add", "--all")
             self.here.git("commit", "--quiet", "--message", "by an agent")
 
+        before = self.seen().committed_marks
         self._command("git commit", commit, moves=True)
+        self.agents |= before ^ self.seen().committed_marks
 
     @rule()
     def agent_stops(self) -> None:
         said = self.machine("stop", lambda: self.here.client.raw("Stop").stdout) or "{}"
         document = json.loads(said)
         told = str(document.get("reason") or document.get("systemMessage") or "")
-        move = self.here.status()["next"]
+        move = self.here.agents_next()
         for named in re.findall(r"next: (.*)$", told, re.MULTILINE)[-1:]:
             if not is_same_move(named, move):
                 detail = f"{told}\ntdd status says: {move}"

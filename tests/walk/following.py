@@ -12,7 +12,6 @@ from walk.handwriting import (
     functions,
     has_conflict,
     resolved,
-    test_file,
     with_changed,
     without,
 )
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 ACTS = 4
 """Commands and edits from any state to one where nothing is open."""
 _PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
+_LOST = re.compile(r"put back what (.*) lost;")
 _PUT_BACK = re.compile(r"put (\S+) back")
 
 
@@ -113,14 +113,14 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
     if found := _PUT_BACK.match(move):
         return _put_back(place, found[1])
     if re.match(r"(revise|correct) the test", move):
-        return _correct_test(place, hand, move)
+        return _correct_tests(place, hand, move)
     if re.match(r"(drop it|end it|finish it)", move):
         return True
     if re.match(r"(resolve|correct) ", move):
         make_right(place, hand)
         return _resolve(place)
     if re.match(r"put back what", move):
-        return _put_back_lost_tests(place)
+        return _put_back_losses(place, move)
     if re.search(r"\b(source|code|restructure)\b", move):
         make_right(place, hand)
         return True
@@ -141,17 +141,15 @@ def make_right(place: Place, hand: Hand) -> None:
             place.write(path, text)
 
 
-def _correct_test(place: Place, hand: Hand, move: str) -> bool:
-    found = _PLACE.search(move)
-    if found is None:
-        return False
-    path, line = found[1], int(found[2])
-    text = place.read(path)
-    module = path.removeprefix("tests/test_").removesuffix(".py")
-    above = re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[:line]), re.MULTILINE)
-    for name in above[-1:]:
-        place.write(path, with_changed(text, f"test_{name}", hand.test(module, name, int(name[1:]))))
-    return True
+def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
+    found = _PLACE.findall(move)
+    for path, line in found:
+        text = place.read(path)
+        module = path.removeprefix("tests/test_").removesuffix(".py")
+        above = re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[: int(line)]), re.MULTILINE)
+        for name in above[-1:]:
+            place.write(path, with_changed(text, f"test_{name}", hand.test(module, name, int(name[1:]))))
+    return bool(found)
 
 
 def _put_back(place: Place, path: str) -> bool:
@@ -166,9 +164,16 @@ def _put_back(place: Place, path: str) -> bool:
     return True
 
 
-def _put_back_lost_tests(place: Place) -> bool:
-    for module in MODULES:
-        place.git("checkout", "HEAD", "--", test_file(module))
+def _put_back_losses(place: Place, move: str) -> bool:
+    """As they were when nothing of them was lost."""
+    project = place.world.project
+    state = project.state()
+    begun = state.turn or state.refactor
+    found, tree = _LOST.match(move), begun.tree if begun else state.ground
+    if found is None or tree is None:
+        return False
+    for path in found[1].split(", "):
+        place.write(path, (project.workspace.read(tree, path) or b"").decode())
     return True
 
 

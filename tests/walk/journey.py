@@ -55,6 +55,8 @@ class Journey(RuleBasedStateMachine):
         self.status: dict[str, Any] = self.here.status()
         """As `tdd status` told it after the last step."""
         self.story: list[str] = []
+        self.agents: frozenset[str] = frozenset()
+        """Marks of what agents' commits changed: no ground until a verdict accepts it."""
 
         self.failed = False
         type(self).walks += 1
@@ -134,7 +136,7 @@ class Journey(RuleBasedStateMachine):
         answer = self.here.tdd(*words)
         self._note(answer.said)
         self.complain(crashes(answer))
-        self.complain(undone_commits(before, self.seen(), answer, removed))
+        self.complain(undone_commits(before, self.seen(), answer, removed, self.agents))
         self._account_for_lines(f"tdd {words[0]}")
         self.answer = answer
         return answer
@@ -149,7 +151,7 @@ class Journey(RuleBasedStateMachine):
         self._note(f"{what}: {said}")
         as_answer = Answer(("tdd", what), 0, said or "", "")
         if not moves:
-            self.complain(undone_commits(before, self.seen(), as_answer, removed))
+            self.complain(undone_commits(before, self.seen(), as_answer, removed, self.agents))
         self._account_for_lines(what)
         self.answer = None
         return said

@@ -42,22 +42,27 @@ def crashes(answer: Answer) -> Iterator[Wrong]:
     yield Wrong(f"crash: tdd {_verb(answer)}", answer.said)
 
 
-def undone_commits(before: Sight, after: Sight, answer: Answer, allowed: frozenset[str]) -> Iterator[Wrong]:
+def undone_commits(
+    before: Sight, after: Sight, answer: Answer, allowed: frozenset[str], agents: frozenset[str]
+) -> Iterator[Wrong]:
     """No verb takes a line away that HEAD has and the person left alone.
 
-    `allowed`: lines that the edits take away which a claim or a restore may lay on again.
+    `allowed`: lines that the edits take away which a claim or a restore may lay on again. `agents`: lines
+    that an agent committed or took away by a commit.
     """
     verb = _verb(answer)
-    if verb == "sync":
-        return
+    if verb == "sync" or (verb == "restore" and "." in answer.argv[-1]):
+        return  # a person asked for it
     for path, text in before.committed.items():
         there = marks(text) & marks(before.files.get(path, ""))
-        gone = there - marks(after.files.get(path, "")) - (allowed if verb in LAYS_ON else frozenset())
+        gone = (
+            there - marks(after.files.get(path, "")) - (allowed if verb in LAYS_ON else frozenset()) - agents
+        )
         if gone:
             yield Wrong(f"undone: tdd {verb}", f"{answer.said}\n{path} lost {sorted(gone)}")
     if before.head != after.head or before.branch != after.branch:
         yield Wrong(f"head moved: tdd {verb}", answer.said)
-    if before.clean and not after.clean and verb not in LAYS_ON:
+    if before.clean and not after.clean and verb not in LAYS_ON and not after.changed_marks <= agents:
         yield Wrong(f"dirty: tdd {verb}", f"{answer.said}\n{after.status}")
 
 

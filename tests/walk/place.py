@@ -20,6 +20,7 @@ from support.trees import copy_tree, walk
 from support.turns import CONFIG, QUICK, World, remember_interpreter
 from verdigris.cli.context import PERSON
 from verdigris.cli.worktree import survey_document
+from verdigris.core.records import Actor
 from verdigris.storage.project import open_project
 from verdigris.turns.survey import survey
 from walk.handwriting import MODULES, Hand, marks, test_file
@@ -76,6 +77,15 @@ class Sight:
     def marks(self) -> frozenset[str]:
         return frozenset().union(*map(marks, self.files.values()))
 
+    @property
+    def committed_marks(self) -> frozenset[str]:
+        return frozenset().union(*map(marks, self.committed.values()))
+
+    @property
+    def changed_marks(self) -> frozenset[str]:
+        """Of lines that either HEAD or the worktree has."""
+        return self.marks ^ self.committed_marks
+
 
 @dataclass
 class Place:
@@ -125,6 +135,10 @@ class Place:
     def status(self) -> dict[str, Any]:
         """What `tdd status --json` says, without a process for it."""
         return survey_document(survey(open_project(self.root, PERSON)))
+
+    def agents_next(self) -> str:
+        """An agent claims by an edit, where a person is told the command."""
+        return survey(open_project(self.root, Actor("agent", "", ""))).next
 
     def read(self, path: str) -> str:
         file = self.root / path

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from walk.every_rule import Walk
+from walk.handwriting import with_block
 from walk.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-ground = pytest.mark.xfail(strict=True, reason="section 1 of issue 26: git is the ground")
-next_move = pytest.mark.xfail(strict=True, reason="section 2 of issue 26: one function says what comes next")
 
 
 @pytest.fixture
@@ -27,7 +25,6 @@ def story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Story]:
     told.walk.teardown()
 
 
-@ground
 def test_a_switch_back_after_an_accepted_turn_leaves_a_clean_tree(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("a", "f9")
@@ -36,7 +33,6 @@ def test_a_switch_back_after_an_accepted_turn_leaves_a_clean_tree(story: Story) 
     story.tdd("aside")
 
 
-@ground
 def test_a_committed_docstring_stays(story: Story) -> None:
     story.change_docstring("a")
     story.commit()
@@ -44,7 +40,6 @@ def test_a_committed_docstring_stays(story: Story) -> None:
     story.tdd("aside")
 
 
-@ground
 def test_committed_source_is_ground(story: Story) -> None:
     story.add_function("a", "f9")
     story.commit()
@@ -52,7 +47,6 @@ def test_committed_source_is_ground(story: Story) -> None:
     story.tdd("test")
 
 
-@ground
 def test_committed_source_is_not_set_aside_with_a_later_edit(story: Story) -> None:
     story.add_function("a", "f9")
     story.commit()
@@ -60,7 +54,6 @@ def test_committed_source_is_not_set_aside_with_a_later_edit(story: Story) -> No
     story.tdd("aside")
 
 
-@ground
 def test_a_commit_in_an_open_turn_is_not_undone_by_two_strikes(story: Story) -> None:
     story.claimed("a", "f9")
     story.add_function("a", "f8")
@@ -71,7 +64,6 @@ def test_a_commit_in_an_open_turn_is_not_undone_by_two_strikes(story: Story) -> 
     story.tdd("settle")
 
 
-@ground
 def test_a_commit_in_an_open_turn_is_not_undone_by_a_test_bug(story: Story) -> None:
     story.claimed("a", "f9")
     story.add_function("a", "f8")
@@ -79,7 +71,6 @@ def test_a_commit_in_an_open_turn_is_not_undone_by_a_test_bug(story: Story) -> N
     story.tdd("test-bug tests/test_a.py:9 wrong")
 
 
-@ground
 def test_a_commit_in_a_refactor_is_not_undone_by_its_end(story: Story) -> None:
     story.tdd("refactor begin")
     story.comment("a.py")
@@ -88,7 +79,6 @@ def test_a_commit_in_a_refactor_is_not_undone_by_its_end(story: Story) -> None:
     story.tdd("refactor abort")
 
 
-@ground
 def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
     story.agent_writes("README.md", "first\n")
     story.add_function("b", "f9")
@@ -96,7 +86,6 @@ def test_a_persons_commit_between_an_agents_calls_stays(story: Story) -> None:
     story.agent_writes("README.md", "second\n")
 
 
-@ground
 def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> None:
     story.agent_writes("README.md", "first\n")
     story.add_function("a", "f9")
@@ -106,7 +95,6 @@ def test_a_persons_edits_between_an_agents_calls_are_not_lost(story: Story) -> N
     story.agent_writes("README.md", "second\n")
 
 
-@ground
 def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(story: Story) -> None:
     story.add_function("a", "f8")
     story.tdd("aside")
@@ -116,7 +104,6 @@ def test_what_is_set_aside_comes_back_only_with_a_claim_for_which_it_was_made(st
     assert "f8" not in story.here.read("a.py")
 
 
-@ground
 def test_a_comment_that_was_written_meanwhile_is_not_overwritten_by_what_comes_back(story: Story) -> None:
     story.add_function("a", "f1", 77)
     story.tdd("aside")
@@ -125,28 +112,24 @@ def test_a_comment_that_was_written_meanwhile_is_not_overwritten_by_what_comes_b
     story.tdd("restore a1")
 
 
-@ground
 def test_a_report_leaves_no_empty_entry(story: Story) -> None:
     story.claimed("a", "f9")
     story.tdd("test-bug tests/test_a.py:9 wrong")
     assert story.here.status()["aside"] == []
 
 
-@next_move
 def test_a_corrected_test_ends_its_report(story: Story) -> None:
     story.add_test("a", "f1", 5)
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.next_leads_on()
 
 
-@next_move
 def test_a_deleted_test_ends_its_report(story: Story) -> None:
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.cut("tests/test_a.py", "test_f1")
     story.next_leads_on()
 
 
-@next_move
 def test_every_verb_names_the_same_next_where_source_came_first(story: Story) -> None:
     story.add_function("a", "f1", 77)
     story.tdd("test")
@@ -177,7 +160,6 @@ def test_a_frozen_test_that_changed_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_a_suspended_turn_leads_on(story: Story) -> None:
     story.turn("a", "f9")
     story.commit()
@@ -187,7 +169,6 @@ def test_a_suspended_turn_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@ground
 def test_a_merge_in_progress_leads_on(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("a", "f9")
@@ -211,7 +192,6 @@ def test_a_refactor_that_broke_something_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@ground
 @pytest.mark.parametrize("discard", ["checkout --quiet -- .", "stash --quiet", "reset --quiet --hard"])
 def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, discard: str) -> None:
     story.turn("a", "f9")
@@ -219,7 +199,6 @@ def test_what_was_accepted_and_thrown_away_is_not_written_again(story: Story, di
     story.tdd("aside")
 
 
-@next_move
 def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
     story.tdd("refactor begin")
     story.cut("tests/test_b.py", "test_f2")
@@ -227,7 +206,6 @@ def test_a_refused_end_of_a_refactor_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
     story.git("switch --quiet --create side")
     story.turn("b", "f8")
@@ -240,7 +218,6 @@ def test_a_switch_under_an_open_turn_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
-@next_move
 def test_two_reports_lead_on(story: Story) -> None:
     story.tdd("test-bug tests/test_a.py:5 wrong")
     story.tdd("test-bug tests/test_b.py:5 wrong")
@@ -259,3 +236,65 @@ def test_a_new_name_for_test_files_leads_on(story: Story) -> None:
     story.write("tests/check_a.py", "import a\n\n\ndef test_f9():\n    assert a.f9() == 9\n")
     story.tdd("test")
     story.next_leads_on()
+
+
+BROKEN = "def broken(:"
+
+
+def test_a_stub_of_what_was_accepted_and_thrown_away_is_no_unclaimed_edit(story: Story) -> None:
+    story.turn("b", "f3")
+    story.git("checkout --quiet -- b.py")
+    story.tdd("stub tests/test_b.py::test_f3")
+    assert story.here.status()["unclaimed"] == []
+
+
+def test_an_aborted_refactor_names_the_move_that_holds_once_the_tree_is_clean(story: Story) -> None:
+    story.tdd("off --why so")
+    story.add_function("b", "f3")
+    story.tdd("on")
+    story.git("checkout --quiet -- b.py")
+    story.tdd("refactor begin")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.commit()
+    story.git("reset --quiet --mixed HEAD~1")
+    story.tdd("refactor abort")
+
+
+def test_committed_source_that_does_not_parse_leads_on(story: Story) -> None:
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.git("commit --quiet --message broken b.py")
+    story.tdd("test tests/test_b.py::test_f9")
+    story.next_leads_on()
+
+
+def test_wrong_source_that_came_first_leads_on(story: Story) -> None:
+    story.add_test("a", "f1", 77)
+    story.add_function("a", "f1", 78)
+    story.tdd("test")
+    story.next_leads_on()
+
+
+def test_a_report_of_each_file_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:5 wrong")
+    story.tdd("test-bug tests/test_b.py:5 wrong")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
+def test_what_a_person_threw_away_in_a_refactor_does_not_come_back_with_its_end(story: Story) -> None:
+    story.comment("tests/test_a.py")
+    story.tdd("refactor begin")
+    story.git("checkout --quiet -- tests/test_a.py")
+    story.tdd("refactor abort")
+
+
+def test_what_git_overwrites_in_a_sync_is_kept(story: Story) -> None:
+    for _ in range(2):
+        story.change_docstring("a")
+        story.git("commit --quiet --all --message docstring")
+    story.git("revert --no-edit HEAD~1")
+    story.comment("a.py")
+    assert story.tdd("sync -- revert --abort").code == 0

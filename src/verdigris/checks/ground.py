@@ -53,7 +53,7 @@ class _Sources:
     def compose(self, ground: str, paths: set[str]) -> str:
         """The ground, with each of `paths` as it is by now."""
         held, base = self._committed(self.commit, paths), self._committed(self.earned.commit, paths)
-        clean = self._find_clean(held, paths)
+        clean = self.find_clean(held, paths)
         sides = self._choose(held, base, clean, paths)
         space = self.project.workspace
         before = space.entries(ground, paths)
@@ -65,7 +65,8 @@ class _Sources:
             elif side is Side.HEAD and before.get(path) != committed:
                 contents[path] = self.read(committed)
             elif side is Side.MERGED:
-                contents[path] = self._merge(path, self.read(committed), base.get(path))
+                left = before.get(path) == committed
+                contents[path] = self._merge(path, self.read(committed), base.get(path), left=left)
         return space.compose(space.graft(ground, self.tree, lying), contents)
 
     def _choose(
@@ -106,7 +107,7 @@ class _Sources:
 
         return head_moves.entries_at(self.project.repo, commit, paths)
 
-    def _find_clean(self, held: Mapping[str, Entry], paths: set[str]) -> frozenset[str]:
+    def find_clean(self, held: Mapping[str, Entry], paths: set[str]) -> frozenset[str]:
         """Those of `paths` that lie there as HEAD has them, also by the user's conversions."""
         here = self.project.workspace.entries(self.tree, paths)
         same = {path for path in paths if _name(here.get(path)) == _name(held.get(path))}
@@ -129,25 +130,32 @@ class _Sources:
         return committed.mode, head_moves.read_as_checked_out(self.project.repo, committed)
 
     def _merge(
-        self, path: str, held: tuple[str, bytes] | None, base: Entry | None
+        self, path: str, held: tuple[str, bytes] | None, base: Entry | None, *, left: bool
     ) -> tuple[str, bytes] | None:
-        """What was accepted, laid onto HEAD; HEAD's version if these conflict, or the worktree is nearer."""
+        """What was accepted, laid onto HEAD; HEAD's version if these conflict, or the worktree is nearer.
+
+        `left`: a person had been seen to throw it away.
+        """
         space = self.project.workspace
         accepted = space.entries(self.earned.tree, [path]).get(path)
         if accepted is None:
             return held
         old, now = self.read(base), held[1] if held else None
         merged = space.merge_bytes(old and old[1], now, space.blob_bytes(accepted.blob))
-        if merged is None or self._is_given_up(path, accepted, merged, now or b""):
+        if merged is None or self._is_given_up(path, accepted, (merged, now or b""), left=left):
             return held
         return accepted.mode, merged
 
-    def _is_given_up(self, path: str, accepted: Entry, merged: bytes, held: bytes) -> bool:
-        """Whether a person left it behind: it is committed elsewhere, or source was edited without it."""
+    def _is_given_up(self, path: str, accepted: Entry, sides: tuple[bytes, bytes], *, left: bool) -> bool:
+        """Whether a person left it behind: it is committed elsewhere, or source was edited without it.
+
+        `sides`: merged, and as HEAD has it.
+        """
         from verdigris.storage.snapshots import head_moves
 
         if self.project.classify(path) is PathClass.SOURCE:
-            return not is_nearer(self.project.workspace.read(self.tree, path) or b"", merged, held)
+            text = self.project.workspace.read(self.tree, path) or b""
+            return is_nearer(text, sides[1], sides[0]) if left else not is_nearer(text, *sides)
         return head_moves.made_since(self.project.repo, self.earned.commit).get(path) == accepted
 
     def _submodules(self) -> tuple[str, ...]:
@@ -160,20 +168,27 @@ class _Sources:
         return tuple(f"{submodule}/" for submodule in listed)
 
 
-def committed_since(
-    project: Project, state: WorktreeState, commit: str | None, paths: Iterable[str]
+def held_by_git(
+    project: Project, state: WorktreeState, commit: str | None, tree: str, paths: Iterable[str]
 ) -> dict[str, tuple[str, bytes] | None]:
-    """Those of `paths` that a person's commits since then changed, with HEAD's content."""
+    """Those of `paths` that a person's commits since `commit` changed, with HEAD's content.
+
+    To a person also those that `tree` has as HEAD has them.
+    """
     from verdigris.storage.snapshots import head_moves
 
     asked = set(paths)
     now = head(project.repo).commit
     then, held = (head_moves.entries_at(project.repo, at, asked) for at in (commit, now))
-    sources = _Sources(project, state, Earned("", commit), "", now)
+    sources = _Sources(project, state, Earned("", commit), tree, now)
+    clean = frozenset() if project.actor.role == AGENT else sources.find_clean(held, asked)
+    if commit == "":
+        then = held
     return {
         path: sources.read(held.get(path))
         for path in asked
-        if _name(then.get(path)) != _name(held.get(path)) and not sources.is_unearned(path, held.get(path))
+        if (path in clean or _name(then.get(path)) != _name(held.get(path)))
+        and not sources.is_unearned(path, held.get(path))
     }
 
 

@@ -82,6 +82,8 @@ class Turn:
     """Files without a class that the claimed tests read: they are frozen with the tests."""
     commit: str | None = ""
     """HEAD at its start; empty: unknown."""
+    returned: str = ""
+    """The tree in which edits had just come back."""
 
 
 @value

@@ -147,7 +147,10 @@ def fold_turn(w: WorktreeState, event: Event) -> WorktreeState:
         case e.Reverted():
             return _after_revert(w, event)
         case e.Restored() | e.Dropped():
-            return replace(w, aside=without_keys(w.aside, {event.aside}))
+            w = replace(w, aside=without_keys(w.aside, {event.aside}))
+            if w.turn is None or isinstance(event, e.Dropped):
+                return w
+            return replace(w, turn=replace(w.turn, returned=event.tree))
         case e.Suspended() if w.turn:
             turn = replace(w.turn, tree=event.tree, suspended=True, why=event.why)
             return replace(w, turn=turn, head=SeenHead(event.commit, event.on))

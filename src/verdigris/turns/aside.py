@@ -20,7 +20,6 @@ from verdigris.core.turn_events import next_aside
 from verdigris.core.value import replace, value
 from verdigris.languages.registry import beyond_stubs
 from verdigris.storage.intents import carries_out
-from verdigris.storage.repository import head
 from verdigris.storage.snapshots.restoration import list_displaced
 from verdigris.turns.operation import operation, refusal
 from verdigris.turns.rollback import put_back
@@ -51,11 +50,11 @@ def _spare_commits(project: Project, intent: LayingAside) -> LayingAside:
     """Paths that a person committed since the turn or refactor began go back to that commit at most."""
     state = project.state()
     begun = state.turn or state.refactor
-    if begun is None or begun.commit in {"", head(project.repo).commit}:
+    if begun is None:
         return intent
-    from verdigris.checks.ground import committed_since
+    from verdigris.checks.ground import held_by_git
 
-    held = committed_since(project, state, begun.commit, intent.paths)
+    held = held_by_git(project, state, begun.commit, intent.edited, intent.paths)
     start = project.workspace.compose(intent.start, held)
     differing = {change.path for change in project.workspace.changes(start, intent.edited)}
     paths = tuple(path for path in intent.paths if path in differing)
@@ -73,7 +72,7 @@ def carry_out(project: Project, intent: LayingAside) -> None:
 def carry_out_restore(project: Project, intent: Restoring) -> None:
     displaced = project.workspace.lay(intent.after, intent.paths, expect=intent.before)
     kept = (*list_displaced(displaced), *intent.yielded)
-    project.record(Restored(aside=intent.aside, displaced=kept), sync=True)
+    project.record(Restored(aside=intent.aside, displaced=kept, tree=intent.after), sync=True)
 
 
 def lay_unclaimed_aside(project: Project) -> LaidAside | Deny | None:

@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-from verdigris.checks.observation import difference, find_unclaimed, lost_reds
+from verdigris.checks.observation import difference, find_unclaimed, is_as_seen, lost_reds
 from verdigris.core.actions import ClaimTest, Deny, Target
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import decide
@@ -28,6 +28,7 @@ from verdigris.core.test_ids import nearest, split_id
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict.redness import UNDECLARED
 from verdigris.storage.open_calls import at_work
+from verdigris.storage.project import texts_at
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
@@ -185,6 +186,10 @@ def following_move(
 
     `session`: of the agent that asks, if its environment does not name it. `wait`: as for an `Asker`.
     """
+    if project.actor.role != AGENT and not is_as_seen(project, state):
+        from verdigris.checks.ground import follow_git
+
+        state = replace(state, ground=follow_git(project, state))
     tree = tree or project.workspace.snapshot()
     state = own_view(project, as_it_stands(project, state, tree), session)
     asker = replace(asker_of(project, state, session), wait=wait)
@@ -220,7 +225,8 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
         own, every = claims_by(project, state), state.claims.values()
         edited = any(not is_only_others(c.path, own, every) for c in since)
         failed = any(red.tree == tree for i, red in state.reds.items() if i in state.claims)
-        return TreeFacts(unfinished, drift=drift, edited=edited and not failed)
+        returned = tree == state.turn.returned != state.turn.judged
+        return TreeFacts(unfinished, drift=drift, edited=edited and not failed, returned=returned)
     if state.refactor is not None:
         return TreeFacts(unfinished, edited=state.refactor.judged != tree)
     if state.phase is not Phase.RED or state.open_cycle is not None:
@@ -249,7 +255,21 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
         from verdigris.checks.test_reports import revised_reports
 
         return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
+    if unparsed := _unparsed_source(project, state, tree):
+        return replace(facts, unparsed=unparsed)
     return replace(facts, claimable=claimable(project, state, tree), **_unloaded(project, state, tree))
+
+
+def _unparsed_source(project: Project, state: WorktreeState, tree: str) -> str:
+    """Source that does not parse, for which a test file did not load; empty if there is none."""
+    if not state.unloaded:
+        return ""
+    from verdigris.checks.source_edits import imported_source
+    from verdigris.languages.registry import reader_of
+
+    needed = {at: None for path in state.unloaded for at in sorted(imported_source(project, tree, path))}
+    texts = texts_at(project, tree, needed)
+    return next((path for path, text in texts.items() if not reader_of(path).parses(path, text)), "")
 
 
 def _unloaded(project: Project, state: WorktreeState, tree: str) -> dict[str, Any]:

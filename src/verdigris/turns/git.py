@@ -314,13 +314,22 @@ def _undo_move(project: Project, intent: Syncing, to: GitPosition, why: Deny) ->
 def finish_move(project: Project, intent: Syncing, exit_code: int | None) -> Moved:
     """Looks at what git did, also after a kill, and does not undo it."""
     before = project.state()
-    project.record(Synced(argv=intent.argv, exit_code=exit_code), sync=True)
+    displaced = _find_overwritten(project, intent.tree, before.head.commit if before.head else None)
+    project.record(Synced(argv=intent.argv, exit_code=exit_code, displaced=displaced), sync=True)
     after = look(project, project.state())
     accept_move(project, intent.tree)
     brought: tuple[str, ...] = ()
     if before.ground and after.ground and before.ground != after.ground:
         brought = tuple(c.path for c in project.workspace.changes(before.ground, after.ground))
     return Moved(exit_code or 0, brought, in_progress(project.repo))
+
+
+def _find_overwritten(project: Project, tree: str, commit: str | None) -> tuple[str, ...]:
+    """Files of a tree that git changed and `commit` did not have so: an abort throws them away."""
+    changes = project.workspace.changes(tree, project.workspace.snapshot())
+    held = head_moves.entries_at(project.repo, commit, {change.path for change in changes})
+    blobs = {path: entry.blob for path, entry in held.items()}
+    return tuple(f"{c.path} {c.old}" for c in changes if c.old and c.old != blobs.get(c.path))
 
 
 def _git(

@@ -24,6 +24,7 @@ ORDER: list[tuple[dict[str, Any], str]] = [
     ({"unclassed": ("app/tests.py",)}, "a person names app/tests.py under `test:`"),
     ({"unclaimed": (Unclaimed("a.py", 1, "why"),)}, "`tdd aside`"),
     ({"losses": ("t.py:3: removed: was `x`",)}, "put back what t.py lost"),
+    ({"unparsed": "a.py"}, "`tdd refactor begin` opens a.py"),
     ({"claimable": (RED,)}, "`tdd claim t.py::a`"),
     ({"undeclared": "t.py"}, "`tdd stub t.py`"),
     ({"unloaded": "t.py", "touched": True}, "`tdd test t.py`"),
@@ -61,6 +62,16 @@ def test_a_revised_test_of_a_report_is_run() -> None:
     assert next_move(BUGGED, TreeFacts(revised=frozenset({"b1"}))) == "`tdd test t.py::a`"
 
 
+def test_reports_are_named_together() -> None:
+    bugs = {"b1": OpenTestBug("b1", ("t.py:3",), "", "x", ("t.py::a",))}
+    bugs["b2"] = OpenTestBug("b2", ("t.py:8",), "", "x", ("t.py::b",))
+    state = replace(STATE, test_bugs=bugs)
+    assert next_move(state).startswith("revise the tests at t.py:3, t.py:8, then `tdd test t.py::a t.py::b`")
+    half = next_move(state, TreeFacts(revised=frozenset({"b1"})))
+    assert half.startswith("revise the test at t.py:8, then `tdd test t.py::a t.py::b`")
+    assert next_move(state, TreeFacts(revised=frozenset(bugs))) == "`tdd test t.py::a t.py::b`"
+
+
 def test_a_denied_claim_names_its_way_out() -> None:
     assert next_move(STATE, TreeFacts(claimable=Deny("x", "why", "do this"))) == "do this"
 
@@ -83,6 +94,7 @@ GREEN = replace(
 def test_in_green_drift_comes_first_and_then_the_verdict_on_an_edit() -> None:
     assert next_move(GREEN, TreeFacts(drift=("d.csv",), edited=True)).startswith("`tdd restore d.csv`")
     assert next_move(GREEN, TreeFacts(edited=True)) == "`tdd settle`"
+    assert next_move(GREEN, TreeFacts(edited=True, returned=True)).startswith("finish the source edits that")
     assert next_move(GREEN) == "edit the claimed source, then `tdd settle`"
 
 

@@ -46,6 +46,8 @@ class Restoring(Announcement):
 class Restored(Outcome):
     aside: str
     displaced: tuple[str, ...] = ()
+    tree: str = ""
+    """With the edits brought back."""
 
 
 @value
@@ -130,6 +132,8 @@ class Synced(Outcome):
     argv: tuple[str, ...]
     exit_code: int | None
     """None when git was killed with us."""
+    displaced: tuple[str, ...] = ()
+    """`path blob` of files that no commit had, and that git overwrote."""
 
 
 @value

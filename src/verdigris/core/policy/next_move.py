@@ -172,6 +172,8 @@ class TreeFacts:
     """In green: oracle paths that differ from the frozen ones."""
     edited: bool = False
     """Something changed since the last verdict; in green, and no run saw a claimed test fail on it."""
+    returned: bool = False
+    """In green: it is only that edits came back which had been set aside."""
     unclassed: tuple[str, ...] = ()
     """In red: files whose tests the runner runs, although they are not of class test."""
     unclaimed: tuple[Unclaimed, ...] = ()
@@ -182,6 +184,8 @@ class TreeFacts:
     """Open reports whose test was revised since."""
     claimable: tuple[Red, ...] | Deny = ()
     """In red: what a claim without words takes, or its denial; or else the known failure seen last."""
+    unparsed: str = ""
+    """Source on the ground that does not parse, so that tests do not load."""
     undeclared: str = ""
     """A test file that needs declarations which `tdd stub` writes."""
     unloaded: str = ""
@@ -243,7 +247,9 @@ def _next_in_green(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if turn is not None and turn.suspended:
         return f"`tdd test {shell_words(*state.claims)}`{'' if turn.why else ' on the new baseline'}"
     if facts.edited:
-        return "`tdd settle`"
+        return (
+            "finish the source edits that came back, then `tdd settle`" if facts.returned else "`tdd settle`"
+        )
     former = [
         laid.id for laid in state.aside.values() if laid.paths and state.claims.keys() & set(laid.test_ids)
     ]
@@ -258,9 +264,11 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if facts.unclaimed:
         return "`tdd aside` sets aside what was edited before a red; a claim of these files brings it back"
     if state.test_bugs:
-        return _next_of_report(next(iter(state.test_bugs.values())), facts)
+        return _next_of_reports([*state.test_bugs.values()][:_NAMED], facts)
     if facts.losses:
         return give_up_losses(facts.losses)
+    if facts.unparsed:
+        return f"`tdd refactor begin` opens {facts.unparsed}, which does not parse"
     match facts.claimable:
         case Deny(next=following):
             return following
@@ -296,14 +304,15 @@ def _correct(red: Red) -> str:
     return f"{red.test_id}: {way_out(red.why, split_id(red.native_id).path)}"
 
 
-def _next_of_report(bug: OpenTestBug, facts: TreeFacts) -> str:
-    test = shell_words(next(iter(bug.tests), bug.places[0].rpartition(":")[0]))
-    if bug.id in facts.revised:
-        return f"`tdd test {test}`"
-    return (
-        f"revise the test at {bug.places[0]}, then `tdd test {test}` "
-        f"(or, if it is right, `tdd test-bug close {bug.id}`)"
+def _next_of_reports(bugs: Sequence[OpenTestBug], facts: TreeFacts) -> str:
+    tests = shell_words(
+        *dict.fromkeys(next(iter(bug.tests), bug.places[0].rpartition(":")[0]) for bug in bugs)
     )
+    wrong = [bug for bug in bugs if bug.id not in facts.revised]
+    if not wrong:
+        return f"`tdd test {tests}`"
+    named = f"the test{'s' if len(wrong) > 1 else ''} at {', '.join(bug.places[0] for bug in wrong)}"
+    return f"revise {named}, then `tdd test {tests}` (or, if it is right, `tdd test-bug close {wrong[0].id}`)"
 
 
 def _next_claim(reds: Sequence[Red], asker: Asker) -> str:
