@@ -9,7 +9,7 @@ import pytest
 from support.turns import World, make_world
 from verdigris.core.events import Ground, SuiteHindered, SuiteRun
 from verdigris.core.policy.next_move import FIRST_MOVE
-from verdigris.core.standing import Hindrance
+from verdigris.core.suite_health import Hindrance
 from verdigris.turns import baseline
 from verdigris.turns.baseline import take_baseline
 from verdigris.turns.claim_check import following_move

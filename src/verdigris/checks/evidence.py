@@ -22,8 +22,8 @@ from verdigris.storage.project import bytes_of, text_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from verdigris.core.standing import Hindrance
     from verdigris.core.state import WorktreeState
+    from verdigris.core.suite_health import Hindrance
     from verdigris.storage.project import Project
 
 

@@ -11,7 +11,7 @@ from verdigris.core.confinement.needs import find_hindrance
 from verdigris.core.events import SuiteHindered
 from verdigris.core.paths import PathClass
 from verdigris.core.report import RunEnd
-from verdigris.core.standing import AGAIN, Hindrance
+from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.core.test_ids import split_id
 from verdigris.core.verdict import first_line
 from verdigris.execution.tools.registry import tool_of

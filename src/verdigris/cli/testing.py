@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verdigris.core.confinement.needs import Need
     from verdigris.core.events import LayingAside, TestRun
     from verdigris.core.report import CollectError, Failure, Place, TestResult
-    from verdigris.core.standing import Hindrance
+    from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.storage.project import Project
     from verdigris.turns.stub import Stubbed

@@ -8,7 +8,6 @@ from verdigris.core import events as e
 from verdigris.core.events import Event, decode
 from verdigris.core.records import from_json, to_json
 from verdigris.core.report import Status
-from verdigris.core.standing import SuiteCounts
 from verdigris.core.state import (
     BLOCKER,
     PASS,
@@ -30,6 +29,7 @@ from verdigris.core.state import (
     State,
     WorktreeState,
 )
+from verdigris.core.suite_health import SuiteCounts
 from verdigris.core.turn_events import close_turn, earn, fold_reds, fold_turn, head_of, without_keys
 from verdigris.core.value import replace
 

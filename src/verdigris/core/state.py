@@ -8,7 +8,7 @@ from typing import Any
 
 from verdigris.core.records import Actor
 from verdigris.core.report import IdSource, Status
-from verdigris.core.standing import Hindrance, SuiteCounts, describe_suite
+from verdigris.core.suite_health import Hindrance, SuiteCounts, describe_suite
 from verdigris.core.value import field, value
 
 

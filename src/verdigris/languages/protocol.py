@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verdigris.core import test_ids
     from verdigris.core.languages import Facts
     from verdigris.core.report import Failure, TestResult
-    from verdigris.core.standing import Hindrance
+    from verdigris.core.suite_health import Hindrance
     from verdigris.languages import assertions, conventions, findings, weakening
     from verdigris.languages.assertions import TestFile, TestReading
     from verdigris.languages.conventions import Usual

@@ -10,8 +10,8 @@ from verdigris.checks.observation import source_roots
 from verdigris.core.errors import ToolMissing, VerdigrisError
 from verdigris.core.events import SuiteHindered
 from verdigris.core.report import RunEnd
-from verdigris.core.standing import Hindrance
 from verdigris.core.state import Phase
+from verdigris.core.suite_health import Hindrance
 from verdigris.core.value import replace
 from verdigris.execution.test_run import execute_suite
 from verdigris.runners.protocol import TestRequest

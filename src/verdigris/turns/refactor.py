@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from verdigris.core.events import SuiteRun
-    from verdigris.core.standing import Hindrance
     from verdigris.core.state import Refactor, WorktreeState
+    from verdigris.core.suite_health import Hindrance
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project
 

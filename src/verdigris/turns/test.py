@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from verdigris.core.confinement.needs import Need
-    from verdigris.core.standing import Hindrance
     from verdigris.core.state import Turn, WorktreeState
+    from verdigris.core.suite_health import Hindrance
     from verdigris.languages.stubs import Stub
     from verdigris.runners.protocol import Progress
     from verdigris.storage.project import Project

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.toolchains import HOMES, KEPT
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.standing import Hindrance
+from verdigris.core.suite_health import Hindrance
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from verdigris.core.records import Event
 from verdigris.core.report import IdSource, Status
-from verdigris.core.standing import Hindrance
+from verdigris.core.suite_health import Hindrance
 from verdigris.core.value import value
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from verdigris.core.paths import Detected
     from verdigris.core.report import TestResult
-    from verdigris.core.standing import Hindrance
+    from verdigris.core.suite_health import Hindrance
     from verdigris.languages import starter as starters
     from verdigris.languages.conventions import Usual
     from verdigris.languages.findings import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verdigris.core.paths import NODE_MODULES, Detected
 from verdigris.core.settings import Stack
-from verdigris.core.standing import AGAIN, Hindrance
+from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.languages.conventions import (
     SIDE,
     Usual,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from verdigris.core.paths import Detected
-    from verdigris.core.standing import Hindrance
+    from verdigris.core.suite_health import Hindrance
     from verdigris.languages import findings
     from verdigris.languages import starter as starters
     from verdigris.languages.assertions import TestFile

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.needs import ELSEWHERE
-from verdigris.core.standing import AGAIN, Hindrance
+from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.languages.python.dependencies import is_declared
 from verdigris.languages.python.django import settings_of
 from verdigris.languages.python.pytest_config import pytest_setting

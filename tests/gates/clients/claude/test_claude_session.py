@@ -20,8 +20,8 @@ from verdigris.core.events import (
     Violation,
 )
 from verdigris.core.records import Actor
-from verdigris.core.standing import Hindrance
 from verdigris.core.state import Phase
+from verdigris.core.suite_health import Hindrance
 from verdigris.gates.calls import HookCall, Reply
 from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.quick import PREFIX

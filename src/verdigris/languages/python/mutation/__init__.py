@@ -13,7 +13,7 @@ from verdigris.languages.python.mutation.decisions import find_same_decisions, i
 from verdigris.languages.python.mutation.defaults import added_defaults
 from verdigris.languages.python.mutation.literals import changed_literals
 from verdigris.languages.python.mutation.runnable import remove_types
-from verdigris.languages.python.renaming import read_renaming
+from verdigris.languages.python.renames import read_renaming
 from verdigris.languages.python.stubs.forms import Function, is_docstring, last_name
 from verdigris.languages.python.syntax import first_line, parse, parse_or_none
 from verdigris.languages.python.tests import collected_tests

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.languages import STUB_MARK
 from verdigris.languages.python.modules import dotted_name
-from verdigris.languages.python.renaming import read_renaming
+from verdigris.languages.python.renames import read_renaming
 from verdigris.languages.python.syntax import nodes_in, parse_or_none
 from verdigris.languages.python.tests.shared_oracle import ParsedFiles, fails
 from verdigris.languages.python.weakening import weakenings
@@ -17,7 +17,7 @@ from verdigris.languages.tracing import SharedLosses
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from verdigris.languages.python.renaming import Renaming
+    from verdigris.languages.python.renames import Renaming
     from verdigris.languages.python.tests.shared_oracle import Place
     from verdigris.languages.tracing import SharedOracle
 

@@ -4,7 +4,7 @@ import pytest
 
 from verdigris.core.confinement.needs import find_hindrance
 from verdigris.core.report import CollectError, RunEnd, RunPhase, Status, TestReport, TestResult
-from verdigris.core.standing import KEPT, Hindrance, SuiteCounts, describe_suite
+from verdigris.core.suite_health import KEPT, Hindrance, SuiteCounts, describe_suite
 
 CAUSE = Hindrance("shop cannot be imported", "install it")
 
