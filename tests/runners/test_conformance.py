@@ -18,7 +18,7 @@ from verdigris.runners.go import GoRunner
 from verdigris.runners.junit import SUREFIRE, JUnitRunner
 from verdigris.runners.node import Jest, NodeTest, Vitest
 from verdigris.runners.protocol import ReportChannel, Runner, RunnerAnswer, RunnerCall, TestRequest
-from verdigris.runners.python import PYTEST, UNITTEST, PythonRunner
+from verdigris.runners.python import DJANGO, PYTEST, UNITTEST, PythonRunner
 from verdigris.runners.registry import BUILT_IN
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ Recording: TypeAlias = tuple[TestRequest, tuple[RunnerAnswer, ...]]
 RUNNERS: dict[str, Runner] = {
     "pytest": PythonRunner(PYTEST, "/usr/bin/python3"),
     "unittest": PythonRunner(UNITTEST, "/usr/bin/python3"),
+    "django": PythonRunner(DJANGO, "/usr/bin/python3"),
     "vitest": Vitest(),
     "jest": Jest(),
     "node-test": NodeTest(),
@@ -68,6 +69,7 @@ def by_lines() -> Recording:
 RECORDED: dict[str, Callable[[], Recording]] = {
     "pytest": by_channel,
     "unittest": by_channel,
+    "django": by_channel,
     "vitest": lambda: node_recording.replayed("vitest", "vitest-5"),
     "jest": lambda: node_recording.replayed("jest", "jest-30"),
     "node-test": lambda: node_recording.replayed("node", "node-22"),
