@@ -130,7 +130,7 @@ def test_results_have_both_outcomes_and_say_why_one_failed(name: str) -> None:
     assert {Status.PASS, Status.FAIL} <= statuses
 
 
-@pytest.mark.parametrize("name", sorted({*RUNNERS} - {"pytest", "unittest", "cargo"}))
+@pytest.mark.parametrize("name", sorted({*RUNNERS} - {"pytest", "unittest", "django", "cargo"}))
 def test_an_id_that_a_report_has_selects_exactly_its_test(name: str) -> None:
     """A tool that ran more than was asked for does not make more of the report."""
     request, answers = RECORDED[name]()
@@ -140,7 +140,7 @@ def test_an_id_that_a_report_has_selects_exactly_its_test(name: str) -> None:
         assert [result.native_id for result in report.results] == [native]
 
 
-@pytest.mark.parametrize("name", ["pytest", "unittest", "cargo"])
+@pytest.mark.parametrize("name", ["pytest", "unittest", "django", "cargo"])
 def test_what_runs_around_the_tests_is_told_which_ids_to_select(name: str) -> None:
     """Our reporter in the interpreter, our wrapper around Rust's binaries: what they report was asked for."""
     native = "t/test_a.py::test_x"
