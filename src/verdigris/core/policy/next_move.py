@@ -342,13 +342,13 @@ def report_wrong_test(claims: Iterable[Claim], path: str) -> str:
     return f"if the test is wrong, report it: tdd test-bug {place}, and why in quotation marks"
 
 
-def give_up_losses(losses: Sequence[str]) -> str:
-    """What gives up all losses at once; each begins with `path:line: `."""
+def give_up_losses(losses: Sequence[str], then: str = "tdd test") -> str:
+    """What gives up all losses at once; each begins with `path:line: `. `then`: what follows otherwise."""
     files = list(dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses))
     named = ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])])
     return (
-        f"put back what {named} lost; or a person gives it up: tdd revise {shell_words(*files)}, with --why "
-        "and the reason"
+        f"put back what {named} lost, then `{then}`; or a person gives it up: "
+        f"tdd revise {shell_words(*files)}, with --why and the reason"
     )
 
 
