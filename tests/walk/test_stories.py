@@ -322,3 +322,11 @@ def test_a_lost_test_a_red_and_source_that_came_first_lead_on(story: Story) -> N
     story.cut("tests/test_b.py", "test_f2")
     story.add_function("a", "f9", 10)
     story.next_leads_on()
+
+
+def test_no_source_that_parses_leads_on(story: Story) -> None:
+    for module in ("a", "b"):
+        story.write(f"{module}.py", with_block(story.here.read(f"{module}.py"), BROKEN))
+    story.commit()
+    story.tdd("test")
+    story.next_leads_on()

@@ -268,7 +268,9 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if facts.losses:
         return give_up_losses(facts.losses)
     if facts.unparsed:
-        return f"`tdd refactor begin` opens {facts.unparsed}, which does not parse"
+        # No test ran it, so none can show what is kept; that is a person's to accept.
+        uncovered = "" if asker.is_agent else " --uncovered"
+        return f"`tdd refactor begin{uncovered}` opens {facts.unparsed}, which does not parse"
     match facts.claimable:
         case Deny(next=following):
             return following
