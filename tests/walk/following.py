@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 ACTS = 4
 """Commands and edits from any state to one where nothing is open."""
 _PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
-_LOST = re.compile(r"put back what (.*) lost;")
-_PUT_BACK = re.compile(r"put (\S+) back")
+_LOST = re.compile(r"put back what (.*) lost,")
+_PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back")
 
 
 def follow(place: Place, hand: Hand, is_known: Callable[[str], bool]) -> Iterator[Wrong]:
@@ -111,7 +111,7 @@ def _carry_out(
 def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool:
     """An act of a person that a sentence asks for; False if it is none that we know."""
     if found := _PUT_BACK.match(move):
-        return _put_back(place, found[1])
+        return all(_put_back(place, path) for path in found[1].split(", "))
     if re.match(r"(revise|correct) the test", move):
         return _correct_tests(place, hand, move)
     if re.match(r"(drop it|end it|finish it)", move):
@@ -121,7 +121,9 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
         return _resolve(place)
     if re.match(r"put back what", move):
         return _put_back_losses(place, move)
-    if re.search(r"\b(source|code|restructure)\b", move):
+    if re.match(r"restructure\b", move):
+        return _restructure(place)
+    if re.search(r"\b(source|code)\b", move):
         make_right(place, hand)
         return True
     return False
@@ -141,6 +143,20 @@ def make_right(place: Place, hand: Hand) -> None:
             place.write(path, text)
 
 
+def _restructure(place: Place) -> bool:
+    """Nothing but what the refactor began with, and that in a form that parses."""
+    project = place.world.project
+    refactor = project.state().refactor
+    if refactor is None:
+        return False
+    for module in MODULES:
+        path = f"{module}.py"
+        before = (project.workspace.read(refactor.tree, path) or b"").decode()
+        if before:
+            place.write(path, without(resolved(before), "broken"))
+    return True
+
+
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
     found = _PLACE.findall(move)
     for path, line in found:
@@ -153,10 +169,10 @@ def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
 
 
 def _put_back(place: Place, path: str) -> bool:
-    """A person's editor still has the text as it was at the claim."""
+    """A person's editor still has the text as it was when the turn or refactor began."""
     project = place.world.project
-    turn = project.state().turn
-    before = project.workspace.read(turn.tree, path) if turn else None
+    begun = project.state().turn or project.state().refactor
+    before = project.workspace.read(begun.tree, path) if begun else None
     if before is None:
         (place.root / path).unlink(missing_ok=True)
     else:

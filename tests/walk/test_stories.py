@@ -298,3 +298,35 @@ def test_what_git_overwrites_in_a_sync_is_kept(story: Story) -> None:
     story.git("revert --no-edit HEAD~1")
     story.comment("a.py")
     assert story.tdd("sync -- revert --abort").code == 0
+
+
+def test_a_configuration_that_changed_in_a_refactor_leads_on(story: Story) -> None:
+    story.tdd("refactor begin")
+    story.write("tdd.yaml", f"{story.here.read('tdd.yaml')}# a remark\n")
+    story.tdd("refactor end")
+    story.next_leads_on()
+
+
+def test_reds_of_a_file_that_does_not_load_any_more_lead_on(story: Story) -> None:
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.git("rm --quiet b.py")
+    story.git("commit --quiet --message gone b.py")
+    story.tdd("test tests/test_b.py::test_f9")
+    story.next_leads_on()
+
+
+def test_a_lost_test_a_red_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.cut("tests/test_b.py", "test_f2")
+    story.add_function("a", "f9", 10)
+    story.next_leads_on()
+
+
+def test_no_source_that_parses_leads_on(story: Story) -> None:
+    for module in ("a", "b"):
+        story.write(f"{module}.py", with_block(story.here.read(f"{module}.py"), BROKEN))
+    story.commit()
+    story.tdd("test")
+    story.next_leads_on()

@@ -257,7 +257,15 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
         return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
     if unparsed := _unparsed_source(project, state, tree):
         return replace(facts, unparsed=unparsed)
-    return replace(facts, claimable=claimable(project, state, tree), **_unloaded(project, state, tree))
+    loading = _loading_reds(project, state, tree)
+    return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
+
+
+def _loading_reds(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
+    """The state without reds of files that did not load: to run those again shows nothing new."""
+    idle = {path for path, seen in state.unloaded.items() if not difference(project, seen, tree).protected}
+    reds = {i: red for i, red in state.reds.items() if split_id(red.native_id).path not in idle}
+    return replace(state, reds=reds) if idle else state
 
 
 def _unparsed_source(project: Project, state: WorktreeState, tree: str) -> str:

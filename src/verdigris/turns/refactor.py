@@ -336,8 +336,11 @@ def _way_out(verdict: Verdict, seen: Restructured) -> str:
     """The next move after a verdict, if it is another than the phase's usual one."""
     if seen.undermined:
         return _PUT_BACK
+    if verdict.kind is Kind.TAMPERED and seen.frozen:
+        named = ", ".join(seen.frozen[:_NAMED])
+        return f"put {named} back, then `tdd refactor end` (or `tdd refactor abort`)"
     if verdict.kind is Kind.WEAKENED and seen.findings:
-        return give_up_losses(verdict.reasons)
+        return give_up_losses(verdict.reasons, then="tdd refactor end")
     if verdict.kind is not Kind.REGRESSED:
         return ""
     if judge_refactor(replace(seen, added={})).accepted:

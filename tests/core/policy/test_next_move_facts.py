@@ -24,7 +24,7 @@ ORDER: list[tuple[dict[str, Any], str]] = [
     ({"unclassed": ("app/tests.py",)}, "a person names app/tests.py under `test:`"),
     ({"unclaimed": (Unclaimed("a.py", 1, "why"),)}, "`tdd aside`"),
     ({"losses": ("t.py:3: removed: was `x`",)}, "put back what t.py lost"),
-    ({"unparsed": "a.py"}, "`tdd refactor begin` opens a.py"),
+    ({"unparsed": "a.py"}, "`tdd refactor begin --uncovered` opens a.py"),
     ({"claimable": (RED,)}, "`tdd claim t.py::a`"),
     ({"undeclared": "t.py"}, "`tdd stub t.py`"),
     ({"unloaded": "t.py", "touched": True}, "`tdd test t.py`"),

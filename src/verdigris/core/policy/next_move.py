@@ -268,7 +268,9 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if facts.losses:
         return give_up_losses(facts.losses)
     if facts.unparsed:
-        return f"`tdd refactor begin` opens {facts.unparsed}, which does not parse"
+        # No test ran it, so none can show what is kept; that is a person's to accept.
+        uncovered = "" if asker.is_agent else " --uncovered"
+        return f"`tdd refactor begin{uncovered}` opens {facts.unparsed}, which does not parse"
     match facts.claimable:
         case Deny(next=following):
             return following
@@ -342,13 +344,13 @@ def report_wrong_test(claims: Iterable[Claim], path: str) -> str:
     return f"if the test is wrong, report it: tdd test-bug {place}, and why in quotation marks"
 
 
-def give_up_losses(losses: Sequence[str]) -> str:
-    """What gives up all losses at once; each begins with `path:line: `."""
+def give_up_losses(losses: Sequence[str], then: str = "tdd test") -> str:
+    """What gives up all losses at once; each begins with `path:line: `. `then`: what follows otherwise."""
     files = list(dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses))
     named = ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])])
     return (
-        f"put back what {named} lost; or a person gives it up: tdd revise {shell_words(*files)}, with --why "
-        "and the reason"
+        f"put back what {named} lost, then `{then}`; or a person gives it up: "
+        f"tdd revise {shell_words(*files)}, with --why and the reason"
     )
 
 

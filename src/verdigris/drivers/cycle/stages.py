@@ -168,7 +168,8 @@ def _end_red(project: Project, cycle: Cycle, progress: Progress | None) -> Cycle
         return deny_source(cycle, f"{edits[0].path}:{edits[0].line} ({edits[0].why})")
     if losses:
         # Else the freeze's claim would be refused later, when nobody may write tests any more.
-        return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), give_up_losses(losses))
+        way = give_up_losses(losses, then="tdd cycle advance")
+        return Deny("weakened", "\n  ".join(("The suite lost something:", *losses)), way)
     faults = (*seen.changed, *map(str, seen.coverage.faults))
     if faults:
         more = "".join(f"\n  {fault}" for fault in faults[1:20])
