@@ -2,11 +2,16 @@
 
 Each is mechanical: a rename, a move, an extraction or an inlining. It counts if the package's own suite
 passes afterwards under plain pytest, as it did before. Packages are installed by name, once for this user.
+
+An extraction or an inlining counts only if the suite ran every line that it takes away or rewrites: of other
+lines no test can prove anything. That is measured by coverage before the refactoring, in processes that
+tests start too; our verdict has no say in it. Renames and moves always count.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import shutil
 import subprocess
@@ -70,6 +75,8 @@ class Place:
         self.root, self.saved = folder / "project", folder / "saved"
         self.python, self.seed = python, seed
         self.passes = ""
+        self.idle: dict[str, frozenset[int]] = {}
+        """By path: the lines that no test ran before any refactoring."""
 
     def begun(self, wanted: str) -> str:
         """Opens a refactor on the package; returns why it cannot."""
@@ -88,6 +95,7 @@ class Place:
         self._run("git", "add", "-A")
         self._run("git", "-c", "user.name=r", "-c", "user.email=r@example.invalid", "commit", "-qm", "base")
         self.passes = self._suite()
+        self.idle = self._measured()
         for verb in (("init", "--yes"), ("refactor", "begin")):
             done = self._tdd(*verb)
             if done.returncode:
@@ -110,6 +118,8 @@ class Place:
                     print(done.stderr[-500:])
                 return None
             skip = made["tried"]
+            if kind.startswith(("extract", "inline")) and self._rewrites_idle_lines():
+                continue
             if self._suite() == self.passes:
                 return self._judged(f"{made['what']} ({made['files']} files)")
         return None
@@ -131,6 +141,27 @@ class Place:
         done = self._run(str(self.python), "-m", "pytest", "-q", "-p", "no:cacheprovider")
         last = (done.stdout.strip().splitlines() or [""])[-1]
         return f"{done.returncode} {last.rpartition(' in ')[0]}"
+
+    def _measured(self) -> dict[str, frozenset[int]]:
+        settings, told = (self.root.with_name(name) for name in ("coverage.ini", "coverage.json"))
+        data = self.root.with_name("coverage.data")
+        settings.write_text(
+            f"[run]\npatch = subprocess\nrelative_files = true\ndata_file = {data}\n", "utf-8"
+        )
+        asked = ("--cov=.", f"--cov-config={settings}", f"--cov-report=json:{told}")
+        self._run(str(self.python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *asked)
+        files: dict[str, Any] = json.loads(told.read_text("utf-8"))["files"]
+        return {path: frozenset(file["missing_lines"]) for path, file in files.items()}
+
+    def _rewrites_idle_lines(self) -> bool:
+        for path, idle in self.idle.items():
+            old, new = ((at / path).read_text("utf-8").splitlines() for at in (self.saved, self.root))
+            steps = (
+                difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes() if old != new else ()
+            )
+            if any(kind != "equal" and idle & {*range(i + 1, j + 1)} for kind, i, j, _, _ in steps):
+                return True
+        return False
 
     def _copy(self, of: Path, to: Path) -> None:
         if to.exists():
@@ -165,7 +196,7 @@ def _archive(python: Path, wanted: str) -> Path:
             "-q",
             "--no-deps",
             "--no-binary",
-            ":all:",
+            wanted.partition("==")[0],
             "-d",
             str(folder),
         ]

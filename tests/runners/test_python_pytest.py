@@ -258,6 +258,24 @@ def test_lines_are_seen_although_the_project_measures_its_coverage(project: PyPr
     assert project.test(trace=["a.py"]).lines == {"a.py": frozenset({1, 2})}
 
 
+DEEP = "def f():\n    return 1\ndef deep():\n    return deep()\n"
+
+
+def test_lines_are_seen_after_a_test_that_recurses_too_deeply(project: PyProject) -> None:
+    """The limit is met in our trace function too, and Python drops one that fails."""
+    project.write("a.py", DEEP)
+    test = "import a, pytest\ndef test_a():\n    with pytest.raises(RecursionError): a.deep()\n"
+    project.write("test_a.py", f"{test}def test_b(): a.f()\n")
+    assert project.test(trace=["a.py"]).lines == {"a.py": frozenset({1, 2, 3, 4})}
+
+
+def test_lines_are_seen_before_a_last_test_that_recurses_too_deeply(project: PyProject) -> None:
+    project.write("a.py", DEEP)
+    test = "import a, pytest\ndef test_a():\n    with pytest.raises(RecursionError): a.deep()\n"
+    project.write("test_a.py", test)
+    assert project.test(trace=["a.py"]).lines == {"a.py": frozenset({1, 3, 4})}
+
+
 def test_collect_only(project: PyProject) -> None:
     project.write("test_a.py", "def test_a(): assert 0")
     report = project.test(collect_only=True)

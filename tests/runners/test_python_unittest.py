@@ -422,6 +422,18 @@ def test_tracing_collecting_and_sources(project: PyProject) -> None:
     assert report.loaded == ("calc.py", "tests/test_a.py")
 
 
+def test_lines_are_seen_after_a_test_that_recurses_too_deeply(project: PyProject) -> None:
+    project.write("calc.py", "def f():\n    return 1\ndef deep():\n    return deep()\n")
+    test = (
+        "import unittest, calc\n"
+        "class T(unittest.TestCase):\n"
+        "    def test_a(self): self.assertRaises(RecursionError, calc.deep)\n"
+        "    def test_b(self): calc.f()\n"
+    )
+    project.write("tests/test_a.py", test)
+    assert project.test(trace=["calc.py"]).lines == {"calc.py": frozenset({1, 2, 3, 4})}
+
+
 @pytest.mark.parametrize(("body", "hollow"), [("return a - b", 0), ("return Same()", 1)])
 def test_assertions_are_tried(project: PyProject, body: str, hollow: int) -> None:
     same = "class Same:\n    def __eq__(self, other): return True\n    __hash__ = None\n"

@@ -266,6 +266,15 @@ def test_a_run_that_traces_lines_tells_the_same(project: PyProject) -> None:
     assert ("calc.py", 1) in functions(report.uses, "test_add")
 
 
+def test_a_tracer_that_is_renewed_after_a_test_makes_no_other_test_unsure(project: PyProject) -> None:
+    test = "import sys\nfrom calc import add\ndef test_off():\n    sys.settrace(None)\n"
+    project.write("test_it.py", f"{test}def test_add():\n    assert add(1, 2) == 3\n")
+    _, report = project.execute(uses=True, trace=["calc.py"])
+    assert report.uses is not None
+    assert (report.uses.problem, report.lines["calc.py"] >= {1, 2}) == ("", True)
+    assert not report.uses.tests["test_it.py::test_add"].unsure
+
+
 def test_unittest_tells_the_same(tmp_path: Path) -> None:
     project = PyProject(tmp_path, tool=UNITTEST)
     project.write("calc.py", "def add(a, b):\n    return a + b\n\n\ndef sub(a, b):\n    return a - b\n")

@@ -151,6 +151,7 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
+        tracing.TRACER.renew()
         if uses.RECORDER is None:
             yield
         else:

@@ -19,6 +19,9 @@ class Tracer:
     def start(self) -> None:
         pass
 
+    def renew(self) -> None:
+        """Call it before each test."""
+
     def stop(self) -> dict[str, set[int]]:
         return self.lines
 
@@ -70,9 +73,14 @@ class TraceFunction(Tracer):
         threading.settrace(self._call)
         sys.settrace(self._call)
 
+    def renew(self) -> None:
+        """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
+        if sys.gettrace() is None:
+            sys.settrace(self._call)
+
     def stop(self) -> dict[str, set[int]]:
         """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
-        if sys.gettrace() != self._call:
+        if sys.gettrace() not in (None, self._call):
             return {}
         sys.settrace(None)
         return self.lines
@@ -102,11 +110,14 @@ def _lines_of(code: Any) -> set[int]:
     return {line for _, _, line in every if line}
 
 
+TRACER = Tracer("", [])
+"""The one that was started last."""
+
+
 def start(settings: dict[str, Any]) -> Tracer:
+    global TRACER  # noqa: PLW0603 - whoever starts a test renews it
     paths = settings.get("trace") or []
-    if not paths:
-        return Tracer("", [])
     kind = Monitor if hasattr(sys, "monitoring") else TraceFunction
-    tracer = kind(settings["worktree"], paths)
-    tracer.start()
-    return tracer
+    TRACER = kind(settings["worktree"], paths) if paths else Tracer("", [])
+    TRACER.start()
+    return TRACER

@@ -36,6 +36,7 @@ _DISTURBING = frozenset(("_thread.start_new_thread", "sys.settrace", "sys.setpro
 _LISTS = frozenset(("os.listdir", "os.scandir"))
 _OWN = (f"{os.sep}_pytest{os.sep}", f"{os.sep}verdigris_reporter{os.sep}", "<frozen importlib", "doctest.py")
 """Parts of the file names of code that reads files only to find and load modules and tests."""
+_RESTORING = (f"{os.sep}doctest.py", f"{os.sep}verdigris_reporter{os.sep}tracing.py")
 _SHUFFLERS = ("randomly", "random_order", "random-order", "xdist", "dsession", "pytest_parallel")
 _PORTION = 200
 SHARED = ""
@@ -80,7 +81,7 @@ class Uses:
                 self._on_open(args[0])
             elif event in _LISTS:
                 self._on_list(args[0])
-            elif event in self._watch.unseen and not self._watch.busy and not _is_doctest_tracer(event):
+            elif event in self._watch.unseen and not self._watch.busy and not _restores_tracer(event):
                 self._unsure.add(self._at)
 
         sys.addaudithook(handle_event)
@@ -341,9 +342,9 @@ class _Profile(_Watch):
         self.busy = False
 
 
-def _is_doctest_tracer(event: str) -> bool:
-    """Whether doctest sets the tracer again that was there before an example."""
-    return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(f"{os.sep}doctest.py")  # noqa: SLF001 - same
+def _restores_tracer(event: str) -> bool:
+    """Whether doctest or our own tracer sets a tracer again that was there before an example or a test."""
+    return event == "sys.settrace" and sys._getframe(2).f_code.co_filename.endswith(_RESTORING)  # noqa: SLF001 - same
 
 
 def _is_for_loading(frame: Any) -> bool:

@@ -14,7 +14,7 @@ import time
 import unittest
 from typing import IO, TYPE_CHECKING, Any
 
-from .. import uses  # noqa: TID252 - the package has another name when injected
+from .. import tracing, uses  # noqa: TID252 - the package has another name when injected
 from ..channel import cap_text  # noqa: TID252 - same
 from ..failures import UNITTEST, Frame, failure, frames_of, own_frames  # noqa: TID252 - same
 
@@ -157,6 +157,7 @@ class Result(unittest.TextTestResult):
         self._book.printed.mark()
         self._going = _RunningTest(self._case(test))
         super().startTest(test)
+        tracing.TRACER.renew()
         if uses.RECORDER is not None:
             example = type(test).__module__ == "doctest"
             method = None if example else getattr(test, getattr(test, "_testMethodName", ""), None)
