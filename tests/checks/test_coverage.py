@@ -7,6 +7,7 @@ import pytest
 from support.turns import CALC, SUB, SUB_ID, World
 from verdigris.checks import coverage
 from verdigris.checks.observation import Candidate, difference
+from verdigris.core.value import replace
 from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 
@@ -47,6 +48,13 @@ def test_nothing_is_said_of_what_nobody_watched(edited: World) -> None:
     project = edited.project
     report = run_request(project, project.settings.stacks[0], TestRequest((SUB_ID,)))
     assert asked(edited, report) == ()
+
+
+def test_nothing_is_said_of_a_run_whose_lines_were_cut(edited: World) -> None:
+    """Code that handles too deep a recursion runs when Python has just dropped the tracer."""
+    project = edited.project
+    report = run_request(project, project.settings.stacks[0], TestRequest((SUB_ID,), trace=("calc.py",)))
+    assert asked(edited, replace(report, cut=True)) == ()
 
 
 def test_no_run_is_made_where_no_python_source_changed(world: World) -> None:

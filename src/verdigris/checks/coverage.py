@@ -68,9 +68,9 @@ def run_traced(
 
 
 def executed_lines(reports: Iterable[TestReport]) -> Mapping[str, frozenset[int]]:
-    """Collects by path the lines that any of the runs was seen to run."""
+    """Collects by path the lines that any of the runs was seen to run, if it was seen whole."""
     found: dict[str, frozenset[int]] = {}
-    for report in reports:
+    for report in (one for one in reports if not one.cut):
         for path, lines in report.lines.items():
             found[path] = found.get(path, frozenset()) | lines
     return found

@@ -208,6 +208,8 @@ class TestReport:
     """The last lines the runner printed, for a person to read when it did not finish."""
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """Executed lines per traced file, if the run was traced."""
+    cut: bool = False
+    """Whether lines that ran are missing: Python drops a tracer where a test recurses too deeply."""
 
     strays: int = 0
     """Lines on the channel that the reporter did not write."""
@@ -262,6 +264,7 @@ def merge_reports(reports: Iterable[TestReport]) -> TestReport:
             errors=first.errors + other.errors,
             tail=worst.tail,
             lines={**first.lines, **other.lines},
+            cut=first.cut or other.cut,
             strays=first.strays + other.strays,
             variants=_variants(first.variants, other.variants),
             sandbox="overlay" if first.sandbox == other.sandbox == "overlay" else "none",

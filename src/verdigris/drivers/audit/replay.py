@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.coverage import uncovered_lines, watchable
+from verdigris.checks.coverage import executed_lines, uncovered_lines, watchable
 from verdigris.checks.observation import Candidate, difference, is_layout
 from verdigris.checks.refactor import find_unrun
 from verdigris.checks.verdict_checks import VerdictChecks, find_concerns, scrutinise
@@ -281,10 +281,10 @@ class _Comparison:
         before, now = (texts_at(self.project, tree, watched) for tree in (unit.before, unit.after))
         own = sorted({split_id(i).path for i in passed if split_id(i).path in self.change.oracle})
         if own and not set(self.after.traced).issuperset(watched):
-            ran = runs.run(unit.after, own, watched).lines
+            ran = executed_lines([runs.run(unit.after, own, watched)])
             if not uncovered_lines(dict(before), now, ran):
                 return ()
-        ranges = uncovered_lines(dict(before), now, runs.suite(unit.after, watched).report.lines)
+        ranges = uncovered_lines(dict(before), now, executed_lines([runs.suite(unit.after, watched).report]))
         return tuple(place for text in ranges for place in _lines_of(text, now))
 
     def _find_unrun(self) -> tuple[FoundPlace, ...]:

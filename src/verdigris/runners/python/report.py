@@ -91,6 +91,7 @@ class _PytestRun:
     errors: dict[str, CollectError] = field(default_factory=dict)
     tests: dict[str, _ReportedTest] = field(default_factory=dict)
     lines: dict[str, set[int]] = field(default_factory=dict)
+    cut: bool = False
     variants: dict[int, VariantOutcome] = field(default_factory=dict)
     strays: int = 0
     loaded: set[str] = field(default_factory=set)
@@ -141,6 +142,7 @@ def parse(answer: RunnerAnswer) -> TestReport:
         errors=tuple(run.errors.values()),
         tail=answer.output[-TAIL:].decode("utf-8", "replace"),
         lines={path: frozenset(seen) for path, seen in run.lines.items()},
+        cut=run.cut,
         strays=run.strays,
         variants=tuple(run.variants.values()),
         loaded=tuple(sorted(run.loaded)),
@@ -187,6 +189,7 @@ def _take_finding(run: _PytestRun, message: Mapping[str, Any]) -> None:
             run.ends[message["id"]] += _is_last(message)
         case "lines":
             run.lines.setdefault(message["path"], set()).update(message["lines"])
+            run.cut = run.cut or message.get("cut", False)
         case "loaded":
             run.loaded.update(message["inside"])
             run.outside.update(message["outside"])

@@ -66,7 +66,7 @@ def main() -> None:
     code = start(channel.send)
     uses.report(channel.send)
     for path, lines in tracer.stop().items():
-        channel.send("lines", path=path, lines=sorted(lines))
+        channel.send("lines", path=path, lines=sorted(lines), cut=tracer.cut)
     if "sources" in channel.settings:
         channel.send("loaded", **files.module_files(channel.settings))
     opened.report_loaded()

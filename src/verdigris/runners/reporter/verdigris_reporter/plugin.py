@@ -262,14 +262,14 @@ class Reporter:
         if self.worker and self.tracer is not None:
             lines = {path: sorted(seen) for path, seen in self.tracer.stop().items()}
             where = module_files(self.settings) if "sources" in self.settings else None
-            told = {"lines": lines, "loaded": where, "files": self.said}
+            told = {"lines": lines, "cut": self.tracer.cut, "loaded": where, "files": self.said}
             self.config.workeroutput["verdigris"] = json.dumps(told)  # type: ignore[attr-defined] # xdist's
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         told = json.loads(getattr(node, "workeroutput", {}).get("verdigris", "{}"))
         for path, lines in told.get("lines", {}).items():
-            CHANNEL.send("lines", path=path, lines=lines)
+            CHANNEL.send("lines", path=path, lines=lines, cut=told["cut"])
         if told.get("loaded"):
             CHANNEL.send("loaded", **told["loaded"])
         for said in told.get("files", ()):

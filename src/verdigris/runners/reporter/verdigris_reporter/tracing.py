@@ -15,6 +15,8 @@ class Tracer:
         self._names = {os.path.realpath(os.path.join(root, path)): path for path in paths}  # noqa: PTH118 - start-up time
         self._known: dict[str, str | None] = {}
         self.lines: dict[str, set[int]] = {path: set() for path in paths}
+        self.cut = False
+        """Whether Python dropped the tracer in a test: lines that ran later in it are missing."""
 
     def start(self) -> None:
         pass
@@ -76,12 +78,14 @@ class TraceFunction(Tracer):
     def renew(self) -> None:
         """Python drops a trace function that fails, and ours does where a test recurses too deeply."""
         if sys.gettrace() is None:
+            self.cut = True
             sys.settrace(self._call)
 
     def stop(self) -> dict[str, set[int]]:
         """Returns the lines that ran; nothing if another tracer, such as a coverage tool, replaced ours."""
         if sys.gettrace() not in (None, self._call):
             return {}
+        self.cut = self.cut or sys.gettrace() is None
         sys.settrace(None)
         return self.lines
 

@@ -144,7 +144,7 @@ class ReadyProcess:
             self._get_ready(load, known, branch)
         code = start(self._channel.send)
         for path, lines in (tracer.stop() if tracer else {}).items():
-            self._channel.send("lines", path=path, lines=sorted(lines))
+            self._channel.send("lines", path=path, lines=sorted(lines), cut=tracer is not None and tracer.cut)
         self._channel.send("end", code=code)
         os._exit(0)
 

@@ -86,7 +86,7 @@ class RunSet:
             seen = Outcomes()
             self._observe_run(process, TRACED, seen)
             for path, lines in seen.lines.items():
-                self.channel.send("lines", path=path, lines=lines)
+                self.channel.send("lines", path=path, lines=lines, cut=seen.cut)
         process.end()
 
     def _start_process(self, known: list[str] | None) -> ReadyProcess:
@@ -153,6 +153,8 @@ class Outcomes:
         self._places: dict[str, list[Any]] = {}
         self.lines: dict[str, list[int]] = {}
         """The executed lines of each traced file."""
+        self.cut = False
+        """Whether some of them are missing."""
         self.ended = False
         self.why = ""
 
@@ -169,6 +171,7 @@ class Outcomes:
             self.ended = True
         elif kind == "lines":
             self.lines[message["path"]] = message["lines"]
+            self.cut = message["cut"]
         elif kind == "collect-error":
             self.why = self.why or f"{message['path']} cannot be collected: {message['error']}"
         elif kind == "test":
