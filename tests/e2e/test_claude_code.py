@@ -90,7 +90,7 @@ def test_a_source_edit_first_is_denied_and_after_a_red_it_is_accepted_at_the_sto
     place, playing = sessions.place, sessions.playing
     denied = playing.results()[1]
     assert "red-first" in denied
-    assert "tdd test ID" in denied, "the model sees the next move"
+    assert "write one failing test" in denied, "the model sees the next move"
     assert "Verdigris holds this repository" in playing.told()
     assert place.read("calc.py").count("sub") == 1, playing.results()
     assert [event["test_id"] for event in place.events("accepted")] == [SUB_ID], playing.results()

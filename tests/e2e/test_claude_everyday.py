@@ -100,6 +100,8 @@ def day(tmp_path_factory: pytest.TempPathFactory, program: Path) -> PlayedDay:
         use("mcp__notes__jot"),
         bash(f"{sys.executable} {folder}/speak.txt"),
         bash(f"{nested}; env -u TDD_BROKER {nested}"),
+        *("an inner session",)
+        * 2,  # its prompts reach the model, since its hooks find no gate in the sandbox
         bash(off),
         *edit(place),
         flags=(*notes_server(folder), *ALL),
