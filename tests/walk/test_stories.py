@@ -330,3 +330,12 @@ def test_no_source_that_parses_leads_on(story: Story) -> None:
     story.commit()
     story.tdd("test")
     story.next_leads_on()
+
+
+def test_a_module_that_is_gone_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.git("rm --quiet b.py")
+    story.git("commit --quiet --message gone b.py")
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.add_function("a", "f8")
+    story.next_leads_on()

@@ -133,7 +133,7 @@ _VERBS: dict[str, Callable[[Project, Sequence[str]], str | Deny]] = {
 LAWS = """\
 [tdd] Verdigris holds this repository to red → green:
 1. Write one failing test first and run `tdd test ID`. A test run of your own proves nothing.
-   `tdd stub ID` declares what it imports and source lacks.
+   `tdd stub ID` declares what it imports and source lacks, and runs it.
 2. Source opens when a test is red for the right reason: the first source edit claims the reds of this
    change; a failure that was there before it is claimed by name: `tdd claim ID`.
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
