@@ -332,6 +332,14 @@ def test_no_source_that_parses_leads_on(story: Story) -> None:
     story.next_leads_on()
 
 
+def test_a_report_a_lost_test_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.cut("tests/test_b.py", "test_f2")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
 def test_a_module_that_is_gone_and_source_that_came_first_lead_on(story: Story) -> None:
     story.git("rm --quiet b.py")
     story.git("commit --quiet --message gone b.py")
