@@ -347,3 +347,19 @@ def test_a_module_that_is_gone_and_source_that_came_first_lead_on(story: Story) 
     story.tdd("test")
     story.add_function("a", "f8")
     story.next_leads_on()
+
+
+def test_a_stop_that_tells_of_a_change_outside_calls_names_the_move_after_its_own_run(story: Story) -> None:
+    story.agent_writes("README.md", "Read me.\n")
+    story.add_test("a", "f9")
+    story.comment("tdd.yaml")
+    told = story.agent_stops()
+    assert "tdd.yaml changed outside the agent's calls" in told
+    assert told.count("next: ") == 1
+
+
+def test_a_stop_with_nothing_but_a_change_outside_calls_names_the_next_move(story: Story) -> None:
+    story.agent_writes("README.md", "Read me.\n")
+    story.comment("tdd.yaml")
+    told = story.agent_stops()
+    assert told.splitlines()[-1] == f"next: {story.here.agents_next()}"
