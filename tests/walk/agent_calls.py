@@ -62,14 +62,20 @@ class AgentCalls(Journey):
 
     @rule()
     def agent_stops(self) -> None:
+        self.stop()
+
+    def stop(self) -> str:
+        """What the agent or the person is told."""
         said = self.machine("stop", lambda: self.here.client.raw("Stop").stdout) or "{}"
         document = json.loads(said)
-        told = str(document.get("reason") or document.get("systemMessage") or "")
+        sent_back = document.get("hookSpecificOutput", {}).get("additionalContext")
+        told = str(sent_back or document.get("reason") or document.get("systemMessage") or "")
         move = self.here.agents_next()
         for named in re.findall(r"next: (.*)$", told, re.MULTILINE)[-1:]:
             if not is_same_move(named, move):
                 detail = f"{told}\ntdd status says: {move}"
                 self.complain([Wrong(f"another next: stop ({gist(move)})", detail)])
+        return told
 
     def _write(self, path: str, text: str) -> None:
         if text == self.here.read(path):

@@ -11,7 +11,9 @@ from walk.handwriting import (
     expectations,
     functions,
     has_conflict,
+    new_tests,
     resolved,
+    with_block,
     with_changed,
     without,
 )
@@ -158,14 +160,20 @@ def _restructure(place: Place) -> bool:
 
 
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
-    found = _PLACE.findall(move)
-    for path, line in found:
-        text = place.read(path)
+    """And put back what is lost, if the sentence asks for that too."""
+    found = [(path, _test_at(place.read(path), int(line))) for path, line in _PLACE.findall(move)]
+    if _LOST.search(move) and not _put_back_losses(place, move):
+        return False
+    for path, names in found:
         module = path.removeprefix("tests/test_").removesuffix(".py")
-        above = re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[: int(line)]), re.MULTILINE)
-        for name in above[-1:]:
-            place.write(path, with_changed(text, f"test_{name}", hand.test(module, name, int(name[1:]))))
+        for name in names:
+            block = hand.test(module, name, int(name[1:]))
+            place.write(path, with_changed(place.read(path), f"test_{name}", block))
     return bool(found)
+
+
+def _test_at(text: str, line: int) -> list[str]:
+    return re.findall(r"^def test_(f\d+)", "\n".join(text.splitlines()[:line]), re.MULTILINE)[-1:]
 
 
 def _put_back(place: Place, path: str) -> bool:
@@ -185,11 +193,14 @@ def _put_back_losses(place: Place, move: str) -> bool:
     project = place.world.project
     state = project.state()
     begun = state.turn or state.refactor
-    found, tree = _LOST.match(move), begun.tree if begun else state.ground
+    found, tree = _LOST.search(move), begun.tree if begun else state.ground
     if found is None or tree is None:
         return False
     for path in found[1].split(", "):
-        place.write(path, (project.workspace.read(tree, path) or b"").decode())
+        text = (project.workspace.read(tree, path) or b"").decode()
+        for block in new_tests(place.read(path), text):
+            text = with_block(text, block)
+        place.write(path, text)
     return True
 
 

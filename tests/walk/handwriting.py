@@ -100,6 +100,12 @@ def without(text: str, name: str) -> str:
     return _GAP.join(each for each in blocks if not _is_called(each, name)) + "\n"
 
 
+def new_tests(text: str, before: str) -> list[str]:
+    """The tests that the text has and the one before had not."""
+    blocks = text.rstrip("\n").split(_GAP)
+    return [block for block in blocks if expectations(block).keys() - expectations(before).keys()]
+
+
 def with_docstring(text: str, line: str) -> str:
     """The text with another first line."""
     _, _, rest = text.partition("\n")

@@ -76,6 +76,11 @@ class Story:
         self.walk.laws_hold()
         return said or ""
 
+    def agent_stops(self) -> str:
+        told = self.walk.stop()
+        self.walk.laws_hold()
+        return told
+
     def claimed(self, module: str, name: str) -> None:
         self.add_test(module, name)
         self.tdd(f"test {test_file(module)}::test_{name}")

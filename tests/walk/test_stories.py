@@ -330,3 +330,36 @@ def test_no_source_that_parses_leads_on(story: Story) -> None:
     story.commit()
     story.tdd("test")
     story.next_leads_on()
+
+
+def test_a_report_a_lost_test_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.cut("tests/test_b.py", "test_f2")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
+def test_a_module_that_is_gone_and_source_that_came_first_lead_on(story: Story) -> None:
+    story.git("rm --quiet b.py")
+    story.git("commit --quiet --message gone b.py")
+    story.add_test("b", "f9")
+    story.tdd("test")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
+def test_a_stop_that_tells_of_a_change_outside_calls_names_the_move_after_its_own_run(story: Story) -> None:
+    story.agent_writes("README.md", "Read me.\n")
+    story.add_test("a", "f9")
+    story.comment("tdd.yaml")
+    told = story.agent_stops()
+    assert "tdd.yaml changed outside the agent's calls" in told
+    assert told.count("next: ") == 1
+
+
+def test_a_stop_with_nothing_but_a_change_outside_calls_names_the_next_move(story: Story) -> None:
+    story.agent_writes("README.md", "Read me.\n")
+    story.comment("tdd.yaml")
+    told = story.agent_stops()
+    assert told.splitlines()[-1] == f"next: {story.here.agents_next()}"

@@ -6,7 +6,7 @@ GROUPS = {
     "Daily": {
         "status": "Show the phase, open reds and claims, and the next move.",
         "test": "Run tests, record the results, find reds.",
-        "stub": "Write stubs for what a test needs and source lacks.",
+        "stub": "Write stubs for what a test needs and source lacks, and run it.",
         "claim": "Claim red tests for your edit; freezes the tests.",
         "settle": "End the turn with a verdict.",
         "refactor": "Restructure under the same tests: begin, end, abort.",

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verdigris.cli.context import here, live, project, say, show_result
+from verdigris.cli.context import here, live, project, say, show, show_result
+from verdigris.core.actions import Deny
 from verdigris.core.errors import TimedOut
 from verdigris.core.languages import STUB_MARK
 from verdigris.core.report import RunEnd, Status, TestReport
@@ -46,21 +47,41 @@ def run_plain(words: Sequence[str]) -> int | None:
 
 
 def run(words: Sequence[str], *, as_json: bool, quiet: bool, verbose: bool) -> int:
-    from verdigris.turns.test import run_tests
-
     opened = project()
     if not (opened.root / CONFIG).exists():
         say(f"note: there is no {CONFIG} here; what was recorded of it is in force (`tdd status`)")
-    with live() as progress:
-        tested = run_tests(opened, words, cwd=here(), progress=progress, again=verbose)
-    failed = sum(run.status in {Status.FAIL, Status.ERROR} for run in tested.tests)
-    lines = partial(
-        report_lines, quiet=quiet, detailed=verbose or failed == 1, source=partial(_source_line, opened)
-    )
+    tested, lines = _run_tests(opened, words, quiet=quiet, verbose=verbose)
     show_result(tested, lines, report_document, as_json=as_json)
     if tested.report is not None and tested.report.ended is RunEnd.TIMEOUT:
         return TimedOut.exit_code
     return 0 if tested.passed else 1
+
+
+def _run_tests(
+    opened: Project, words: Sequence[str], *, quiet: bool = False, verbose: bool = False
+) -> tuple[Tested, Callable[[Tested], list[Line]]]:
+    """The run, and how its lines are shown."""
+    from verdigris.turns.test import run_tests
+
+    with live() as progress:
+        tested = run_tests(opened, words, cwd=here(), progress=progress, again=verbose)
+    failed = sum(run.status in {Status.FAIL, Status.ERROR} for run in tested.tests)
+    detailed = verbose or failed == 1
+    return tested, partial(report_lines, quiet=quiet, detailed=detailed, source=partial(_source_line, opened))
+
+
+def stub_and_run(word: str, *, as_json: bool) -> int:
+    """Writes the stubs that a test needs, then runs it: its red is what they are for."""
+    from verdigris.turns.stub import write_stubs
+
+    opened = project()
+    stubbed = write_stubs(opened, word, cwd=here())
+    if isinstance(stubbed, Deny) or not stubbed.stubs:
+        return show_result(stubbed, no_stub_lines, stub_document, as_json=as_json)
+    if not as_json:
+        show(stub_lines(stubbed))
+    tested, lines = _run_tests(opened, [word])
+    return show_result(tested, lines, partial(stub_document, stubbed), as_json=as_json)
 
 
 def _source_line(opened: Project, place: Place) -> str:
@@ -98,24 +119,23 @@ def offer_stubs(stubs: Mapping[str, tuple[Stub, ...]]) -> list[Line]:
     return found
 
 
-def stub_lines(done: Stubbed) -> list[Line]:
-    if not done.stubs:
-        return [
-            Line(
-                f"no stub to write: all that {done.test} imports is declared, "
-                "or its text does not say what is missing"
-            ),
-            Line(
-                "  if the import of a module that exists fails, the test tool does not look in its folder: "
-                "`tdd help troubleshooting`"
-            ),
-            Line(f"next: {done.next}"),
-        ]
+def no_stub_lines(done: Stubbed) -> list[Line]:
     return [
-        Line(f"wrote {len(done.stubs)} {'stub file' if len(done.stubs) == 1 else 'stub files'}", "yellow"),
-        *_texts(done.stubs),
+        Line(
+            f"no stub to write: all that {done.test} imports is declared, "
+            "or its text does not say what is missing"
+        ),
+        Line(
+            "  if the import of a module that exists fails, the test tool does not look in its folder: "
+            "`tdd help troubleshooting`"
+        ),
         Line(f"next: {done.next}"),
     ]
+
+
+def stub_lines(done: Stubbed) -> list[Line]:
+    count = len(done.stubs)
+    return [Line(f"wrote {count_of(count, 'stub file')}", "yellow"), *_texts(done.stubs)]
 
 
 def _texts(stubs: Iterable[Stub]) -> list[Line]:
@@ -131,8 +151,14 @@ def stub_data(stubs: Iterable[Stub]) -> list[dict[str, Any]]:
     return [{"path": one.path, "text": one.text, "new": one.new, "notes": list(one.notes)} for one in stubs]
 
 
-def stub_document(done: Stubbed) -> dict[str, Any]:
-    return {"test": done.test, "stubs": stub_data(done.stubs), "next": done.next}
+def stub_document(done: Stubbed, tested: Tested | None = None) -> dict[str, Any]:
+    """`tested`: the run after the stubs were written."""
+    return {
+        "test": done.test,
+        "stubs": stub_data(done.stubs),
+        "run": report_document(tested) if tested else None,
+        "next": tested.next if tested else done.next,
+    }
 
 
 MOST_OUTPUT = 40

@@ -18,7 +18,7 @@ from verdigris.cli.context import (
     tests_and_paths,
 )
 from verdigris.cli.group import OfferingGroup
-from verdigris.cli.testing import run, unconfined_lines
+from verdigris.cli.testing import run, stub_and_run, unconfined_lines
 from verdigris.core.actions import Deny
 from verdigris.core.policy.next_move import RESTRUCTURE
 from verdigris.core.report import Status
@@ -57,17 +57,15 @@ def test_command(words: tuple[str, ...], *, as_json: bool, quiet: bool, verbose:
 @click.argument("test", metavar="TEST_ID|PATH", shell_complete=tests_and_paths)
 @json_option
 def stub_command(test: str, *, as_json: bool) -> int:
-    """Write stubs for what a test needs and source lacks.
+    """Write stubs for what a test needs and source lacks, and run it.
 
     Names come from the imports of the test's file, signatures from its calls. New files are made where the
     import looks for them; nothing that exists is changed. The stubs are marked STUB:TDD and fail when they
     are called, so that the test is red for the right reason; an accepted turn leaves none behind.
-    """
-    from verdigris.cli import testing as view
-    from verdigris.turns.stub import write_stubs
 
-    answer = write_stubs(project(), test, cwd=here())
-    return show_result(answer, view.stub_lines, view.stub_document, as_json=as_json)
+    Exit code: 0, whatever the run shows; 3 denied.
+    """
+    return stub_and_run(test, as_json=as_json)
 
 
 @click.command("claim")

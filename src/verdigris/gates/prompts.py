@@ -13,12 +13,12 @@ from verdigris.core.errors import UserError, VerdigrisError
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
 from verdigris.gates.calls import Reply
-from verdigris.storage.open_calls import alive, forget_old_callers, note_session, open_call
+from verdigris.storage.open_calls import forget_old_callers, note_session, open_call
 from verdigris.turns.claim_check import following_move, own_view
 from verdigris.turns.completion import begin_session
 from verdigris.turns.tripwire import recall
 from verdigris.turns.tripwire.authors import what_to_wait_for
-from verdigris.turns.tripwire.calls import before_call
+from verdigris.turns.tripwire.calls import look_between_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,7 +133,7 @@ _VERBS: dict[str, Callable[[Project, Sequence[str]], str | Deny]] = {
 LAWS = """\
 [tdd] Verdigris holds this repository to red → green:
 1. Write one failing test first and run `tdd test ID`. A test run of your own proves nothing.
-   `tdd stub ID` declares what it imports and source lacks.
+   `tdd stub ID` declares what it imports and source lacks, and runs it.
 2. Source opens when a test is red for the right reason: the first source edit claims the reds of this
    change; a failure that was there before it is claimed by name: `tdd claim ID`.
 3. From claim to verdict tests and their configuration are frozen. A wrong test is reported, never edited:
@@ -166,7 +166,7 @@ def start(project: Project, call: HookCall) -> Reply:
     """What changed before the session is a person's doing: the first call is compared with that."""
     memory = recall(project)
     news = memory.messages.get(project.context, ()) if memory else ()
-    before_call(project, agent_alive=alive(str(project.repo.private)), begins=False)
+    look_between_calls(project)
     forget_old_callers(str(project.repo.private), time.time())
     begin_session(project, call.session)
     state = project.state()

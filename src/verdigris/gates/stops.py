@@ -14,13 +14,13 @@ from verdigris.core.state import Phase, Stage
 from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.gates.calls import PASS, Reply
-from verdigris.storage.open_calls import alive, end_edit, end_session, forget_caller
+from verdigris.storage.open_calls import end_edit, end_session, forget_caller
 from verdigris.turns.claim_check import as_it_stands, claims_by, following_move
 from verdigris.turns.completion import describe_unproven, gather_work
 from verdigris.turns.refactor import end
 from verdigris.turns.settle import has_edits, settle
 from verdigris.turns.tripwire.authors import what_to_wait_for
-from verdigris.turns.tripwire.calls import before_call
+from verdigris.turns.tripwire.calls import look_between_calls, with_next
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from verdigris.gates.calls import HookCall
     from verdigris.storage.project import Project
     from verdigris.turns.settle import Settlement
+    from verdigris.turns.tripwire import Tripped
 
 _TEST_BUG = re.compile(
     r"^[\s>*-]*TEST_BUG:[ \t]*(?P<place>\S+:\d+)[ \t]*(?:\u2014|--?|:)?[ \t]*(?P<why>\S.*)$", re.MULTILINE
@@ -42,12 +43,12 @@ def stop(project: Project, call: HookCall) -> Reply:
     A stop without new edits is a question to the person: the turn stays open, and it is no strike.
     """
     private = str(project.repo.private)
-    tripped = before_call(project, agent_alive=alive(private), begins=False)
+    tripped = look_between_calls(project)
     end_edit(private, project.context)
     try:
-        reply = _with_news(tripped.text, _judge_stop(project, call))
+        reply = _with_news(project, tripped, _judge_stop(project, call))
     except OthersCallOpen as error:
-        reply = _with_news(tripped.text, _leave_open(error))
+        reply = _with_news(project, tripped, _leave_open(error))
     if reply.kind == "pass":
         end_session(private, call.session)
     return reply
@@ -77,27 +78,32 @@ def _judge_stop(project: Project, call: HookCall) -> Reply:
 def subagent_stop(project: Project, call: HookCall) -> Reply:
     """Settles the subagent's claims; those of others in the turn stay open."""
     private = str(project.repo.private)
-    tripped = before_call(project, agent_alive=alive(private), begins=False)
+    tripped = look_between_calls(project)
     end_edit(private, project.context)
     forget_caller(private, call.actor.context)
     state = project.state()
     if bug := _reported_bug(project, call, state):
-        return _with_news(tripped.text, bug)
+        return _with_news(project, tripped, bug)
     mine = state.phase is Phase.GREEN and _is_its_turn(project, call, state) and has_edits(project, state)
     try:
         reply = _reply_to_verdict(project, call, settle(project)) if mine else PASS
     except OthersCallOpen as error:
         reply = _leave_open(error)
-    return _with_news(tripped.text, reply)
+    return _with_news(project, tripped, reply)
 
 
-def _with_news(news: str, reply: Reply) -> Reply:
-    """Adds what the agent was to hear: to its own words if it goes on, else to the person's."""
-    if not news:
+def _with_news(project: Project, tripped: Tripped, reply: Reply) -> Reply:
+    """Adds what the agent was to hear: to its own words if it goes on, else to the person's.
+
+    The next move is named once, by what holds at the end of the stop.
+    """
+    if not tripped.text:
         return reply
-    if reply.kind == "send-back":
-        return replace(reply, text=f"{news}\n{reply.text}")
-    return replace(reply, note="\n".join(filter(None, (news, reply.note))))
+    own = reply.text if reply.kind == "send-back" else reply.note
+    text = "\n".join(filter(None, (tripped.text, own)))
+    if "next: " not in own:
+        text = with_next(project, replace(tripped, text=text)).text
+    return replace(reply, text=text) if reply.kind == "send-back" else replace(reply, note=text)
 
 
 def _leave_open(error: OthersCallOpen) -> Reply:

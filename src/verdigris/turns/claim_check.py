@@ -249,7 +249,7 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
     hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
     cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
     facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses, hindrance=cure)
-    if unclassed or edits or facts.losses:
+    if unclassed or edits or (facts.losses and not state.test_bugs):
         return facts
     if state.test_bugs:
         from verdigris.checks.test_reports import revised_reports

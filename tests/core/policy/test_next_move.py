@@ -474,7 +474,8 @@ def carried_out(world: World, text: str) -> World:
     if text.startswith("edit the claimed source"):
         return typed(world.wrote(SOURCE, RIGHT), "tdd settle")
     if text.startswith("revise the test"):
-        return revised(world, text)
+        lost = re.search(r", put back what (\S+) lost,", text)
+        return revised(world.wrote(lost[1], WRITTEN) if lost else world, text)
     if text.startswith("restructure"):
         end, abort = re.findall(r"`([^`]+)`", text)
         after = typed(world, end)

@@ -72,6 +72,14 @@ def test_reports_are_named_together() -> None:
     assert next_move(state, TreeFacts(revised=frozenset(bugs))) == "`tdd test t.py::a t.py::b`"
 
 
+def test_a_report_and_what_is_lost_are_named_together() -> None:
+    losses = ("u.py:3: removed: was `x`",)
+    told = "revise the test at t.py:3, put back what u.py lost, then `tdd test t.py::a` (or, if the test is "
+    assert next_move(BUGGED, TreeFacts(losses=losses)).startswith(told)
+    told = "put back what u.py lost, then `tdd test t.py::a`; or a person gives it up"
+    assert next_move(BUGGED, TreeFacts(losses=losses, revised=frozenset({"b1"}))).startswith(told)
+
+
 def test_a_denied_claim_names_its_way_out() -> None:
     assert next_move(STATE, TreeFacts(claimable=Deny("x", "why", "do this"))) == "do this"
 

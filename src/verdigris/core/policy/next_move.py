@@ -312,9 +312,11 @@ def _next_of_reports(bugs: Sequence[OpenTestBug], facts: TreeFacts) -> str:
     )
     wrong = [bug for bug in bugs if bug.id not in facts.revised]
     if not wrong:
-        return f"`tdd test {tests}`"
+        return give_up_losses(facts.losses, f"tdd test {tests}") if facts.losses else f"`tdd test {tests}`"
     named = f"the test{'s' if len(wrong) > 1 else ''} at {', '.join(bug.places[0] for bug in wrong)}"
-    return f"revise {named}, then `tdd test {tests}` (or, if it is right, `tdd test-bug close {wrong[0].id}`)"
+    lost = f", put back what {_files_of(facts.losses)[0]} lost" if facts.losses else ""
+    close = f"(or, if the test is right, `tdd test-bug close {wrong[0].id}`)"
+    return f"revise {named}{lost}, then `tdd test {tests}` {close}"
 
 
 def _next_claim(reds: Sequence[Red], asker: Asker) -> str:
@@ -346,12 +348,17 @@ def report_wrong_test(claims: Iterable[Claim], path: str) -> str:
 
 def give_up_losses(losses: Sequence[str], then: str = "tdd test") -> str:
     """What gives up all losses at once; each begins with `path:line: `. `then`: what follows otherwise."""
-    files = list(dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses))
-    named = ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])])
+    named, files = _files_of(losses)
     return (
         f"put back what {named} lost, then `{then}`; or a person gives it up: "
         f"tdd revise {shell_words(*files)}, with --why and the reason"
     )
+
+
+def _files_of(losses: Sequence[str]) -> tuple[str, list[str]]:
+    """Those that lost something: as they are named in a sentence, and all."""
+    files = list(dict.fromkeys(loss.partition(": ")[0].rpartition(":")[0] for loss in losses))
+    return ", ".join([*files[:_NAMED], *(["others"] if len(files) > _NAMED else [])]), files
 
 
 def finish_git(state: WorktreeState, in_progress: str) -> str:

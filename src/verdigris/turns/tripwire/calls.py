@@ -73,6 +73,14 @@ def main(root: str, moment: str, client: str, context: str) -> None:
         sys.stderr.write(f"[tdd] {text}\n")
 
 
+def look_between_calls(project: Project) -> Tripped:
+    """As at a call's beginning, where none begins: the caller names the next move when it has ended."""
+    with project.exclusive():
+        recover(project)
+        alive = is_alive(str(project.repo.private))
+        return _look_at_tree(project, recall(project), alive=alive, wrote=())
+
+
 def before_call(project: Project, *, agent_alive: bool = False, begins: bool = True) -> Tripped:
     """Changes since the last call are a person's, unless a process of the agent lived meanwhile.
 
@@ -83,7 +91,7 @@ def before_call(project: Project, *, agent_alive: bool = False, begins: bool = T
         tripped = _look_at_tree(project, recall(project), alive=agent_alive, wrote=())
         if begins and (memory := recall(project)) is not None:
             remember(project, replace(memory, began=True))
-        return _with_next(project, tripped)
+        return with_next(project, tripped)
 
 
 def after_call(
@@ -104,10 +112,10 @@ def after_call(
         ):
             forget_ended(str(project.repo.private))
             return Tripped()
-        return _with_next(project, _look_at_tree(project, memory, alive=agent_alive, wrote=wrote))
+        return with_next(project, _look_at_tree(project, memory, alive=agent_alive, wrote=wrote))
 
 
-def _with_next(project: Project, tripped: Tripped) -> Tripped:
+def with_next(project: Project, tripped: Tripped) -> Tripped:
     """Ends what an agent hears with its next move; what is said of git names its own."""
     if project.context not in tripped.told and not tripped.kept:
         return tripped
