@@ -61,7 +61,7 @@ def build(root: Path, phase: str = "green") -> None:
     (root / "src/impl_link.py").symlink_to("../tests/test_calc.py")
     os.link(root / "tests/test_calc.py", root / "src/hard.py")
     (root / "tdd.yaml").write_text(f"stacks:\n  - root: .\n    python: {sys.executable}\n")
-    tdd(root, "init", "--agent", "claude", "--yes")
+    tdd(root, "init", "--agent", "claude", "--team", "--yes")
     if phase == "green":
         tdd(root, "test", "tests/test_calc.py")
         tdd(root, "claim", "tests/test_calc.py::test_add", "src/calc.py")
