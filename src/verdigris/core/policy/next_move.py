@@ -187,7 +187,7 @@ class TreeFacts:
     unparsed: str = ""
     """Source on the ground that does not parse, so that tests do not load."""
     silent: bool = False
-    """So that no test runs at all: a refactor has nothing to keep to."""
+    """No test runs at all, so a refactor has nothing to keep to."""
     undeclared: str = ""
     """A test file that needs declarations which `tdd stub` writes."""
     unloaded: str = ""
