@@ -160,7 +160,7 @@ def _restructure(place: Place) -> bool:
 
 
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
-    """And put back what is lost, if the sentence asks for that too."""
+    """Also puts back what is lost, if the sentence asks for that too."""
     found = [(path, _test_at(place.read(path), int(line))) for path, line in _PLACE.findall(move)]
     if _LOST.search(move) and not _put_back_losses(place, move):
         return False

@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from verdigris.core.actions import Deny
+from verdigris.core.records import Actor
+from verdigris.storage.project import open_project
+from verdigris.turns.refactor import begin
 from walk.every_rule import Walk
 from walk.handwriting import with_block
 from walk.story import Story
@@ -363,3 +367,21 @@ def test_a_stop_with_nothing_but_a_change_outside_calls_names_the_next_move(stor
     story.comment("tdd.yaml")
     told = story.agent_stops()
     assert told.splitlines()[-1] == f"next: {story.here.agents_next()}"
+
+
+def test_an_agent_is_led_to_a_person_where_no_source_parses(story: Story) -> None:
+    for module in ("a", "b"):
+        story.write(f"{module}.py", with_block(story.here.read(f"{module}.py"), BROKEN))
+    story.commit()
+    story.tdd("test tests/test_a.py")
+    agent = open_project(story.here.root, Actor("agent", "s1", "claude"))
+    denied = begin(agent, uncovered=False)
+    assert isinstance(denied, Deny)
+    assert denied.next == story.here.agents_next()
+    assert denied.next.startswith("ask the person to mend a.py, which does not parse: ")
+    story.tdd("test")
+    assert story.here.agents_next() == denied.next
+    story.cut("a.py", "broken")
+    story.commit()
+    assert story.here.agents_next() == "`tdd refactor begin` opens b.py, which does not parse"
+    story.next_leads_on()

@@ -27,6 +27,8 @@ class Hindrance:
     """The run was one of all tests."""
     blocks: bool = False
     """No test that was asked for ran on the project's code: the cure is the next move."""
+    silent: bool = False
+    """No test ran at all."""
     stopped: bool = False
     """The run took longer than it was given."""
     elsewhere: bool = False

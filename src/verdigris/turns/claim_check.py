@@ -256,7 +256,7 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
 
         return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
     if unparsed := _unparsed_source(project, state, tree):
-        return replace(facts, unparsed=unparsed)
+        return replace(facts, unparsed=unparsed, silent=_is_silent(project, state, tree))
     loading = _loading_reds(project, state, tree)
     return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
 
@@ -278,6 +278,14 @@ def _unparsed_source(project: Project, state: WorktreeState, tree: str) -> str:
     needed = {at: None for path in state.unloaded for at in sorted(imported_source(project, tree, path))}
     texts = texts_at(project, tree, needed)
     return next((path for path, text in texts.items() if not reader_of(path).parses(path, text)), "")
+
+
+def _is_silent(project: Project, state: WorktreeState, tree: str) -> bool:
+    """Whether the last run of all tests saw none run, and nothing has changed since."""
+    seen = state.hindrance
+    if seen is None or not (seen.whole and seen.silent):
+        return False
+    return not difference(project, seen.tree, tree).protected
 
 
 def _unloaded(project: Project, state: WorktreeState, tree: str) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def begin(
             if suite is None:
                 project.record(*hindered_events(project, state, report, tree, whole=True))
             if suite is None and not uncovered:
-                return _deny_without_suite(report, project.state().hindrance)
+                return _deny_without_suite(project, report)
             suites = [suite] if suite else []
             record = suite.record if suite else project.workspace.blob(b"{}")
         begun = RefactorBegun(
@@ -140,13 +140,17 @@ def _known_record(project: Project, state: WorktreeState, tree: str) -> str | No
     return baseline.record if project.workspace.blob_bytes(baseline.record) else None
 
 
-def _deny_without_suite(report: TestReport, hindrance: Hindrance | None) -> Deny:
+def _deny_without_suite(project: Project, report: TestReport) -> Deny:
+    state = project.state()
+    hindrance = state.hindrance
     if report.results or report.errors or hindrance:
         why = f" ({hindrance.line})" if hindrance else ""
+        seen = state.unloaded and not report.results
+        following = next_here(project, state) if seen else "`tdd test`"
         return Deny(
             "suite-broken",
             f"The suite did not run to its end{why}, so it cannot show that a refactor keeps behaviour.",
-            hindrance.cure if hindrance and hindrance.cure else "`tdd test`",
+            hindrance.cure if hindrance and hindrance.cure else following,
         )
     return Deny(
         "no-tests",

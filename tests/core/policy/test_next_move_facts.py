@@ -80,6 +80,14 @@ def test_a_report_and_what_is_lost_are_named_together() -> None:
     assert next_move(BUGGED, TreeFacts(losses=losses, revised=frozenset({"b1"}))).startswith(told)
 
 
+def test_an_agent_asks_for_source_that_does_not_parse_where_no_test_runs() -> None:
+    agent = Asker(is_agent=True)
+    assert next_move(STATE, TreeFacts(unparsed="a.py"), agent).startswith("`tdd refactor begin` opens a.py")
+    silent = TreeFacts(unparsed="a.py", silent=True)
+    assert next_move(STATE, silent, agent).startswith("ask the person to mend a.py, which does not parse: ")
+    assert next_move(STATE, silent).startswith("`tdd refactor begin --uncovered` opens a.py")
+
+
 def test_a_denied_claim_names_its_way_out() -> None:
     assert next_move(STATE, TreeFacts(claimable=Deny("x", "why", "do this"))) == "do this"
 

@@ -180,8 +180,9 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
         return None
     main = max(by_cause, key=lambda cause: (cause.elsewhere, bool(cause.cure), len(by_cause[cause])))
     files = tuple(path for path in by_cause[main] if path) if main.cure else tuple(unloaded)
-    blocks = main.elsewhere or (bool(main.cure) and not report.results)
-    return replace(main, files=files, unloaded=len(unloaded), blocks=blocks)
+    silent = not report.results
+    blocks = main.elsewhere or (bool(main.cure) and silent)
+    return replace(main, files=files, unloaded=len(unloaded), blocks=blocks, silent=silent)
 
 
 ELSEWHERE = "loaded from elsewhere"

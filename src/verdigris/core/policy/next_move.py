@@ -186,6 +186,8 @@ class TreeFacts:
     """In red: what a claim without words takes, or its denial; or else the known failure seen last."""
     unparsed: str = ""
     """Source on the ground that does not parse, so that tests do not load."""
+    silent: bool = False
+    """No test runs at all, so a refactor has nothing to keep to."""
     undeclared: str = ""
     """A test file that needs declarations which `tdd stub` writes."""
     unloaded: str = ""
@@ -268,15 +270,21 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     if facts.losses:
         return give_up_losses(facts.losses)
     if facts.unparsed:
-        # No test ran it, so none can show what is kept; that is a person's to accept.
-        uncovered = "" if asker.is_agent else " --uncovered"
-        return f"`tdd refactor begin{uncovered}` opens {facts.unparsed}, which does not parse"
+        return _open_unparsed(facts, asker)
     match facts.claimable:
         case Deny(next=following):
             return following
         case (Red(known=False), *_) as reds:
             return _next_claim(reds, asker)
     return _next_without_red(state, facts, asker)
+
+
+def _open_unparsed(facts: TreeFacts, asker: Asker) -> str:
+    """No test ran it, so none can show what is kept; that is a person's to accept."""
+    path = f"{facts.unparsed}, which does not parse"
+    if asker.is_agent and facts.silent:
+        return f"ask the person to mend {path}: no test runs, so only tdd refactor begin --uncovered opens it"
+    return f"`tdd refactor begin{'' if asker.is_agent else ' --uncovered'}` opens {path}"
 
 
 def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:

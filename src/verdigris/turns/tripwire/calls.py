@@ -74,7 +74,7 @@ def main(root: str, moment: str, client: str, context: str) -> None:
 
 
 def look_between_calls(project: Project) -> Tripped:
-    """As at a call's beginning, where none begins: the caller names the next move when it has ended."""
+    """Looks as `before_call` does where no call begins; the caller names the next move at its own end."""
     with project.exclusive():
         recover(project)
         alive = is_alive(str(project.repo.private))
