@@ -63,10 +63,10 @@ class _Sources:
             if side is Side.TREE or (side is Side.HEAD and path in clean):
                 lying.append(path)
             elif side is Side.HEAD and before.get(path) != committed:
-                contents[path] = self.read(committed)
+                contents[path] = _read(self.project, committed)
             elif side is Side.MERGED:
                 left = before.get(path) == committed
-                contents[path] = self._merge(path, self.read(committed), base.get(path), left=left)
+                contents[path] = self._merge(path, _read(self.project, committed), base.get(path), left=left)
         return space.compose(space.graft(ground, self.tree, lying), contents)
 
     def _choose(
@@ -121,14 +121,6 @@ class _Sources:
         except StorageError:
             return frozenset(same)  # a filter of the user's, or git itself, fails: bytes decide
 
-    def read(self, committed: Entry | None) -> tuple[str, bytes] | None:
-        """Reads a version as a checkout would write it."""
-        if committed is None:
-            return None
-        from verdigris.storage.snapshots import head_moves
-
-        return committed.mode, head_moves.read_as_checked_out(self.project.repo, committed)
-
     def _merge(
         self, path: str, held: tuple[str, bytes] | None, base: Entry | None, *, left: bool
     ) -> tuple[str, bytes] | None:
@@ -140,7 +132,7 @@ class _Sources:
         accepted = space.entries(self.earned.tree, [path]).get(path)
         if accepted is None:
             return held
-        old, now = self.read(base), held[1] if held else None
+        old, now = _read(self.project, base), held[1] if held else None
         merged = space.merge_bytes(old and old[1], now, space.blob_bytes(accepted.blob))
         if merged is None or self._is_given_up(path, accepted, (merged, now or b""), left=left):
             return held
@@ -179,13 +171,12 @@ def held_by_git(
 
     asked = set(paths)
     now = head(project.repo).commit
-    then, held = (head_moves.entries_at(project.repo, at, asked) for at in (commit, now))
+    held = head_moves.entries_at(project.repo, now, asked)
+    then = held if commit == "" else head_moves.entries_at(project.repo, commit, asked)
     sources = _Sources(project, state, Earned("", commit), tree, now)
     clean = frozenset() if project.actor.role == AGENT else sources.find_clean(held, asked)
-    if commit == "":
-        then = held
     return {
-        path: sources.read(held.get(path))
+        path: _read(project, held.get(path))
         for path in asked
         if (path in clean or _name(then.get(path)) != _name(held.get(path)))
         and not sources.is_unearned(path, held.get(path))
@@ -210,7 +201,7 @@ def first_ground(project: Project) -> str:
     here = {e.path for e in project.workspace.files(tree) if project.classify(e.path) is PathClass.SOURCE}
     known = head_moves.clean_entries(project.repo, held.values())
     edited = {p for p in here | held.keys() if p not in known and not p.startswith(inside)}
-    return project.workspace.compose(tree, {p: _as_held(project, held.get(p)) for p in sorted(edited)})
+    return project.workspace.compose(tree, {p: _read(project, held.get(p)) for p in sorted(edited)})
 
 
 def _first_commit(project: Project) -> str | None:
@@ -224,7 +215,8 @@ def _first_commit(project: Project) -> str | None:
     return head_moves.before_own_commits(project.repo, first.ts // 1000)
 
 
-def _as_held(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
+def _read(project: Project, entry: Entry | None) -> tuple[str, bytes] | None:
+    """Reads a committed version as a checkout would write it."""
     from verdigris.storage.snapshots import head_moves
 
     return None if entry is None else (entry.mode, head_moves.read_as_checked_out(project.repo, entry))

@@ -41,20 +41,25 @@ def closed_bugs(
 
 def without_ended(project: Project, bugs: Mapping[str, OpenTestBug], tree: str) -> Mapping[str, OpenTestBug]:
     """The reports with a test that still stands in its file."""
-    return {bug.id: bug for bug in bugs.values() if not bug.tests or any(_texts(project, bug, tree).values())}
+    return {
+        bug.id: bug
+        for bug in bugs.values()
+        if not bug.tests or any(_texts(project, bug.tests, tree).values())
+    }
 
 
 def revised_reports(project: Project, bugs: Iterable[OpenTestBug], tree: str) -> frozenset[str]:
     """The reports of which a test reads otherwise than when it was reported."""
-    return frozenset(
-        bug.id
-        for bug in bugs
-        if bug.tree != tree and _texts(project, bug, bug.tree) != _texts(project, bug, tree)
-    )
+    return frozenset(bug.id for bug in bugs if is_revised(project, bug.tests, bug.tree, tree))
 
 
-def _texts(project: Project, bug: OpenTestBug, tree: str) -> dict[str, str | None]:
+def is_revised(project: Project, tests: Sequence[str], old: str, new: str) -> bool:
+    """Whether one of these tests (`PATH::NAME`) reads otherwise in `new`."""
+    return old != new and _texts(project, tests, old) != _texts(project, tests, new)
+
+
+def _texts(project: Project, tests: Sequence[str], tree: str) -> dict[str, str | None]:
     """Test → its text in a tree; None if it is gone."""
-    files = texts_at(project, tree, dict.fromkeys(test.partition("::")[0] for test in bug.tests))
-    parts = {test: test.partition("::") for test in bug.tests}
+    files = texts_at(project, tree, dict.fromkeys(test.partition("::")[0] for test in tests))
+    parts = {test: test.partition("::") for test in tests}
     return {test: text_of_test(path, files.get(path, ""), name) for test, (path, _, name) in parts.items()}

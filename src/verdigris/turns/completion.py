@@ -12,6 +12,7 @@ from verdigris.checks.suite_tests import (
     known_tests,
     read_tests_of,
 )
+from verdigris.checks.test_reports import is_revised
 from verdigris.checks.unproven_commits import describe, remedy
 from verdigris.checks.weakening import losses_between
 from verdigris.core import events as e
@@ -24,9 +25,7 @@ from verdigris.core.test_ids import function_of
 from verdigris.core.value import field, replace, value
 from verdigris.core.verdict import first_line
 from verdigris.execution.test_run import execute, on_start_tree, time_limit
-from verdigris.languages.tests import text_of_test
 from verdigris.runners.protocol import TestRequest
-from verdigris.storage.project import texts_at
 from verdigris.storage.repository import head
 from verdigris.storage.snapshots.head_moves import COMMITTED_HERE, actions_since
 from verdigris.turns.claim_check import claims_by, own_view
@@ -207,7 +206,7 @@ def _compare_texts(
     dealt = [
         name
         for name, bug in bugs.items()
-        if green.intersection(bug.tests) or _is_revised(project, start.tree, tree, bug.tests)
+        if green.intersection(bug.tests) or is_revised(project, bug.tests, start.tree, tree)
     ]
     aside = {
         one.aside: tuple(test for test in one.test_ids if test not in past.accepted)
@@ -231,16 +230,6 @@ def _compare_texts(
             *(f"{_DATA}{line}" for one in lost for line in one.data),
         ),
     )
-
-
-def _is_revised(project: Project, old: str, new: str, tests: Sequence[str]) -> bool:
-    """Whether the text of one of these tests (`PATH::NAME`) differs."""
-    for test in tests:
-        path, _, name = test.partition("::")
-        before, after = (texts_at(project, at, [path]).get(path, "") for at in (old, new))
-        if text_of_test(path, before, name) != text_of_test(path, after, name):
-            return True
-    return False
 
 
 def _compare_runs(
