@@ -226,7 +226,8 @@ def test_a_case_that_is_missing_is_put_back_or_given_up_by_a_person(tmp_path: Pa
     case = "tests/test_cases.py::test_case[2]"
     assert done.verdict.kind is Kind.REGRESSED
     assert done.next == (
-        f"put what is missing back, or a person gives it up: tdd revise '{case}', with --why and the reason"
+        "put what is missing back, then `tdd refactor end`; or a person gives it up: "
+        f"tdd revise '{case}', with --why and the reason"
     )
     revise(world.project, [case], "two is one too many")
     assert ended(world).verdict.accepted

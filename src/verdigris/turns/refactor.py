@@ -351,7 +351,7 @@ def _way_out(verdict: Verdict, seen: Restructured) -> str:
         return _TEST_FIRST
     if gone := missing_tests(seen):
         given = f"tdd revise {shell_words(*gone[:_NAMED])}, with --why and the reason"
-        return f"put what is missing back, or a person gives it up: {given}"
+        return f"put what is missing back, then `tdd refactor end`; or a person gives it up: {given}"
     return ""
 
 
