@@ -385,3 +385,49 @@ def test_an_agent_is_led_to_a_person_where_no_source_parses(story: Story) -> Non
     story.commit()
     assert story.here.agents_next() == "`tdd refactor begin` opens b.py, which does not parse"
     story.next_leads_on()
+
+
+def break_source(story: Story, *modules: str) -> None:
+    for module in modules:
+        story.write(f"{module}.py", with_block(story.here.read(f"{module}.py"), BROKEN))
+    story.commit()
+
+
+def test_a_person_mends_source_that_does_not_parse(story: Story) -> None:
+    break_source(story, "a")
+    story.tdd("test")
+    assert story.here.status()["next"] == "mend a.py, which does not parse, then `tdd test`"
+    story.cut("a.py", "broken")
+    mended = story.here.read("a.py")
+    assert story.tdd("test").code == 0
+    assert not story.here.status()["unclaimed"]
+    story.add_function("a", "f8")
+    assert story.here.status()["unclaimed"]
+    story.tdd("aside")
+    assert story.here.read("a.py") == mended
+
+
+def test_mending_is_no_way_to_edit_for_an_agent(story: Story) -> None:
+    break_source(story, "a")
+    story.tdd("test")
+    text = story.here.read("a.py")
+    assert story.agent_writes("a.py", text.replace("def broken(:", "def added():\n    return 5")) != "pass"
+
+
+def test_a_report_source_that_does_not_parse_and_two_reds_lead_on_from_off(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.tdd("off --why a walk")
+    break_source(story, "a")
+    story.add_test("a", "f8")
+    story.add_test("a", "f7")
+    story.next_leads_on()
+
+
+def test_source_that_came_first_a_lost_test_and_source_that_does_not_parse_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    break_source(story, "b")
+    story.cut("tests/test_a.py", "test_f1")
+    story.add_function("a", "f8")
+    story.next_leads_on()

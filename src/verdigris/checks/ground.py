@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
+_MENDED_AT_ONCE = 50
+
 
 def follow_git(project: Project, state: WorktreeState) -> str:
     """The ground as a person's git leaves it; nothing is recorded."""
@@ -80,6 +82,8 @@ class _Sources:
         stays = self.state.head is not None and self.state.head.commit == self.commit
         by_agent = self.project.actor.role == AGENT and stays
         classes = {path: self.project.classify(path) for path in paths}
+        source = {path for path, cls in classes.items() if is_red and cls is PathClass.SOURCE}
+        broken, mended = self._find_broken(held, source - clean, stays=stays)
         return {
             path: Side.TREE
             if path.startswith(inside)
@@ -91,12 +95,36 @@ class _Sources:
                     base=_name(base.get(path)),
                     once_accepted=any(_name(tree.get(path)) == _name(here.get(path)) for tree in earlier),
                     unearned=self.is_unearned(path, held.get(path)),
-                    source=is_red and classes[path] is PathClass.SOURCE,
+                    source=path in source,
+                    broken=path in broken,
+                    mended=path in mended,
                     unattributed=by_agent and classes[path] is not PathClass.SOURCE,
                 )
             )
             for path in paths
         }
+
+    def _find_broken(
+        self, held: Mapping[str, Entry], edited: set[str], *, stays: bool
+    ) -> tuple[set[str], set[str]]:
+        """Paths of edited source that HEAD has unparsed, and those of them that the ground has mended.
+
+        Who edits very many files at once mends no syntax error.
+        """
+        if self.project.actor.role == AGENT or (len(edited) > _MENDED_AT_ONCE and not self.state.unloaded):
+            return set(), set()
+        broken = {path for path in edited & held.keys() if not self._parses(path, held[path])}
+        ground = self.project.workspace.entries(self.state.ground or self.tree, broken) if stays else {}
+        return broken, {path for path, entry in ground.items() if self._parses(path, entry)}
+
+    def _parses(self, path: str, entry: Entry) -> bool:
+        from verdigris.languages.registry import reader_of
+
+        kept = self.project.workspace.blob_bytes(
+            entry.blob
+        )  # most often our store has it, and no git is asked
+        data = (_read(self.project, entry) or ("", b""))[1] if kept is None else kept
+        return reader_of(path).parses(path, data.decode("utf-8", "surrogateescape"))
 
     def is_unearned(self, path: str, held: Entry | None) -> bool:
         return self.state.unearned.get(path) == ("" if held is None else held.blob)
