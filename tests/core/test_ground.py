@@ -40,19 +40,6 @@ H, H2, A, X = "h", "h2", "a", "x"
             Side.BEFORE,
             id="agents-source-below-an-edit",
         ),
-        pytest.param(
-            Versions(tree=X, head=H, base=H, accepted=H, broken=True), Side.TREE, id="mended-by-a-person"
-        ),
-        pytest.param(
-            Versions(tree=X, head=H, base=H, accepted=H, broken=True, mended=True),
-            Side.BEFORE,
-            id="edited-since-it-was-mended",
-        ),
-        pytest.param(
-            Versions(tree=H, head=H, base=H, accepted=H, broken=True, mended=True),
-            Side.HEAD,
-            id="mended-and-taken-back",
-        ),
     ],
 )
 def test_the_ground_of_a_path(versions: Versions, side: Side) -> None:

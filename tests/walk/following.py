@@ -40,6 +40,8 @@ _PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
 _LOST = re.compile(r"put back what (.*) lost,")
 _REVISED = re.compile(r"(revise|correct) the tests? at [^`]*?, (?=then|put|mend)")
 _UNPARSED = re.compile(r"mend ((?:\S+\.py(?:, )?)+), which")
+_MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
+_TEST_FILE = re.compile(r"tests/\w+\.py")
 _PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back")
 
 
@@ -123,6 +125,8 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
     if re.match(r"(resolve|correct) ", move):
         make_right(place, hand)
         return _resolve(place)
+    if found := _MISSING.match(move):
+        return all(_put_back(place, path) for path in _TEST_FILE.findall(found[1])) and _restructure(place)
     if re.match(r"restructure\b", move):
         return _restructure(place)
     if re.search(r"\b(source|code)\b", move):

@@ -431,3 +431,19 @@ def test_source_that_came_first_a_lost_test_and_source_that_does_not_parse_lead_
     story.cut("tests/test_a.py", "test_f1")
     story.add_function("a", "f8")
     story.next_leads_on()
+
+
+def test_a_person_mends_what_was_broken_while_it_was_off(story: Story) -> None:
+    story.tdd("off --why a walk")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.add_function("b", "f2", 1002)
+    story.next_leads_on()
+
+
+def test_what_a_revert_took_away_in_a_refactor_is_put_back(story: Story) -> None:
+    story.add_test("a", "f9", 1)
+    story.add_function("a", "f9", 1)
+    story.commit()
+    story.tdd("refactor begin")
+    story.git("revert --no-edit HEAD")
+    story.next_leads_on()

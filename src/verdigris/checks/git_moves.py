@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.checks.ground import first_ground, follow_git
+from verdigris.checks.observation import is_cut_out
 from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
@@ -18,7 +19,7 @@ from verdigris.storage.repository import Head, head
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.core.state import WorktreeState
+    from verdigris.core.state import Refactor, WorktreeState
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.head_moves import HeadMove
 
@@ -117,12 +118,21 @@ def _move_starts(project: Project, state: WorktreeState, paths: frozenset[str], 
             # Otherwise an abort would set aside what others committed.
             yield RefactorBegun(
                 tree=start,
-                record=begun.record,
+                record=_without_moved(project, begun, start),
                 uncovered=begun.uncovered,
                 foundation=begun.foundation,
                 founded=begun.founded,
                 optimizes=begun.optimizes,
             )
+
+
+def _without_moved(project: Project, begun: Refactor, start: str) -> str:
+    """How the tests of a refactor stood before it, without those that the move took away."""
+    from verdigris.checks.suite_tests import read_tests_of, record_of
+
+    tests = read_tests_of(project, begun.record)
+    kept = {i: status for i, status in tests.items() if not is_cut_out(project, i, begun.tree, start)}
+    return begun.record if len(kept) == len(tests) else record_of(project, kept)
 
 
 def _find_own(project: Project, since: str | None) -> frozenset[str]:

@@ -69,7 +69,38 @@ class _Sources:
             elif side is Side.MERGED:
                 left = before.get(path) == committed
                 contents[path] = self._merge(path, _read(self.project, committed), base.get(path), left=left)
+        edited = {
+            path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED} and path not in clean
+        }
+        lying += self._find_mended(before, contents, edited)
         return space.compose(space.graft(ground, self.tree, lying), contents)
+
+    def _find_mended(
+        self,
+        before: Mapping[str, Entry],
+        contents: dict[str, tuple[str, bytes] | None],
+        edited: set[str],
+    ) -> list[str]:
+        """Source whose ground would not parse: no test can be red on it, so a person mends it first.
+
+        Where the ground at this HEAD parses already, it stays. Who edits very many files at once mends no
+        syntax error.
+        """
+        known = self.state.head is not None and self.state.head.commit == self.commit
+        source = {path for path in edited if self.project.classify(path) is PathClass.SOURCE}
+        too_many = len(source) > _MENDED_AT_ONCE and not self.state.unloaded
+        if self.project.actor.role == AGENT or self.state.phase is not Phase.RED or too_many:
+            return []
+        mended = []
+        for path in source:
+            was = before.get(path)
+            text = self.project.workspace.blob_bytes(was.blob) if was is not None else None
+            planned = contents.get(path, ("", text))
+            if planned is None or planned[1] is None or _parses(path, planned[1]):
+                continue
+            if contents.pop(path, None) is None or not known or text is None or not _parses(path, text):
+                mended.append(path)
+        return mended
 
     def _choose(
         self, held: Mapping[str, Entry], base: Mapping[str, Entry], clean: frozenset[str], paths: set[str]
@@ -82,8 +113,6 @@ class _Sources:
         stays = self.state.head is not None and self.state.head.commit == self.commit
         by_agent = self.project.actor.role == AGENT and stays
         classes = {path: self.project.classify(path) for path in paths}
-        source = {path for path, cls in classes.items() if is_red and cls is PathClass.SOURCE}
-        broken, mended = self._find_broken(held, source - clean, stays=stays)
         return {
             path: Side.TREE
             if path.startswith(inside)
@@ -95,36 +124,12 @@ class _Sources:
                     base=_name(base.get(path)),
                     once_accepted=any(_name(tree.get(path)) == _name(here.get(path)) for tree in earlier),
                     unearned=self.is_unearned(path, held.get(path)),
-                    source=path in source,
-                    broken=path in broken,
-                    mended=path in mended,
+                    source=is_red and classes[path] is PathClass.SOURCE,
                     unattributed=by_agent and classes[path] is not PathClass.SOURCE,
                 )
             )
             for path in paths
         }
-
-    def _find_broken(
-        self, held: Mapping[str, Entry], edited: set[str], *, stays: bool
-    ) -> tuple[set[str], set[str]]:
-        """Paths of edited source that HEAD has unparsed, and those of them that the ground has mended.
-
-        Who edits very many files at once mends no syntax error.
-        """
-        if self.project.actor.role == AGENT or (len(edited) > _MENDED_AT_ONCE and not self.state.unloaded):
-            return set(), set()
-        broken = {path for path in edited & held.keys() if not self._parses(path, held[path])}
-        ground = self.project.workspace.entries(self.state.ground or self.tree, broken) if stays else {}
-        return broken, {path for path, entry in ground.items() if self._parses(path, entry)}
-
-    def _parses(self, path: str, entry: Entry) -> bool:
-        from verdigris.languages.registry import reader_of
-
-        kept = self.project.workspace.blob_bytes(
-            entry.blob
-        )  # most often our store has it, and no git is asked
-        data = (_read(self.project, entry) or ("", b""))[1] if kept is None else kept
-        return reader_of(path).parses(path, data.decode("utf-8", "surrogateescape"))
 
     def is_unearned(self, path: str, held: Entry | None) -> bool:
         return self.state.unearned.get(path) == ("" if held is None else held.blob)
@@ -209,6 +214,12 @@ def held_by_git(
         if (path in clean or _name(then.get(path)) != _name(held.get(path)))
         and not sources.is_unearned(path, held.get(path))
     }
+
+
+def _parses(path: str, data: bytes) -> bool:
+    from verdigris.languages.registry import reader_of
+
+    return reader_of(path).parses(path, data.decode("utf-8", "surrogateescape"))
 
 
 def _name(entry: Entry | None) -> str | None:

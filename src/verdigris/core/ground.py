@@ -34,10 +34,6 @@ class Versions:
     unearned: bool = False
     """An agent committed what HEAD has, and no verdict accepted it."""
     source: bool = False
-    broken: bool = False
-    """HEAD's source does not parse, and a person looks: no test can be red on it, so it is mended first."""
-    mended: bool = False
-    """The ground at this HEAD parses already."""
     unattributed: bool = False
     """An agent may have written it: tests are open to it in red, so nobody knows whose change it is."""
 
@@ -56,11 +52,7 @@ def choose_side(path: Versions) -> Side:
     is_accepted = path.accepted != path.base
     if path.once_accepted or (is_accepted and path.tree == path.accepted):
         return Side.TREE
-    if is_accepted and path.head != path.accepted:
-        return Side.MERGED
-    if path.broken:
-        return Side.BEFORE if path.mended else Side.TREE
-    return Side.HEAD
+    return Side.MERGED if is_accepted and path.head != path.accepted else Side.HEAD
 
 
 def is_nearer(text: bytes, one: bytes, other: bytes) -> bool:
