@@ -242,17 +242,19 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
     edits = without_tests(found, state)
     if unfinished:
         return TreeFacts(unfinished, unclaimed=edits[:most])
+    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
+    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=cure)
+    if unclassed or edits:
+        return facts
     losses: tuple[str, ...] = ()
     if touched & {PathClass.SOURCE, PathClass.TEST}:
         from verdigris.checks.weakening import find_losses
 
         losses = find_losses(project, state, tree).blocking
-    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
-    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
-    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses, hindrance=cure)
-    if unclassed or edits:
-        return facts
-    facts = replace(facts, unparsed=_unparsed_source(project, state, tree, search=bool(losses)))
+    facts = replace(
+        facts, losses=losses, unparsed=_unparsed_source(project, state, tree, search=bool(losses))
+    )
     if state.test_bugs:
         from verdigris.checks.test_reports import revised_reports
 
