@@ -447,3 +447,27 @@ def test_what_a_revert_took_away_in_a_refactor_is_put_back(story: Story) -> None
     story.tdd("refactor begin")
     story.git("revert --no-edit HEAD")
     story.next_leads_on()
+
+
+def test_what_a_person_commits_of_a_frozen_file_stays_when_the_agent_stops(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.agent_writes("a.py", with_block(story.here.read("a.py"), story.walk.hand.function("f8", 8)))
+    story.add_test("a", "f7")
+    story.comment("tdd.yaml")
+    story.commit()
+    committed = story.here.read("tests/test_a.py"), story.here.read("tdd.yaml")
+    told = story.agent_stops()
+    assert (story.here.read("tests/test_a.py"), story.here.read("tdd.yaml")) == committed
+    assert "put back" not in told
+    assert story.here.status()["suspended"]
+    story.next_leads_on()
+
+
+def test_what_a_person_commits_of_a_frozen_file_is_proven_anew(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.add_test("a", "f7")
+    assert story.here.status()["next"].startswith("`tdd restore tests/test_a.py`")
+    story.commit()
+    assert story.here.status()["next"].startswith("`tdd test tests/test_a.py::test_f9`")
+    story.next_leads_on()
