@@ -493,3 +493,13 @@ def test_a_person_mends_what_an_agent_committed(story: Story) -> None:
     story.walk.agent_commits()
     story.tdd("test")
     story.next_leads_on()
+
+
+def test_edits_that_come_back_do_not_replace_a_reworded_line_that_is_committed(story: Story) -> None:
+    story.add_function("a", "f1", 5)
+    story.add_function("a", "f8")
+    story.tdd("aside")
+    text = story.here.read("a.py")
+    story.write("a.py", text.replace("return 1  #", "return 1  # reworded"))
+    story.commit()
+    assert story.tdd("restore a1").code == 3
