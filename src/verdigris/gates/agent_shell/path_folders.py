@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ACTIVATION, INTERPRETER, OWN = "activate", "python", "tdd"
 _FIRST_LINE = 128
+_SYSTEM = ("/usr/", "/bin", "/sbin")
+"""These lead to no worktree, so that most calls look at nothing."""
 _MOVE = "next: ask a person to install it, or to name the folder under `sandbox: {write: […]}` in tdd.yaml"
 
 
@@ -23,8 +25,10 @@ class PathFolders:
 
     def __init__(self, root: str, environment: Mapping[str, str], mounted: Container[str]) -> None:
         """`mounted`: a folder of PATH that is no mount was given to the agent by `sandbox.write`."""
-        inside, self._elsewhere = split_path(root, environment)
-        self.folders = [folder for folder in inside if folder in mounted]
+        self._root, self._environment = root, environment
+        near = (path for path in _named(environment) if not path.startswith(_SYSTEM))
+        found = dict.fromkeys(map(os.path.realpath, near))
+        self.folders = [path for path in found if path in mounted and path.startswith(f"{root}/")]
         self._before = self._programs()
 
     def tidy(self) -> list[str]:
@@ -33,11 +37,12 @@ class PathFolders:
         """
         now = self._programs()
         changed = [path for path in now | self._before if now.get(path) != self._before.get(path)]
-        return [line for path in sorted(changed) for line in self._undo(path)]
+        _, elsewhere = split_path(self._root, self._environment) if changed else ([], [])
+        return [line for path in sorted(changed) for line in self._undo(path, elsewhere)]
 
-    def _undo(self, path: str) -> Iterable[str]:
+    def _undo(self, path: str, elsewhere: Iterable[str]) -> Iterable[str]:
         name, before = os.path.basename(path), self._before.get(path)
-        persons = is_persons(name, self._elsewhere)
+        persons = is_persons(name, elsewhere)
         if before and (persons or name.startswith(INTERPRETER)):
             _remove(path)
             os.symlink(before, path)
@@ -82,8 +87,11 @@ def split_path(root: str, environment: Mapping[str, str]) -> tuple[list[str], li
 
 
 def _folders(environment: Mapping[str, str]) -> list[str]:
-    named = (path for path in environment.get("PATH", "").split(":") if path.startswith("/"))
-    return list(dict.fromkeys(map(os.path.realpath, named)))
+    return list(dict.fromkeys(map(os.path.realpath, _named(environment))))
+
+
+def _named(environment: Mapping[str, str]) -> list[str]:
+    return [path for path in environment.get("PATH", "").split(":") if path.startswith("/")]
 
 
 def _entries(folders: Iterable[str]) -> Iterable[os.DirEntry[str]]:
