@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verdigris.cli.context import PERSON, SCHEMA, actor, json_option, live, show, show_result, start
+from verdigris.cli.context import (
+    PERSON,
+    SCHEMA,
+    actor,
+    deny,
+    deny_agent,
+    json_option,
+    live,
+    show,
+    show_result,
+    start,
+)
 from verdigris.cli.group import OfferingGroup
 from verdigris.core.errors import LogDamaged
 from verdigris.core.records import flatten
@@ -18,7 +29,8 @@ if TYPE_CHECKING:
     from verdigris.core.records import Record
     from verdigris.core.state import State
     from verdigris.setup.doctor_checks import DoctorFinding, Level
-    from verdigris.storage.log.log import Log, Repaired
+    from verdigris.setup.repair import Repair
+    from verdigris.storage.log.log import Log
     from verdigris.storage.log.verification import Verification
     from verdigris.storage.repository import Repository
 
@@ -134,14 +146,17 @@ def verify(*, as_json: bool) -> int:
 @log_command.command("repair")
 @click.option("--why", required=True, help="What happened to the log; recorded in it.")
 def repair(why: str) -> int:
-    """Keep the longest whole part of a damaged log, and the damaged file beside it."""
-    from verdigris.core.records import REPAIRED, Draft
-    from verdigris.storage.repository import head
+    """Keep what is whole of a damaged log and store, and what is damaged beside it.
 
-    repo, log = _open_log()
-    actor = {"role": PERSON.role, "context": PERSON.context, "client": PERSON.client}
-    draft = Draft(REPAIRED, {"why": why}, repo.worktree, head(repo).branch, actor)
-    show(repair_lines(log.repair(draft)))
+    Of the log the longest part that nothing contradicts is kept. Lost objects of the store are taken from the
+    worktree and from git where they have them. A phase whose snapshots are lost ends; it goes on in red, from
+    what is committed.
+    """
+    from verdigris.setup.repair import repair
+
+    if denial := deny_agent("log repair"):
+        return deny(denial)
+    show(repair_lines(repair(start(), PERSON, why)))
     return 0
 
 
@@ -208,8 +223,16 @@ def verification_document(found: Verification) -> dict[str, Any]:
     return {"whole": found.whole, "events": found.events, "findings": findings}
 
 
-def repair_lines(repaired: Repaired) -> list[Line]:
-    if repaired.damaged is None and not repaired.lost:
-        return [Line(f"nothing to repair: the log is intact, {repaired.kept} events")]
-    kept = f"; the damaged log is kept beside it as {repaired.damaged}" if repaired.damaged else ""
-    return [Line(f"repaired: {repaired.kept} events kept, {repaired.lost} lost{kept}")]
+def repair_lines(repair: Repair) -> list[Line]:
+    log, store = repair.log, repair.store
+    found = [Line(f"moved aside: {name}") for name in repair.moved]
+    if log.damaged is not None or log.lost:
+        kept = f"; the damaged log is kept beside it as {log.damaged}" if log.damaged else ""
+        found.append(Line(f"repaired: {log.kept} events kept, {log.lost} lost{kept}"))
+    if store.kept:
+        objects = count_of(store.damaged, "object")
+        found.append(Line(f"repaired the store: {objects} damaged; the old one is kept in {store.kept}"))
+    found += [Line(f"lost: {what}", "red") for what in repair.lost]
+    if not found:
+        return [Line(f"nothing to repair: log and store are intact, {count_of(log.kept, 'event')}")]
+    return [*found, Line("next: `tdd status`")]

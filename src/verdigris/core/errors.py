@@ -21,6 +21,13 @@ Denials and verdicts are values, never exceptions.
 
 from __future__ import annotations
 
+import errno
+
+REPAIR = (
+    "a person runs `tdd log repair --why WHY`: it keeps what is whole, and what is damaged beside it, and"
+    " says what is lost"
+)
+
 
 class VerdigrisError(Exception):
     """What happened, and the next move."""
@@ -67,6 +74,20 @@ class LogDamaged(VerdigrisError):
 
 class StorageError(VerdigrisError):
     pass
+
+
+def storage_error(what: str, error: OSError, place: object) -> StorageError:
+    """An error of the disk, with the way out of it. `place`: what has to be writable."""
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            hint = "free some space and run the command again"
+        case errno.EROFS | errno.EACCES | errno.EPERM:
+            hint = f"make {place} writable and run the command again"
+        case errno.EISDIR | errno.ENOTDIR | errno.EEXIST | errno.ENOTEMPTY:
+            hint = REPAIR
+        case _:
+            hint = f"check the disk under {place} and run the command again"
+    return StorageError(f"{what}: {error.strerror or error}", hint=hint)
 
 
 class ToolMissing(VerdigrisError):

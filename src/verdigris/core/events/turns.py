@@ -308,3 +308,5 @@ class LogRepaired(Event):
     lost: int
     why: str
     damaged: str
+    objects: tuple[str, ...] = ()
+    """Trees and blobs that the store has lost."""

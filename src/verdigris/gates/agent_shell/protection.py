@@ -37,6 +37,7 @@ from verdigris.gates.agent_shell.confinement import (
     write,
 )
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
+from verdigris.gates.agent_shell.path_folders import guarded_files, split_path
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.project import open_project
@@ -195,7 +196,15 @@ def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str,
     control = str(project.repo.control)
     masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
     planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
-    return (*planned.items(), *masked.items(), *((disk, DISK) for disk in _disks()))
+    planned = dict.fromkeys(_compared(project), ANCHOR) | planned
+    return (*sorted(planned.items()), *masked.items(), *((disk, DISK) for disk in _disks()))
+
+
+def _compared(project: Project) -> list[str]:
+    """Folders of PATH in the worktree; as mounts they can be closed to who outlives a call."""
+    allowed = allowed_regions(os.environ, project.settings.sandbox_write)
+    inside, _ = split_path(str(project.root), os.environ)
+    return [folder for folder in inside if not is_writable(folder, allowed)]
 
 
 def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
@@ -207,6 +216,8 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     found = outside_regions(os.environ)
     found |= git_regions.git_regions(project.repo) | {top: True}
     found |= dict.fromkeys(git_regions.hooks_in(project.root, os.environ), False)
+    compared = _compared(project)
+    found |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, os.environ), False)
     found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
     if project.repo.git_dir != project.root / ".git":
         found[f"{top}/.git"] = False

@@ -14,6 +14,7 @@ from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, ses
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
 from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
+from verdigris.gates.agent_shell.path_folders import PathFolders
 from verdigris.gates.agent_shell.users_shell import become_shell
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.storage import open_calls, stat_cache
@@ -138,6 +139,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     path, linked = open_calls.socket_of(place.private), _linked_worktrees(place)
     readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
     git, left = GitFolder(place.root, place.private, readonly), None
+    programs = PathFolders(place.root, os.environ, {point for point, _ in card.mounts})
     go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
     kept = write_failure.hold_stderr(os.environ)
     heard = StderrWatch() if card.way and kept < 0 else None
@@ -173,20 +175,20 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     finally:
         alone = outside.is_alone()
         if left is not None and not alone:
-            _close_git(left, git, namespace.decode())
+            _close_to_others(left, [git.common, *programs.folders], namespace.decode())
         open_calls.close_record(place.private, empty=alone)
-        for line in git.tidy():
+        for line in (*git.tidy(), *programs.tidy()):
             os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
         _remember_worktrees(place, linked)
         write_failure.explain_stderr(kept)
 
 
-def _close_git(left: Namespaces, git: GitFolder, namespace: str) -> None:
-    """Makes git's folder read-only for processes that outlive the call; one that has a file there open to
-    write is killed.
+def _close_to_others(left: Namespaces, folders: list[str], namespace: str) -> None:
+    """Makes folders read-only for processes that outlive the call; one that has a file there open to write
+    is killed.
     """
     deadline = 3
-    while not left.close_to([git.common]) and deadline:
+    while not left.close_to(folders) and deadline:
         deadline -= 1
         open_calls.kill(namespace)
 
