@@ -19,7 +19,7 @@ from verdigris.execution.tools.foundation_files import TICK, interpreter_files, 
 from verdigris.execution.tools.interpreter import find_interpreter
 from verdigris.runners.registry import is_in_interpreter
 from verdigris.sandbox.child import confine_query, environment_of
-from verdigris.storage.repository import head
+from verdigris.storage.repository import head, sandbox_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -181,7 +181,7 @@ def foreign(interpreter: Interpreter, caches: Sequence[str], root: Path) -> tupl
         return ()
     words = (str(interpreter.path), "-I", "-S", "-B", "-c", _CHECK, *caches)
     reads = (*environment_of(interpreter.path), *(Path(path).parent for path in caches))
-    with confine_query(root, reads=reads) as confine:
+    with confine_query(root, sandbox_note(root), reads=reads) as confine:
         command = Command(words, interpreter.path.parent, os.environ, confine=confine)
         finished = run(command, timeout=_SECONDS)
     told = (line.split() for line in finished.output.splitlines())

@@ -23,9 +23,14 @@ def main(arguments: list[str]) -> NoReturn:
     command = words[-1] if words else ":"
     if needs_no_confinement(private, command):
         become_shell(command, os.environ)
-    from verdigris.gates.agent_shell.run import CallPlace, run
+    from verdigris.gates.agent_shell.run import REFUSED, CallPlace, run
 
-    run(CallPlace(root, private, paths), command)
+    try:
+        run(CallPlace(root, private, paths), command)
+    except OSError as error:
+        said = f"verdigris: the command cannot be run: {error}. next: `tdd doctor`\n"
+        os.write(2, said.encode(errors="surrogateescape"))
+        os._exit(REFUSED)
 
 
 if __name__ == "__main__":

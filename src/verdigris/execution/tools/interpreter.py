@@ -179,8 +179,9 @@ class _InterpreterQuery:
     def _executes(self, path: Path) -> str | None:
         argv = (str(path), "-I", "-c", _PROBE)
         from verdigris.sandbox.child import NOTE, confine_query, environment_of
+        from verdigris.storage.repository import sandbox_note
 
-        note = self.cache.with_name(NOTE) if self.cache else None
+        note = self.cache.with_name(NOTE) if self.cache else sandbox_note(self.root)
         try:
             with confine_query(self.root, note, reads=environment_of(path)) as confine:
                 finished = run(Command(argv, path.parent, self.env, confine=confine), timeout=_PROBE_SECONDS)

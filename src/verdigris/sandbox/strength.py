@@ -1,0 +1,102 @@
+"""Remembers how processes were confined here: what was confined once never runs weaker because of an error.
+
+The control area has one line for each user and each kind of process, and no agent can write it. Whoever finds
+a weaker way than the remembered one runs nothing, until a person accepts it.
+"""
+
+# `os` calls on `str` instead of pathlib: part of making a shell card, and of every run.
+# ruff: noqa: PTH105, PTH123
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from verdigris.core.errors import ConfinementLost, StorageError
+
+TYPE_CHECKING = False  # `typing` takes long to load
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+NAME = "confined"
+SHELL, RUN, NETWORK = "shell", "run", "network"
+"""An agent's shell; runs of the project's code; whether those have a network of their own."""
+_ORDER = ("", "plain", "own", "mapped")
+_STRONGEST = _ORDER[-1]
+ACCEPT = "tdd doctor --accept-weaker WHY"
+
+
+def require(control: str, found: Mapping[str, str]) -> None:
+    """Remembers the ways (kind → way, empty for none); raises if one is weaker than it was."""
+    known = _read(control)
+    for kind, way in found.items():
+        before = known.get((kind, _user()), known.get(("", ""), ""))
+        if _rank(way) < _rank(before):
+            raise ConfinementLost(_weaker(kind, before, way), hint=_HINT)
+    fresh = {(kind, _user()): way for kind, way in found.items() if way}
+    if ("", "") not in known and not fresh.items() <= known.items():
+        with suppress(StorageError):  # a full disk: this process is confined, and the next one tries again
+            _write(control, {**known, **fresh})
+
+
+_HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
+
+
+def _weaker(kind: str, before: str, way: str) -> str:
+    what = {
+        SHELL: "an agent's commands were",
+        RUN: "runs were",
+        NETWORK: "runs had a network of their own and were",
+    }
+    now = f"only the weaker way `{way}` works" if way else "no way works"
+    return f"{what[kind]} confined here by the way `{before}`, and now {now}, so nothing was run"
+
+
+def remembered(control: str) -> dict[str, str]:
+    """The ways of this user, by kind."""
+    return {kind: way for (kind, user), way in _read(control).items() if user == _user()}
+
+
+def accept(control: str, found: Mapping[str, str]) -> None:
+    """Takes what works now for what has to work, weaker or not."""
+    kept = {key: way for key, way in _read(control).items() if key[1] not in {_user(), ""}}
+    _write(control, {**kept, **{(kind, _user()): way for kind, way in found.items() if way}})
+
+
+def forget(control: str) -> None:
+    """Forgets the ways of all users: there is no gate any more."""
+    _write(control, {})
+
+
+def _user() -> str:
+    return str(os.geteuid())
+
+
+def _rank(way: str) -> int:
+    return _ORDER.index(way) if way in _ORDER else len(_ORDER)
+
+
+def _read(control: str) -> dict[tuple[str, str], str]:
+    """A file that cannot be read asks for the strongest way that this user can have, by an empty kind."""
+    try:
+        with open(f"{control}/{NAME}", encoding="ascii") as file:
+            words = [line.split() for line in file]
+        return {(kind, user): way for kind, user, way in words}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError):
+        return {("", ""): _STRONGEST if os.geteuid() == 0 else "own"}
+
+
+def _write(control: str, known: Mapping[tuple[str, str], str]) -> None:
+    path = f"{control}/{NAME}"
+    fresh = f"{path}.{os.getpid()}"
+    try:
+        with open(fresh, "w", encoding="ascii") as file:
+            file.writelines(f"{kind} {user} {way}\n" for (kind, user), way in known.items())
+        os.replace(fresh, path)
+    except OSError as error:
+        raise StorageError(
+            f"cannot write {path}: {error.strerror}", hint="look for a full or read-only disk"
+        ) from error
