@@ -6,7 +6,7 @@ pretend to be gone.
 """
 
 # `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH110, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from verdigris.core.actions import Deny
 
 
-CALLS, SOCKETS = "calls", "sockets"
+CALLS, SOCKETS, BROKER = "calls", "sockets", "broker"
 SHOWN = 1000
 LINE = 100
 
@@ -41,8 +41,7 @@ def open_record(private: str, command: str, context: str = "") -> int:
     The process that serves the call outside holds the descriptor.
     """
     folder = folder_of(private)
-    for made in (folder, f"{private}/{SOCKETS}"):
-        os.makedirs(made, mode=0o700, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     fresh = f"{folder}/new.{os.getpid()}"
     record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
@@ -73,14 +72,28 @@ def close_record(private: str, *, empty: bool) -> None:
     again, and the record could then name another call.
     """
     record = f"{folder_of(private)}/{os.getpid()}"
-    _remove(socket_of(private))
+    _remove_socket(private, str(os.getpid()))
     left = set() if empty else {_read(record)[0]} - {""}
     if not (left and _living_namespaces(left)):
         _remove(record)
 
 
-def socket_of(private: str) -> str:
-    return f"{private}/{SOCKETS}/{os.getpid()}"
+def make_socket_folder(private: str) -> str:
+    """Makes the folder of this call's socket. The call sees it in the place of all such folders."""
+    folder = f"{private}/{SOCKETS}/{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except FileExistsError:  # a socket that a killed call of an earlier version left
+        os.unlink(folder)
+        os.mkdir(folder, 0o700)
+    return folder
+
+
+def _remove_socket(private: str, name: str) -> None:
+    folder = f"{private}/{SOCKETS}/{name}"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        _remove(f"{folder}/{BROKER}")
+        os.rmdir(folder)
 
 
 def refusal(private: str) -> Deny | None:
@@ -141,7 +154,8 @@ def forget_ended(private: str) -> frozenset[str]:
     living = _living_namespaces(set(wanted.values())) if wanted else set()
     ended = {record: _read(record)[1] for record, namespace in wanted.items() if namespace not in living}
     for record in ended:
-        _remove(record, f"{private}/{SOCKETS}/{os.path.basename(record)}")
+        _remove(record)
+        _remove_socket(private, os.path.basename(record))
     return frozenset(ended.values())
 
 
@@ -200,6 +214,15 @@ def _inside(wanted: set[str]) -> Iterator[tuple[int, set[str]]]:
                 yield int(pid), found
         except OSError:
             continue
+
+
+def is_inside(pid: int, namespace: str) -> bool:
+    """Whether a process is in the namespace of a call; one that cannot be looked at is not."""
+    try:
+        mnt, mine = os.stat(f"/proc/{pid}/ns/mnt").st_ino, os.stat("/proc/self/ns/user").st_ino
+        return namespace in {f"mnt {mnt}", *_users(str(pid), mine)}
+    except OSError:
+        return False
 
 
 def _users(pid: str, mine: int) -> set[str]:
