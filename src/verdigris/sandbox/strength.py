@@ -29,18 +29,26 @@ ACCEPT = "tdd doctor --accept-weaker WHY"
 
 def require(control: str, found: Mapping[str, str]) -> None:
     """Remembers the ways (kind → way, empty for none); raises if one is weaker than it was."""
+    if lost := find_weaker(control, found):
+        raise ConfinementLost(lost, hint=HINT)
     known = _read(control)
-    for kind, way in found.items():
-        before = known.get((kind, _user()), known.get(("", ""), ""))
-        if _rank(way) < _rank(before):
-            raise ConfinementLost(_weaker(kind, before, way), hint=_HINT)
     fresh = {(kind, _user()): way for kind, way in found.items() if way}
     if ("", "") not in known and not fresh.items() <= known.items():
         with suppress(StorageError):  # a full disk: this process is confined, and the next one tries again
             _write(control, {**known, **fresh})
 
 
-_HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
+HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
+
+
+def find_weaker(control: str, found: Mapping[str, str]) -> str:
+    """Says which way is weaker than it was; empty if none is."""
+    known = _read(control)
+    for kind, way in found.items():
+        before = known.get((kind, _user()), known.get(("", ""), ""))
+        if _rank(way) < _rank(before):
+            return _weaker(kind, before, way)
+    return ""
 
 
 def _weaker(kind: str, before: str, way: str) -> str:
@@ -54,8 +62,8 @@ def _weaker(kind: str, before: str, way: str) -> str:
 
 
 def remembered(control: str) -> dict[str, str]:
-    """The ways of this user, by kind."""
-    return {kind: way for (kind, user), way in _read(control).items() if user == _user()}
+    """The ways of this user, by kind; of an empty kind if the file is damaged."""
+    return {kind: way for (kind, user), way in _read(control).items() if user in {_user(), ""}}
 
 
 def accept(control: str, found: Mapping[str, str]) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from support.cage import Done, as_nobody
 from support.shelled import Shelled, shell_of
+from verdigris.core.events import WeakerAccepted
+from verdigris.gates.agent_shell.confinement import NAME
 from verdigris.sandbox import strength
 
 if TYPE_CHECKING:
@@ -70,6 +72,26 @@ def test_a_run_that_was_confined_once_is_not_made_unconfined(one: Shelled) -> No
     assert done.out == "=69=\n", done
     assert strength.ACCEPT in done.err
     assert not (one.folder / "home/.bashrc").exists()
+
+
+def test_a_person_may_accept_it_and_no_agent(one: Shelled) -> None:
+    tdd = f"{one.folder}/bin/tdd"
+    asked = [f"tdd doctor --accept-weaker{word} >/dev/null 2>&1; echo $?" for word in (" why", "=why")]
+    done = apart(
+        one,
+        prefixed(one, "\n".join(asked)),
+        NONE_LEFT,
+        f"{tdd} doctor | grep -c 'fail confined'",
+        f"{tdd} doctor --accept-weaker '' > /dev/null 2>&1; echo =$?=",
+        f"{tdd} doctor --accept-weaker 'a new container' | grep -c 'fail confined'",
+        prefixed(one, "echo ran"),
+    )
+    assert done.out == "3\n3\n1\n=2=\n0\nran\n", done
+    (accepted,) = one.world.events(WeakerAccepted)
+    assert isinstance(accepted, WeakerAccepted)
+    assert (dict(accepted.ways), accepted.why) == ({"shell": "", "run": "", "network": ""}, "a new container")
+    (one.private / NAME).unlink()
+    assert "Read-only" in one.run("touch tdd.yaml").err, "what can be confined again is"
 
 
 def test_a_private_folder_that_cannot_be_written_is_no_sandbox(one: Shelled) -> None:

@@ -73,7 +73,8 @@ def run(place: CallPlace, command: str) -> NoReturn:
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
-            2, b"verdigris: the command was not run, since the state cannot be read. next: `tdd doctor`\n"
+            2,
+            b"verdigris: the command was not run, since nothing protects it. next: `tdd doctor`\n",
         )
         os._exit(REFUSED)
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
