@@ -92,7 +92,8 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
-    return read_card(place.private, place.control, surroundings(place.control, os.environ))
+    card = read_card(place.private, place.control, surroundings(place.control, os.environ))
+    return card if card is not None and card.root == place.root else None  # of a copied repository
 
 
 def _refresh_card(place: CallPlace) -> ShellCard | None:
@@ -107,7 +108,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 def _is_changed(place: CallPlace) -> bool:
     """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
-    known, head = stat_cache.read(place.private), light.head(place.control)
+    known, head = stat_cache.read(place.private, place.root), light.head(place.control)
     if known is None or head is None:
         return True
     seq, root, rows = known
