@@ -144,9 +144,12 @@ def _source_of(cached: str) -> str:
 
 
 def came_after(path: str, since: int) -> bool:
-    """Compares with the change time that the system itself sets: no program can set it."""
+    """Compares with the change time that the system itself sets: no program can set it.
+
+    If that moment lies ahead, the clock was put back, and nobody can tell.
+    """
     try:
-        return os.stat(path).st_ctime_ns > since  # noqa: PTH116 - as above
+        return os.stat(path).st_ctime_ns > since or since > time.time_ns()  # noqa: PTH116 - as above
     except OSError:
         return False
 

@@ -274,9 +274,14 @@ def open_edits(private: str, context: str) -> dict[str, str]:
             with suppress(FileNotFoundError):
                 record = f"{private}/{EDITS}/{name}"
                 by, _, path = os.fsdecode(_content(record)).partition("\0")
-                if by != context and time.time() - os.stat(record).st_mtime < LONGEST_EDIT:
+                if by != context and _is_recent(record):
                     found[path] = by
     return found
+
+
+def _is_recent(record: str) -> bool:
+    """Whether it was written lately; what lies ahead was written before the clock was put back."""
+    return abs(time.time() - os.stat(record).st_mtime) < LONGEST_EDIT
 
 
 def _edit_of(private: str, context: str) -> str:
@@ -363,8 +368,7 @@ def _working_sessions(private: str) -> Iterator[str]:
             record = f"{private}/{WORKING}/{name}"
             with suppress(FileNotFoundError):
                 process, _, session = os.fsdecode(_content(record)).partition("\0")
-                recent = time.time() - os.stat(record).st_mtime < LONGEST_EDIT
-                if os.path.exists(f"/proc/{process}") if process else recent:
+                if os.path.exists(f"/proc/{process}") if process else _is_recent(record):
                     yield session
 
 
