@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +87,27 @@ def test_its_client_is_led_to_its_own_launcher(first: Path) -> None:
     after = json.loads((here / LOCAL).read_text())["env"][PREFIX]
     assert after == str(here / ".git/tdd/shell")
     assert hook(here, "PreToolUse", after) == {}
+
+
+def test_a_turn_that_was_open_goes_on_with_the_settings_that_the_gate_wrote(first: Path) -> None:
+    load = "import sys\nsys.path.insert(0, 'src')\nfrom pkg.code import VALUE\n"
+    (first / "tests/test_two.py").write_text(f"{load}def test_two(): assert VALUE == 2\n")
+    for words in (["test"], ["claim", "tests/test_two.py::test_two", SOURCE]):
+        tdd(first, *words)
+    here = first.with_name("second")
+    first.rename(here)
+    hook(here, "SessionStart", str(first / ".git/tdd/shell"))
+    (here / SOURCE).write_text("VALUE = 2\n")
+    status = json.loads(tdd(here, "status", "--json").stdout)
+    assert (status["phase"], status["drift"], status["violations"]) == ("green", [], [])
+    settled = tdd(here, "settle")
+    assert "● accepted" in settled.stdout, settled
+
+
+def tdd(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", "verdigris", *words]
+    environment = {n: v for n, v in os.environ.items() if not n.startswith(("TDD_", "CLAUDE"))}
+    return subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
 def hook(root: Path, event: str, prefix: str) -> dict[str, dict[str, str]]:
