@@ -292,11 +292,13 @@ FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
 the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
+ASKED, BEGUN = ">", "!"
+"""Lines of a note: an agent is about to run the command; a shell has begun to run it."""
 _DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """Notes who runs a command.
+    """Notes who is about to run a command.
 
     `agent` is empty for the session itself, which is noted only while subagents work.
     """
@@ -304,19 +306,16 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
         os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
-    with open(_record(private, session, command), "wb") as record:
-        record.write(os.fsencode(agent))
+    with open(_record(private, session, command), "ab") as record:
+        record.write(os.fsencode(f"{ASKED}{agent}\n"))
 
 
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent that has ended; with the last one, the session's own calls too."""
-    left = {}
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            left[name] = _content(f"{private}/{FOLDER}/{name}")
-    others = set(left.values()) - {os.fsencode(agent), b""}
+    left = {name: _agents_of(f"{private}/{FOLDER}/{name}") for name in _names_of_calls(private)}
+    others = frozenset().union(*left.values()) - {agent, ""}
     for name, noted in left.items():
-        if noted == os.fsencode(agent) or not others:
+        if agent in noted or not others:
             _remove(f"{private}/{FOLDER}/{name}")
 
 
@@ -339,10 +338,7 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
     call, and subagents.
     """
-    noted: set[str] = set()
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            noted.add(os.fsdecode(_content(f"{private}/{FOLDER}/{name}")))
+    noted = {agent for n in _names_of_calls(private) for agent in _agents_of(f"{private}/{FOLDER}/{n}")}
     shells = (context for context, _ in open_shells(private))
     return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
 
@@ -377,13 +373,48 @@ def _session_of(private: str, session: str) -> str:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command the line contains; empty for the session itself, or `UNKNOWN`."""
+    """The subagent whose command the line contains, which begins now; empty for the session, or `UNKNOWN`.
+
+    It is unknown, too, if two agents are about to run the same command: one of them could be taken for the
+    other.
+    """
     if not _names_of_calls(private):
         return ""
     for word in _words(line):
         with suppress(FileNotFoundError):
-            return os.fsdecode(_content(_record(private, session, word)))
+            return _begin(_record(private, session, word))
     return UNKNOWN
+
+
+def _begin(record: str) -> str:
+    text = os.fsdecode(_content(record))
+    waiting = _agents_waiting(text) if _is_recent(record) else []
+    with open(record, "ab") as file:
+        file.write(f"{BEGUN}\n".encode())
+    agents = set(waiting) or _agents_in(text)
+    return agents.pop() if len(agents) == 1 else UNKNOWN
+
+
+def _agents_waiting(text: str) -> list[str]:
+    """Who has asked for a command that has not begun; `UNKNOWN` for those who cannot be told apart."""
+    waiting: list[str] = []
+    for line in text.splitlines():
+        if line == BEGUN:
+            waiting = waiting[1:] if len(set(waiting)) < 2 else [UNKNOWN] * (len(waiting) - 1)  # noqa: PLR2004
+        elif line.startswith(ASKED):
+            waiting.append(line.removeprefix(ASKED))
+    return waiting
+
+
+def _agents_in(text: str) -> set[str]:
+    return {line.removeprefix(ASKED) for line in text.splitlines() if line != BEGUN}
+
+
+def _agents_of(record: str) -> set[str]:
+    try:
+        return _agents_in(os.fsdecode(_content(record)))
+    except FileNotFoundError:
+        return set()
 
 
 def _words(line: str) -> list[str]:

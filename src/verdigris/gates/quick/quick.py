@@ -264,9 +264,9 @@ def _remember_caller(place: WorktreePlace, call: str, agent: str) -> None:
     except FileExistsError:
         pass
     record = f"{folder}/{light.digest(call.encode('utf-8', 'surrogatepass'))}"
-    fd = posix.open(record, posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC, 0o666)
+    fd = posix.open(record, posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND, 0o666)
     try:
-        posix.write(fd, _text(agent, least=0).encode("utf-8", "surrogateescape"))
+        posix.write(fd, f">{_text(agent, least=0)}\n".encode("utf-8", "surrogateescape"))
     finally:
         posix.close(fd)
 
