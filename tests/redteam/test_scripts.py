@@ -98,3 +98,10 @@ def test_an_ordinary_user_is_served_and_protected_as_root_is() -> None:
             )
             assert (done.returncode, "0 of " in done.stdout) == (0, True), done.stdout + done.stderr
             assert "1 honest scripts hindered" not in done.stdout
+
+
+def test_a_script_that_changes_limits_has_limits_of_its_own() -> None:
+    limit = Path("/proc/sys/user/max_user_namespaces")
+    before = limit.read_text()
+    done = run(Script("x", "gate", f"echo 7 > {limit}; cat {limit}"))
+    assert (done.output.splitlines()[0], limit.read_text()) == ("7", before), done.output

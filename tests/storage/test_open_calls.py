@@ -10,7 +10,14 @@ import pytest
 
 from support.cli import make_cli
 from verdigris.storage import open_calls
-from verdigris.storage.open_calls import UNKNOWN, caller, forget_caller, forget_old_callers, note_caller
+from verdigris.storage.open_calls import (
+    UNKNOWN,
+    at_work,
+    caller,
+    forget_caller,
+    forget_old_callers,
+    note_caller,
+)
 
 if TYPE_CHECKING:
     from support.turns import World
@@ -90,22 +97,20 @@ def test_each_call_is_its_own_agents_and_a_stop_ends_all(private: str) -> None:
 
 
 def test_two_who_are_about_to_run_the_same_are_not_told_apart(private: str) -> None:
-    for agent in ("author", "author", "validator"):
+    for agent in ("author", "validator"):
         note_caller(private, "s", "tdd test", agent)
     assert [caller(private, "s", "tdd test") for _ in range(2)] == [UNKNOWN, UNKNOWN]
     note_caller(private, "s", "tdd test", "validator")
-    assert [caller(private, "s", "tdd test") for _ in range(2)] == [UNKNOWN, "validator"], "all have begun"
-    for _ in range(2):
-        note_caller(private, "s", "tdd test", "validator")
-    assert [caller(private, "s", "tdd test") for _ in range(2)] == ["validator", "validator"]
+    assert caller(private, "s", "tdd test") == "validator", "both have begun"
 
 
-def test_a_call_that_never_began_is_not_waited_for_long(private: str) -> None:
-    note_caller(private, "s", "x", "a1")
-    (note,) = (Path(private) / "callers").iterdir()
-    note_caller(private, "s", "x", "a2")
-    os.utime(note, (time.time() - 3600, time.time() - 3600))
-    assert caller(private, "s", "x") == UNKNOWN
+def test_of_two_who_are_about_to_run_the_same_one_ends(private: str) -> None:
+    for agent in ("author", "validator"):
+        note_caller(private, "s", "tdd test", agent)
+    assert at_work(private, "s") == {"s", "author", "validator"}
+    forget_caller(private, "author")
+    assert at_work(private, "s") == {"s", "validator"}
+    assert caller(private, "s", "tdd test") == "validator"
 
 
 def test_what_a_killed_subagent_left_is_forgotten_after_a_day(private: str) -> None:

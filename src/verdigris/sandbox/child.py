@@ -252,7 +252,8 @@ def ways_of_runs(found: Availability) -> dict[str, str]:
 
 
 def forget(note: str) -> None:
-    """Removes a note by which a child could not be confined."""
+    """Removes a note by which a child could not be confined; what works is found out again."""
+    available.cache_clear()
     with suppress(OSError):
         os.unlink(note)
 

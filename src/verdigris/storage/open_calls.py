@@ -292,8 +292,8 @@ FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
 the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
-ASKED, BEGUN = ">", "!"
-"""Lines of a note: an agent is about to run the command; a shell has begun to run it."""
+BEGUN = b"!\n"
+"""Ends a note, whose other lines name those who are about to run the command: a shell has begun to run it."""
 _DAY = 24 * 60 * 60
 
 
@@ -306,17 +306,24 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
         os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
-    with open(_record(private, session, command), "ab") as record:
-        record.write(os.fsencode(f"{ASKED}{agent}\n"))
+    record = _record(private, session, command)
+    with open(record, "ab") as file:
+        if _content(record).endswith(BEGUN):
+            file.truncate(0)
+        file.write(os.fsencode(f"{agent}\n"))
 
 
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent that has ended; with the last one, the session's own calls too."""
-    left = {name: _agents_of(f"{private}/{FOLDER}/{name}") for name in _names_of_calls(private)}
+    records = [f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private)]
+    left = {record: _agents_in(record) for record in records}
     others = frozenset().union(*left.values()) - {agent, ""}
-    for name, noted in left.items():
-        if agent in noted or not others:
-            _remove(f"{private}/{FOLDER}/{name}")
+    for record, noted in left.items():
+        if not others or noted <= {agent}:
+            _remove(record)
+        elif agent in noted:
+            with open(record, "wb") as file:
+                file.writelines(os.fsencode(f"{name}\n") for name in noted - {agent})
 
 
 def forget_old_callers(private: str, now: float) -> None:
@@ -338,7 +345,8 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
     call, and subagents.
     """
-    noted = {agent for n in _names_of_calls(private) for agent in _agents_of(f"{private}/{FOLDER}/{n}")}
+    records = (f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private))
+    noted = {agent for record in records for agent in _agents_in(record)}
     shells = (context for context, _ in open_shells(private))
     return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
 
@@ -387,34 +395,23 @@ def caller(private: str, session: str, line: str) -> str:
 
 
 def _begin(record: str) -> str:
-    text = os.fsdecode(_content(record))
-    waiting = _agents_waiting(text) if _is_recent(record) else []
-    with open(record, "ab") as file:
-        file.write(f"{BEGUN}\n".encode())
-    agents = set(waiting) or _agents_in(text)
+    note = _content(record)
+    if not note.endswith(BEGUN):
+        with open(record, "ab") as file:
+            file.write(BEGUN)
+    agents = _names_in(note)
     return agents.pop() if len(agents) == 1 else UNKNOWN
 
 
-def _agents_waiting(text: str) -> list[str]:
-    """Who has asked for a command that has not begun; `UNKNOWN` for those who cannot be told apart."""
-    waiting: list[str] = []
-    for line in text.splitlines():
-        if line == BEGUN:
-            waiting = waiting[1:] if len(set(waiting)) < 2 else [UNKNOWN] * (len(waiting) - 1)  # noqa: PLR2004
-        elif line.startswith(ASKED):
-            waiting.append(line.removeprefix(ASKED))
-    return waiting
-
-
-def _agents_in(text: str) -> set[str]:
-    return {line.removeprefix(ASKED) for line in text.splitlines() if line != BEGUN}
-
-
-def _agents_of(record: str) -> set[str]:
+def _agents_in(record: str) -> set[str]:
     try:
-        return _agents_in(os.fsdecode(_content(record)))
+        return _names_in(_content(record))
     except FileNotFoundError:
         return set()
+
+
+def _names_in(note: bytes) -> set[str]:
+    return {os.fsdecode(line) for line in note.removesuffix(BEGUN).splitlines()}
 
 
 def _words(line: str) -> list[str]:
