@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from verdigris.core.errors import ConfinementLost
+from verdigris.core.errors import ConfinementLost, StorageError
 from verdigris.sandbox import strength
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ def test_kinds_and_users_are_told_apart(tmp_path: Path) -> None:
 def test_a_damaged_file_asks_for_the_strongest_way(tmp_path: Path, damage: str) -> None:
     control, strongest = str(tmp_path), "mapped" if os.geteuid() == 0 else "own"
     (tmp_path / strength.NAME).write_bytes(damage.encode("latin-1"))
-    if damage:
-        assert strength.find_weaker(control, {strength.SHELL: ""})
+    assert strength.find_weaker(control, {strength.SHELL: ""})
     strength.require(control, {strength.SHELL: strongest})
     strength.accept(control, {})
     strength.require(control, {strength.SHELL: ""})
@@ -65,3 +64,6 @@ def test_a_folder_in_its_place_does_so_too(tmp_path: Path) -> None:
     (tmp_path / strength.NAME).mkdir()
     assert strength.find_weaker(str(tmp_path), {strength.RUN: ""})
     strength.require(str(tmp_path), {strength.RUN: "mapped"})
+    with pytest.raises(StorageError) as denied:
+        strength.accept(str(tmp_path), {strength.RUN: "plain"})
+    assert denied.value.hint == f"`rm -r {tmp_path / strength.NAME}`"

@@ -5,7 +5,7 @@ a weaker way than the remembered one runs nothing, until a person accepts it.
 """
 
 # `os` calls on `str` instead of pathlib: part of making a shell card, and of every run.
-# ruff: noqa: PTH105, PTH123
+# ruff: noqa: PTH105, PTH108, PTH112, PTH123
 
 from __future__ import annotations
 
@@ -86,25 +86,27 @@ def _rank(way: str) -> int:
 
 
 def _read(control: str) -> dict[tuple[str, str], str]:
-    """A file that cannot be read asks for the strongest way that this user can have, by an empty kind."""
+    """A damaged or empty file asks for the strongest way that this user can have, by an empty kind."""
+    damaged = {("", ""): _STRONGEST if os.geteuid() == 0 else "own"}
     try:
         with open(f"{control}/{NAME}", encoding="ascii") as file:
-            words = [line.split() for line in file]
-        return {(kind, user): way for kind, user, way in words}
+            return {(kind, user): way for kind, user, way in map(str.split, file)} or damaged
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
-        return {("", ""): _STRONGEST if os.geteuid() == 0 else "own"}
+        return damaged
 
 
 def _write(control: str, known: Mapping[tuple[str, str], str]) -> None:
+    """Where nothing is remembered there is no file."""
     path = f"{control}/{NAME}"
     fresh = f"{path}.{os.getpid()}"
     try:
         with open(fresh, "w", encoding="ascii") as file:
             file.writelines(f"{kind} {user} {way}\n" for (kind, user), way in known.items())
         os.replace(fresh, path)
+        if not known:
+            os.unlink(path)
     except OSError as error:
-        raise StorageError(
-            f"cannot write {path}: {error.strerror}", hint="look for a full or read-only disk"
-        ) from error
+        hint = f"`rm -r {path}`" if os.path.isdir(path) else "look for a full or read-only disk"
+        raise StorageError(f"cannot write {path}: {error.strerror}", hint=hint) from error

@@ -74,6 +74,13 @@ def test_a_run_that_was_confined_once_is_not_made_unconfined(one: Shelled) -> No
     assert not (one.folder / "home/.bashrc").exists()
 
 
+def test_an_interpreter_that_cannot_be_asked_is_not_taken_for_a_missing_one(one: Shelled) -> None:
+    tdd, known = f"{one.folder}/bin/tdd", shlex.quote(str(one.private / "interpreters.json"))
+    done = apart(one, f"{tdd} test > /dev/null", NONE_LEFT, f"rm {known}", f"{tdd} test", "echo =$?=")
+    assert done.out == "=69=\n", done
+    assert strength.ACCEPT in done.err
+
+
 def test_a_person_may_accept_it_and_no_agent(one: Shelled) -> None:
     tdd = f"{one.folder}/bin/tdd"
     asked = [f"tdd doctor --accept-weaker{word} >/dev/null 2>&1; echo $?" for word in (" why", "=why")]
