@@ -24,7 +24,10 @@ SHELL, RUN, NETWORK = "shell", "run", "network"
 """An agent's shell; runs of the project's code; whether those have a network of their own."""
 _ORDER = ("", "plain", "own", "mapped")
 _STRONGEST = _ORDER[-1]
+_EVERY = ("", "")
+"""Stands for every kind of process and every user, where the file is damaged."""
 ACCEPT = "tdd doctor --accept-weaker WHY"
+HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
 
 
 def require(control: str, found: Mapping[str, str]) -> None:
@@ -33,19 +36,16 @@ def require(control: str, found: Mapping[str, str]) -> None:
         raise ConfinementLost(lost, hint=HINT)
     known = _read(control)
     fresh = {(kind, _user()): way for kind, way in found.items() if way}
-    if ("", "") not in known and not fresh.items() <= known.items():
+    if _EVERY not in known and not fresh.items() <= known.items():
         with suppress(StorageError):  # a full disk: this process is confined, and the next one tries again
             _write(control, {**known, **fresh})
-
-
-HINT = f"end processes that earlier calls left behind; if the system changed, a person runs `{ACCEPT}`"
 
 
 def find_weaker(control: str, found: Mapping[str, str]) -> str:
     """Says which way is weaker than it was; empty if none is."""
     known = _read(control)
     for kind, way in found.items():
-        before = known.get((kind, _user()), known.get(("", ""), ""))
+        before = known.get((kind, _user()), known.get(_EVERY, ""))
         if _rank(way) < _rank(before):
             return _weaker(kind, before, way)
     return ""
@@ -86,8 +86,8 @@ def _rank(way: str) -> int:
 
 
 def _read(control: str) -> dict[tuple[str, str], str]:
-    """A damaged or empty file asks for the strongest way that this user can have, by an empty kind."""
-    damaged = {("", ""): _STRONGEST if os.geteuid() == 0 else "own"}
+    """A damaged or empty file asks for the strongest way that this user can have."""
+    damaged = {_EVERY: _STRONGEST if os.geteuid() == 0 else "own"}
     try:
         with open(f"{control}/{NAME}", encoding="ascii") as file:
             return {(kind, user): way for kind, user, way in map(str.split, file)} or damaged
