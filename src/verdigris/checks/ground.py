@@ -69,9 +69,7 @@ class _Sources:
             elif side is Side.MERGED:
                 left = before.get(path) == committed
                 contents[path] = self._merge(path, _read(self.project, committed), base.get(path), left=left)
-        edited = {
-            path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED} and path not in clean
-        }
+        edited = {path for path, side in sides.items() if side is not Side.TREE and path not in clean}
         lying += self._find_mended(before, contents, edited)
         return space.compose(space.graft(ground, self.tree, lying), contents)
 
