@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,13 +15,15 @@ from verdigris.cli.context import (
     deny_agent,
     json_option,
     live,
+    persons_only,
+    project,
     show,
     show_result,
     start,
 )
 from verdigris.cli.group import OfferingGroup
-from verdigris.core.errors import LogDamaged
-from verdigris.core.records import flatten
+from verdigris.core.errors import LogDamaged, VerdigrisError
+from verdigris.core.records import flatten, to_json
 from verdigris.views.lines import Dot, Line, count_of, make_visible, time_of
 
 if TYPE_CHECKING:
@@ -37,8 +40,13 @@ if TYPE_CHECKING:
 
 @click.command("doctor")
 @click.option("--room", is_flag=True, help="Also run the suite, unconfined and in the room, and compare.")
+@click.option(
+    "--accept-weaker",
+    metavar="WHY",
+    help="Accept that less can be confined now than before.",
+)
 @json_option
-def doctor_command(*, room: bool, as_json: bool) -> int:
+def doctor_command(*, room: bool, accept_weaker: str | None, as_json: bool) -> int:
     """Check git, interpreters, sandbox, log, configuration, gates and models, with a fix for each finding.
 
     Exit code: 0 nothing fails (warnings allowed), 1 something does.
@@ -47,13 +55,35 @@ def doctor_command(*, room: bool, as_json: bool) -> int:
     from verdigris.gates.clients.registry import clients
     from verdigris.models.role_models import check_players
     from verdigris.setup.doctor import examine
+    from verdigris.setup.safeguards import holdings
 
+    if accept_weaker is not None:
+        if (denial := persons_only("doctor --accept-weaker")) is not None:
+            return deny(denial, as_json=as_json)
+        _accept(accept_weaker)
     with live() as progress:
         found = examine(start(), actor(), room=room, progress=progress)
     found += tuple(finding for client in clients() if (finding := client.check(start())) is not None)
-    found += (*check_players(start()), *check_plan(start()))
-    show_result(found, finding_lines, finding_document, as_json=as_json)
+    found += (*_strength(), *check_players(start()), *check_plan(start()))
+    table = {"holds": [to_json(row) for row in holdings()]}
+    show_result(found, finding_lines, lambda found: finding_document(found) | table, as_json=as_json)
     return 1 if any(finding.level == "fail" for finding in found) else 0
+
+
+def _accept(why: str) -> None:
+    from verdigris.gates.agent_shell.ways import accept_weaker
+
+    if not why.strip():
+        raise click.UsageError("it needs a reason: tdd doctor --accept-weaker WHY")
+    accept_weaker(project(), why)
+
+
+def _strength() -> Iterator[DoctorFinding]:
+    from verdigris.gates.agent_shell.ways import check_strength
+
+    with suppress(VerdigrisError, OSError):  # another finding says what is wrong
+        if (finding := check_strength(project())) is not None:
+            yield finding
 
 
 _FINDING_DOTS: dict[Level, Dot] = {"ok": "green", "warn": "yellow", "fail": "red"}

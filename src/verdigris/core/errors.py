@@ -13,6 +13,7 @@
     ├── ToolMissing           69   git, an interpreter or a test runner cannot be had
     ├── ModelUnavailable      69   a model's server is down, cut off or over its limit; may be resumed
     ├── ContextOverflow       70   a model was shown more than it can read; the caller shows less
+    ├── ConfinementLost       69   what was confined once cannot be confined any more, so it is not run
     ├── TimedOut             124   a tool did not end in time
     └── HarnessError          70   our fault
 
@@ -95,6 +96,10 @@ class ToolMissing(VerdigrisError):
 
 
 class ModelUnavailable(VerdigrisError):
+    exit_code = 69
+
+
+class ConfinementLost(VerdigrisError):
     exit_code = 69
 
 

@@ -17,6 +17,7 @@ from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
 from verdigris.execution.resident.resident import stop
 from verdigris.languages.registry import language_for
+from verdigris.sandbox import strength
 from verdigris.setup.detection import detect
 from verdigris.storage.config import load, render
 from verdigris.storage.durable_files import write_whole
@@ -180,6 +181,7 @@ def uninitialise(start: Path, actor: Actor, *, force: bool) -> Removed:
     stop(str(repo.private))
     if was_configured:
         log.append(drafts(repo, actor, Unconfigured(why="uninit")), sync=True)
+        strength.forget(str(repo.control))
     return Removed(file, was_configured)
 
 

@@ -80,6 +80,17 @@ def find_repository(start: Path) -> Repository:
     )
 
 
+def sandbox_note(root: Path) -> Path | None:
+    """The file that says how processes are confined in a worktree; None where there is none yet."""
+    from verdigris.sandbox.child import NOTE
+
+    try:
+        private = find_repository(root).private
+    except NotARepository:
+        return None
+    return private / NOTE if private.is_dir() else None
+
+
 def head(repo: Repository) -> Head:
     content = _text(repo.git_dir / "HEAD")
     if content is None or not _is_head(content):

@@ -38,6 +38,7 @@ from verdigris.gates.agent_shell.confinement import (
 )
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
 from verdigris.gates.agent_shell.path_folders import guarded_files, split_path
+from verdigris.sandbox import strength
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.project import open_project
@@ -175,16 +176,20 @@ def refresh(root: str, private: str) -> ShellCard:
     try:
         project = open_project(Path(root), Actor("kernel", client="shell"))
     except NotConfigured:
+        if strength.remembered(control):
+            raise
         card = ShellCard(root, "", (), log_position(control), around=around)
     else:
         log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
-        project.repo.lock("").parent.mkdir(exist_ok=True)
+        for folder in (project.repo.private, project.repo.lock("").parent):
+            folder.mkdir(parents=True, exist_ok=True)
         git_regions.make_switches(project.repo)
         if launcher(project.repo).exists():
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write)
         planned = protection(project)
         way = find_way(planned) or ""
+        strength.require(control, {strength.SHELL: way})
         ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
         card = ShellCard(root, way, planned, log, ids, around)
     write(private, card)

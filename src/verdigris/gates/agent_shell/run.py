@@ -74,7 +74,8 @@ def run(place: CallPlace, command: str) -> NoReturn:
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
-            2, b"verdigris: the command was not run, since the state cannot be read. next: `tdd doctor`\n"
+            2,
+            b"verdigris: the command was not run, since nothing protects it. next: `tdd doctor`\n",
         )
         os._exit(REFUSED)
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
@@ -92,7 +93,8 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
-    return read_card(place.private, place.control, surroundings(place.control, os.environ))
+    card = read_card(place.private, place.control, surroundings(place.control, os.environ))
+    return card if card is not None and card.root == place.root else None  # of a copied repository
 
 
 def _refresh_card(place: CallPlace) -> ShellCard | None:
@@ -107,7 +109,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 def _is_changed(place: CallPlace) -> bool:
     """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
-    known, head = stat_cache.read(place.private), light.head(place.control)
+    known, head = stat_cache.read(place.private, place.root), light.head(place.control)
     if known is None or head is None:
         return True
     seq, root, rows = known
@@ -136,7 +138,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     gc.disable()
     from verdigris.sandbox.syscalls import prctl
 
-    path, linked = open_calls.socket_of(place.private), _linked_worktrees(place)
+    sockets, linked = open_calls.make_socket_folder(place.private), _linked_worktrees(place)
     readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
     git, left = GitFolder(place.root, place.private, readonly), None
     programs = PathFolders(place.root, os.environ, {point for point, _ in card.mounts})
@@ -150,7 +152,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
             os.dup2(kept, 2)
         if heard is not None:
             heard.redirect()
-        _run_confined(card, command, path, go[0], tell[1], place.subagent)
+        _run_confined(card, command, sockets, go[0], tell[1], place.subagent)
     os.close(tell[1])
     if heard is not None:
         heard.begin()
@@ -158,7 +160,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
 
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     record = open_calls.open_record(place.private, command, place.caller[1])
-    socket = open_socket(path)
+    socket = open_socket(f"{sockets}/{open_calls.BROKER}")
     if namespace := os.read(tell[0], 64):
         open_calls.note_namespace(record, namespace)
         if card.way:
@@ -166,7 +168,8 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
         for name, ids in card.ids:
             _write(f"/proc/{child}/{name}", ids)
         os.write(go[1], b".")
-    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent)
+    known = namespace.decode() if card.way else ""
+    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent, known)
     try:
         code = outside.wait()
         if code and heard is not None:
@@ -222,7 +225,7 @@ def _write(path: str, text: str) -> None:
     os.close(descriptor)
 
 
-def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, subagent: str) -> NoReturn:
+def _run_confined(card: ShellCard, command: str, sockets: str, go: int, tell: int, subagent: str) -> NoReturn:
     def tell_us() -> None:
         os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
 
@@ -233,9 +236,10 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
         if card.way:
             from verdigris.gates.agent_shell.confinement import confine
 
-            environment[BROKER] = path
+            seen = os.path.dirname(sockets)
+            environment[BROKER] = f"{seen}/{open_calls.BROKER}"
             mounts = (*card.mounts, *blocked_sockets(os.environ))
-            confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
+            confine(mounts, card.way, tell_us, (sockets, seen))  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment[ACTOR] = "agent"
             environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, subagent)
