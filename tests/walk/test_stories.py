@@ -503,3 +503,12 @@ def test_edits_that_come_back_do_not_replace_a_reworded_line_that_is_committed(s
     story.write("a.py", text.replace("return 1  #", "return 1  # reworded"))
     story.commit()
     assert story.tdd("restore a1").code == 3
+
+
+def test_a_configuration_with_which_the_test_tool_does_not_start_leads_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.write("pytest.ini", "xfail_strict = true\n")
+    story.tdd("test tests/test_a.py")
+    assert story.here.status()["next"].startswith("correct what keeps the test tool from starting (ERROR: ")
+    story.next_leads_on()

@@ -259,9 +259,7 @@ def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int
     edits = without_tests(found, state)
     if unfinished:
         return TreeFacts(unfinished, unclaimed=edits[:most])
-    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
-    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
-    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=cure)
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=_cure(project, state, tree))
     if unclassed or edits:
         return facts
     losses: tuple[str, ...] = ()
@@ -282,6 +280,16 @@ def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int
         return replace(facts, silent=_is_silent(project, state, tree))
     loading = _loading_reds(project, state, tree)
     return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
+
+
+def _cure(project: Project, state: WorktreeState, tree: str) -> str:
+    """What lets the suite run; with reds and reports, only if no test would run on the tree as it is."""
+    seen = state.hindrance
+    if seen is None or not seen.blocks:
+        return ""
+    if state.test_bugs or state.valid_reds:
+        return seen.cure if seen.silent and not difference(project, seen.tree, tree).protected else ""
+    return seen.cure
 
 
 def _loading_reds(project: Project, state: WorktreeState, tree: str) -> WorktreeState:
