@@ -163,23 +163,26 @@ def test_the_sandbox_is_found_out_by_trying() -> None:
 @pytest.mark.parametrize(
     ("way", "abilities", "level", "said"),
     [
-        ("own", {"namespaces": "", "network": ""}, "ok", "no effect outside"),
-        ("own", {"namespaces": "", "network": "refused"}, "warn", "runs reach the machine's"),
-        ("plain", {"namespaces": "", "network": ""}, "warn", "ptrace"),
+        ("own", {"namespaces": "", "processes": "", "network": ""}, "ok", "no effect outside"),
+        ("own", {"namespaces": "", "processes": "", "network": "no"}, "warn", "runs reach the machine's"),
+        ("own", {"namespaces": "", "processes": "no", "network": ""}, "warn", "leave processes behind"),
+        ("plain", {"namespaces": "", "processes": "", "network": ""}, "warn", "ptrace"),
     ],
 )
 def test_what_the_sandbox_cannot_do_is_said(
     monkeypatch: pytest.MonkeyPatch, way: Way, abilities: dict[str, str], level: str, said: str
 ) -> None:
     found = tuple(child.Ability(name, ok=not why, why=why) for name, why in abilities.items())
-    monkeypatch.setattr(child, "available", lambda: child.Availability(way, "/tmp", found))
+    monkeypatch.setattr(child, "available", lambda: child.Availability(way, disk=True, abilities=found))
     finding = check_sandbox()
     assert (finding.level, said in finding.what) == (level, True)
     assert bool(finding.fix) == (level == "warn")
 
 
 def test_no_sandbox_says_what_is_then_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    refused = child.Availability(None, "", (child.Ability("namespaces", ok=False, why="not permitted"),))
+    refused = child.Availability(
+        None, disk=False, abilities=(child.Ability("namespaces", ok=False, why="not permitted"),)
+    )
     monkeypatch.setattr(child, "available", lambda: refused)
     found = check_sandbox()
     assert found.level == "warn"

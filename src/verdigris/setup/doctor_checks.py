@@ -150,6 +150,14 @@ def check_sandbox() -> DoctorFinding:
             f"a confined process has no network of its own here ({found.why}): runs reach the machine's",
             f"{_ALLOW}; `room: {{network: host}}` says that it is meant",
         )
+    if not found.processes:
+        return DoctorFinding(
+            "sandbox",
+            "warn",
+            f"a run has no process table of its own here ({found.why}): it can see and end your processes,"
+            " and leave processes behind",
+            _ALLOW,
+        )
     if found.way == "plain":
         return DoctorFinding(
             "sandbox",
@@ -159,7 +167,9 @@ def check_sandbox() -> DoctorFinding:
             f"work as a plain user; {_ALLOW}",
         )
     return DoctorFinding(
-        "sandbox", "ok", "what a run writes has no effect outside; mounts, ids and network of its own"
+        "sandbox",
+        "ok",
+        "what a run writes has no effect outside; mounts, ids, network and processes of its own",
     )
 
 
