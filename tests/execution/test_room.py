@@ -22,9 +22,12 @@ from support.unconfined import without_sandbox
 from verdigris.core.errors import HarnessError
 from verdigris.core.events import Proving, Violation
 from verdigris.core.report import Status
+from verdigris.core.value import replace
 from verdigris.core.verdict import Kind
 from verdigris.execution import rooms
-from verdigris.execution.rooms import GIT_SEEN, HOST_INSTEAD, PROCESSES_SEEN, possible
+from verdigris.execution.process import Command, run
+from verdigris.execution.room import Layer
+from verdigris.execution.rooms import GIT_SEEN, HOST_INSTEAD, PROCESSES_SEEN, possible, room
 from verdigris.execution.test_run import run_request
 from verdigris.runners.protocol import TestRequest
 from verdigris.sandbox import child, entry
@@ -174,6 +177,57 @@ def test_a_golden_file_rewritten_by_the_verdicts_run_makes_it_broken(world: Worl
 
 
 @needs_sandbox
+@pytest.mark.parametrize("path", ["calc.py", "tests/helper.py"])
+def test_code_that_the_verdicts_run_writes_makes_it_broken(world: World, path: str) -> None:
+    """The tests that come later load it: what they judge is not the tree on disk."""
+    right = CALC + SUB
+    world.write("tests/test_sub.py", TEST_SUB)
+    world.claimed()
+    text = right if path == "calc.py" else "X = 1\n"
+    world.write("calc.py", f"open({path!r}, 'w').write({text!r})\n{right}")
+    done = world.settle()
+    assert done.verdict.kind is Kind.BROKEN
+    assert f"the test run itself wrote {path}" in done.verdict.reasons[0]
+    assert world.state.strikes == {}
+
+
+@needs_sandbox
+def test_nothing_of_a_room_lies_in_a_temporary_folder_or_can_be_reached_by_a_path(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("TMPDIR", str(shared))
+    world.write("laid.txt", "laid")
+    tree = world.project.workspace.snapshot()
+    (world.root / "laid.txt").unlink()
+    layer = Layer(tree, world.project.workspace.snapshot())
+    with room(world.project, layer=layer) as made:
+        command = Command(
+            ("sh", "-c", "cat laid.txt; echo new > calc.py"), world.root, made.env, confine=made.confine
+        )
+        assert run(command, timeout=60).output == b"laid"
+        assert list(shared.iterdir()) == []
+        assert list(Path(made.folders.memory).iterdir()) == [], "its memory is mounted for the run only"
+        assert made.wrote(world.project.classify) == ("calc.py",)
+    assert list((world.project.repo.control / ROOMS).iterdir()) == []
+
+
+@needs_sandbox
+def test_where_the_control_area_can_hold_no_upper_layer_it_is_in_memory(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = possible(world.project)
+    monkeypatch.setattr(child, "recall_availability", lambda _: replace(found, disk=False))
+    with room(world.project) as made:
+        command = Command(("sh", "-c", "echo new > calc.py"), world.root, made.env, confine=made.confine)
+        assert run(command, timeout=60).exit_code == 0
+        assert made.wrote(world.project.classify) == ("calc.py",)
+        assert list(Path(made.folders.memory).iterdir()) == []
+    assert report_of(world).results
+
+
+@needs_sandbox
 def test_a_persons_key_shows_git_and_the_verdict_says_so_and_of_other_writes(tmp_path: Path) -> None:
     world = make_world(tmp_path / "project", "room: {git: true}\n")
     seen = "    import subprocess\n    subprocess.run(['git', 'log'], check=True)\n"
@@ -183,7 +237,7 @@ def test_a_persons_key_shows_git_and_the_verdict_says_so_and_of_other_writes(tmp
     done = world.settle()
     assert done.verdict.accepted
     assert GIT_SEEN in done.verdict.concerns
-    assert "the test run wrote tests/out.txt; that had no effect" in done.verdict.concerns
+    assert "the test run wrote tests/out.txt, which the worktree did not get" in done.verdict.concerns
     assert not (world.root / "tests/out.txt").exists()
 
 

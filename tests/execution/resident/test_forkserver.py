@@ -625,30 +625,22 @@ def test_a_module_of_the_project_that_hides_a_loaded_one(alone: World, warmth: W
     assert warmth.taken == [True, False]
 
 
-def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warmth: Warmth) -> None:
-    place = tmp_path / "place"
-    place.mkdir()
-    monkeypatch.setenv("TMPDIR", str(place))
-    child.available.cache_clear()
+def test_nothing_is_left_behind(tmp_path: Path, warmth: Warmth) -> None:
     world = make_world(tmp_path / "repo")
-    try:
-        if terms_of(world.project).place != str(place):
-            pytest.skip("no overlay can be made there")
-        with ended(world):
-            world.test()
-            ready(world)
-            called(world, "tests/test_add.py")
-            assert warmth.taken[-1]
-            (folder,) = folders(world)
-            os.kill(int((folder / "lock").read_text()), signal.SIGKILL)
-            until(lambda: not resident.is_running(str(folder)), "it goes on")
-            time.sleep(0.05)
-            assert called(world, "tests/test_add.py").ended is RunEnd.FINISHED
-            ready(world)
-        until(lambda: not list(place.glob(f"{PREFIX}*")), "a room is left")
-        assert str(place) not in Path("/proc/self/mountinfo").read_text()
-    finally:
-        child.available.cache_clear()
+    place = Path(terms_of(world.project).place)
+    with ended(world):
+        world.test()
+        ready(world)
+        called(world, "tests/test_add.py")
+        assert warmth.taken[-1]
+        (folder,) = folders(world)
+        os.kill(int((folder / "lock").read_text()), signal.SIGKILL)
+        until(lambda: not resident.is_running(str(folder)), "it goes on")
+        time.sleep(0.05)
+        assert called(world, "tests/test_add.py").ended is RunEnd.FINISHED
+        ready(world)
+    until(lambda: not list(place.glob(f"{PREFIX}*")), "a room is left")
+    assert str(place) not in Path("/proc/self/mountinfo").read_text()
 
 
 def test_a_worktree_whose_name_is_any_bytes(tmp_path: Path, warmth: Warmth) -> None:
