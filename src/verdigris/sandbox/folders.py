@@ -113,10 +113,11 @@ class Folders:
 
     def pair(self) -> tuple[str, str]:
         """Makes a pair of folders for an overlay, `upper` and `work`; in memory the child makes them."""
-        made = f"{self._top}/{os.urandom(4).hex()}"
-        for name in ("upper", "work") if self._top != self.memory else ():
-            os.makedirs(f"{made}/{name}")
-        return f"{made}/upper", f"{made}/work"
+        end = os.urandom(4).hex()
+        upper, work = (f"{self._top}/{name}.{end}" for name in ("upper", "work"))
+        for folder in (upper, work) if self._top != self.memory else ():
+            os.mkdir(folder)
+        return upper, work
 
     def discard(self, *, in_time: bool = False) -> None:
         """Removes the folders. One that a process left over from the run still fills is removed by a later
