@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 NAME = "confined"
-SHELL, RUN, NETWORK = "shell", "run", "network"
-"""An agent's shell; runs of the project's code; whether those have a network of their own."""
+SHELL, RUN, NETWORK, PROCESSES = "shell", "run", "network", "processes"
+"""An agent's shell; runs of the project's code; whether those have a network and a process table."""
 _ORDER = ("", "plain", "own", "mapped")
 _STRONGEST = _ORDER[-1]
 _EVERY = ("", "")
@@ -56,6 +56,7 @@ def _weaker(kind: str, before: str, way: str) -> str:
         SHELL: "an agent's commands were",
         RUN: "runs were",
         NETWORK: "runs had a network of their own and were",
+        PROCESSES: "runs had a process table of their own and were",
     }
     now = f"only the weaker way `{way}` works" if way else "no way works"
     return f"{what[kind]} confined here by the way `{before}`, and now {now}, so nothing was run"
