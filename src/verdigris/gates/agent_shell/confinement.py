@@ -16,6 +16,8 @@ from verdigris.sandbox.syscalls import (
     CLONE_NEWNS,
     CLONE_NEWUSER,
     MS_BIND,
+    MS_NOEXEC,
+    MS_NOSUID,
     MS_RDONLY,
     MS_REC,
     MS_REMOUNT,
@@ -24,6 +26,7 @@ from verdigris.sandbox.syscalls import (
     copy_mounts,
     drop_all_but,
     enter_namespaces,
+    enter_users,
     kept_capabilities,
     mount,
     set_mount_attributes,
@@ -41,12 +44,18 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH105, PTH109, PTH112, PTH116, PTH120, PTH123
 
 
-VERSION = 4
+VERSION = 5
 NAME = "shell.card"
 LOG = "events.jsonl"
-ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)
+ANCHOR, READONLY, MASKED, HOLE, DISK, APART, PROCESSES, TERMINALS = range(8)
 """What a mount is for: not to be moved, not to be written, not to be read, writable inside what is not,
-a disk that root could write below all of them, an empty folder of the call's own."""
+a disk that root could write below all of them, an empty folder of the call's own, what shows the processes of
+a PID namespace, terminals of the call's own."""
+KERNELS = {
+    PROCESSES: ("proc", None),
+    TERMINALS: ("devpts", "newinstance,ptmxmode=0666,mode=620"),
+}
+"""Of the kernel's own file systems that are mounted anew: the kind and its options."""
 
 NEUTRAL = frozenset(
     b"call checkpoint denied edit head_seen left_open put_back putting_back sent_back suite_hindered"
@@ -91,6 +100,15 @@ class ShellCard:
         """Name and text of each map that the process outside writes, if the way is `mapped`."""
         self.around = around
         """The surroundings when the card was made; see `surroundings`."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the call's processes see none outside, and reach none."""
+        return is_apart(self.mounts)
+
+
+def is_apart(mounts: Iterable[tuple[str, int]]) -> bool:
+    return any(kind == PROCESSES for _, kind in mounts)
 
 
 def write(private: str, card: ShellCard) -> None:
@@ -190,7 +208,8 @@ _NOBODYS = frozenset({_SYS_ADMIN, _DAC_READ_SEARCH, _SYS_MODULE, _SYS_RAWIO, _MK
 
 
 def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], None] | None = None) -> None:
-    """What is not named is read-only; the network and the processes stay those of the machine.
+    """What is not named is read-only; the network stays that of the machine. If processes are to be apart,
+    the caller is in their namespace already, and for `own` in a user namespace around it.
 
     `entered` is called in our namespaces, to tell the one outside, who then sets the ids of a `mapped` one;
     whoever calls this waits for that before the exec.
@@ -199,7 +218,8 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
     keep = _kept_capabilities(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
     planned = list(mounts)
-    enter_namespaces(own_ids=way == "own", ipc=False)
+    apart = is_apart(planned)
+    enter_namespaces(own_ids=way == "own" and not apart, ipc=False)
     try:
         _seal(planned)
     except OSError as error:
@@ -212,6 +232,8 @@ def confine(mounts: Iterable[tuple[str, int]], way: Way, entered: Callable[[], N
         mapper.enter()
     elif way == "mapped":
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
+    elif way == "own" and apart:
+        enter_users(CLONE_NEWNS)  # what the keeper and other calls have is not to be traced from here
     if entered is not None:
         entered()
     drop_all_but(keep)
@@ -257,6 +279,9 @@ def _copy_mount(path: str) -> int | None:
 def _mount(path: str, kind: int) -> None:
     if kind in {MASKED, APART}:
         mount("tmpfs", path, "tmpfs", 0, "mode=555" if kind == MASKED else "mode=700")
+    elif kind in KERNELS:
+        name, options = KERNELS[kind]
+        mount(name, path, name, MS_NOSUID | MS_NOEXEC, options)
     elif kind == DISK:
         mount("/dev/null", path, None, MS_BIND)
     else:
