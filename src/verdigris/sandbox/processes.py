@@ -176,6 +176,7 @@ class Namespaces:
     def __init__(self, child: int, *, own_ids: bool) -> None:
         kinds = ("user", "mnt") if own_ids else ("mnt",)
         self.held = [os.open(f"/proc/{child}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in kinds]
+        self.mounts = f"mnt {os.fstat(self.held[-1]).st_ino}"
 
     def close_to(self, folders: Sequence[str]) -> bool:
         """Makes folders read-only for who is left inside; False where one has a file there open to write."""
@@ -195,16 +196,24 @@ class Namespaces:
 
 def living(wanted: set[str]) -> set[str]:
     """Those of the namespaces in which a process lives, or may live; also in one that was made inside."""
-    return {namespace for _, found in _inside(wanted, doubted=wanted) for namespace in found}
+    return {namespace for _, found in _inside(wanted, doubted=wanted) for namespace in wanted & found}
 
 
-def kill(namespace: str) -> None:
-    """Kills the processes of a call. Call it again for processes that start meanwhile."""
-    for pid, _ in _inside({namespace}):
+def kill(namespace: str, spared: str = "") -> int:
+    """Kills the processes of a call, but those in the mount namespace `spared`; returns how many.
+
+    Call it again for processes that start meanwhile.
+    """
+    killed = 0
+    for pid, found in _inside({namespace}):
+        if spared and {name for name in found if name.startswith("mnt ")} == {spared}:
+            continue
         try:
             os.kill(pid, _signal.SIGKILL)
+            killed += 1
         except OSError:
             continue
+    return killed
 
 
 def _inside(
@@ -217,8 +226,8 @@ def _inside(
             found = _namespaces(pid, mine)
         except OSError:
             found = _of_its_threads(pid, mine) or ({*doubted} if _is_hidden(pid) else set())
-        if here := wanted & found:
-            yield int(pid), here
+        if wanted & found:
+            yield int(pid), found
 
 
 def _namespaces(pid: str, mine: dict[str, int]) -> set[str]:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 CALLS, SOCKETS = "calls", "sockets"
 SHOWN = 1000
 
-_OPEN, FINISHED = b"-", b"+"
-"""The first byte of a record: whether what the call promised is done. `gates.quick` reads it, too."""
+_OPEN, ENDED, KILLED = b"-", b"+", b"!"
+"""The first byte of a record: what the call promised is still to be done, was done by itself, or by others
+after it was killed. `gates.quick` reads it, too."""
 _NAMESPACE, _KEEPER = (1, 32), (33, 32)
 """Where they stand in a record, and how long they are."""
 _REST = 65
@@ -75,15 +76,16 @@ def note_namespace(record: int, namespace: bytes, keeper: str = "") -> None:
 class CallRecord:
     """What the record of a call says."""
 
-    __slots__ = ("command", "context", "finished", "keeper", "namespace", "path", "promise")
+    __slots__ = ("command", "context", "finished", "keeper", "namespace", "path", "promise", "was_killed")
 
     def __init__(self, path: str) -> None:
         self.path = path
         try:
             data = content(path)
         except FileNotFoundError:
-            data = FINISHED
-        self.finished = data.startswith(FINISHED)
+            data = ENDED
+        self.finished = data.startswith((ENDED, KILLED))
+        self.was_killed = not data.startswith((_OPEN, ENDED))
         self.namespace, self.keeper = (
             data[at : at + size].decode("ascii", "replace").strip() for at, size in (_NAMESPACE, _KEEPER)
         )
@@ -100,26 +102,32 @@ class CallRecord:
 
 
 def finish(
-    private: str, record: CallRecord, left: Namespaces | None = None, *, alone: bool = False
+    private: str,
+    record: CallRecord,
+    left: Namespaces | None = None,
+    *,
+    alone: bool = False,
+    own_end: bool = False,
 ) -> list[str]:
     """Does what a call promised, at its own end or later; returns a line for each thing that was undone.
 
     `left`: the namespaces of its processes, where it is the call's own end: those that outlive it find git's
-    folder read-only, and are killed if they have a file there open to write. Otherwise all are killed.
+    folder read-only, and are killed if they have a file there open to write, or mounts of their own. At
+    any other end all are killed.
     `alone`: none can be left. The record stays until a look at the tree has asked whose it was.
     """
     git = _promised(private, record)
     tries = 0 if alone else _TRIES
     while tries and not (alone := not living([record])):
-        if left is not None and git is not None and left.close_to([git.common]):
-            break
         from verdigris.sandbox.processes import kill
 
+        closed = left is not None and git is not None and left.close_to([git.common])
+        if not kill(record.namespace, left.mounts if left is not None and closed else "") and closed:
+            break
         tries -= 1
-        kill(record.namespace)
     said = [] if git is None else git.tidy(alone=alone)
     with suppress(FileNotFoundError), open(record.path, "r+b") as file:
-        file.write(FINISHED)
+        file.write(ENDED if own_end else KILLED)
     remove(f"{private}/{SOCKETS}/{os.path.basename(record.path)}")
     return said
 
@@ -131,7 +139,7 @@ def end(private: str, left: Namespaces | None = None, *, alone: bool) -> list[st
     name another call.
     """
     record = CallRecord(own_path(private))
-    said = finish(private, record, left, alone=alone)
+    said = finish(private, record, left, alone=alone, own_end=True)
     if alone or not living([record]):
         remove(record.path)
     return said

@@ -4,7 +4,7 @@ What the folder had is written down before the call, so that anybody can do it.
 """
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
-# ruff: noqa: PTH101, PTH108, PTH112, PTH118, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH101, PTH108, PTH112, PTH115, PTH118, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -85,10 +85,22 @@ class GitFolder:
 
     def _remove_locks(self) -> Iterator[str]:
         left = [path for path in self._locks() if path not in self.had["there"] and os.path.lexists(path)]
-        if left and not _is_git_running():
+        if left and not self._is_git_at_work():
             for path in left:
                 _remove(path)
                 yield f"{path} was removed: the git command that made it has ended"
+
+    def _is_git_at_work(self) -> bool:
+        """Whether a git command here may hold a lock: a person's may have begun beside the call."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            if _bytes(f"/proc/{pid}/comm").startswith(b"git"):
+                try:
+                    folder = os.readlink(f"/proc/{pid}/cwd")
+                except OSError:
+                    continue
+                if f"{folder}/".startswith((f"{self.root}/", f"{self.common}/")):
+                    return True
+        return False
 
     def _remember_worktrees(self) -> None:
         """Remembers worktrees that the call added: an agent may write there, and in no other of the
@@ -155,14 +167,6 @@ def _mode(path: str) -> int | None:
         return os.lstat(path).st_mode & 0o7777
     except OSError:
         return None
-
-
-def _is_git_running() -> bool:
-    """Whether any git of this machine may hold a lock: a person's may have begun beside the call."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        if _bytes(f"/proc/{pid}/comm").startswith(b"git"):
-            return True
-    return False
 
 
 def _bytes(path: str) -> bytes:

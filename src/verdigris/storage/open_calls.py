@@ -61,6 +61,14 @@ def alive(private: str) -> bool:
     return any(record.is_locked for record in left) or bool(living(left))
 
 
+def may_move_git(private: str) -> bool:
+    """Whether an agent may have moved git since the last look: a call is open, or was killed.
+
+    To a process that outlived a call git's folder is read-only.
+    """
+    return any(record.was_killed or record.is_locked for record in read_all(private))
+
+
 def is_any_left(private: str) -> bool:
     """Whether any call has a record: it is open, or was killed, or a process of it lived longer."""
     return bool(names(private))
@@ -186,6 +194,15 @@ def note_session(private: str, session: str, process: str) -> None:
 
 def end_session(private: str, session: str) -> None:
     remove(_session_of(private, session))
+
+
+def are_clients_gone(private: str) -> bool:
+    """Whether sessions had work to do, and none of their clients lives: no call of theirs is open either."""
+    try:
+        noted = os.listdir(f"{private}/{WORKING}")
+    except FileNotFoundError:
+        return False
+    return bool(noted) and not any(_working_sessions(private))
 
 
 def _working_sessions(private: str) -> Iterator[str]:

@@ -50,8 +50,10 @@ def refusal(project: Project, argv: Sequence[str]) -> Deny | None:
 def _has_exec(project: Project) -> bool:
     try:
         return has_exec(os.fsdecode(read_plain(project.repo.git_dir / TODO)))
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True  # it may say anything when git reads it
 
 
 def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str]:

@@ -90,7 +90,7 @@ def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
 VERSION = 1
 """Of `storage.stat_cache`, as it is understood here."""
 _TYPE, _FOLDER = 0o170000, 0o040000
-FINISHED = b"+"
+FINISHED = (b"+", b"!")
 """Of `storage.call_records`, likewise."""
 
 
@@ -147,7 +147,7 @@ def check_finished(private: str) -> None:
             continue
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            if posix.read(fd, 1) != FINISHED:
+            if posix.read(fd, 1) not in FINISHED:
                 raise NotPlain
         except BlockingIOError:
             continue  # it is open
