@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from verdigris.gates.agent_shell.confinement import ShellCard
-    from verdigris.gates.agent_shell.run import CallPlace
     from verdigris.gates.agent_shell.write_failure import StderrWatch
 
 REFUSED = 126
@@ -46,10 +45,11 @@ class GuardPipes:
 class ShellCommand:
     """The command of a call, and what it begins with."""
 
-    __slots__ = ("broker", "heard", "stderr", "text")
+    __slots__ = ("broker", "heard", "stderr", "subagent", "text")
 
-    def __init__(self, text: str, broker: str, stderr: int, heard: StderrWatch | None) -> None:
+    def __init__(self, text: str, subagent: str, broker: str, stderr: int, heard: StderrWatch | None) -> None:
         self.text = text
+        self.subagent = subagent
         self.broker = broker
         """The path of the socket at which `tdd` is served."""
         self.stderr = stderr
@@ -58,12 +58,12 @@ class ShellCommand:
 
 
 class Guard:
-    def __init__(self, place: CallPlace, card: ShellCard, pipes: GuardPipes) -> None:
-        self.place = place
+    def __init__(self, private: str, card: ShellCard, pipes: GuardPipes) -> None:
+        self.private = private
         self.card = card
         self.pipes = pipes
         self.outside = os.getppid()
-        self.record = f"{call_records.folder_of(place.private)}/{self.outside}"
+        self.record = f"{call_records.folder_of(private)}/{self.outside}"
 
     def serve(self, command: ShellCommand) -> NoReturn:
         code = REFUSED
@@ -79,14 +79,12 @@ class Guard:
         os.setsid()
         space = None
         if self.card.is_apart:
-            space = processes.Space(
-                call_records.keeper_of(self.place.private), own_ids=self.card.way == "own"
-            )
+            space = processes.Space(call_records.keeper_of(self.private), own_ids=self.card.way == "own")
         else:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
         shell = os.fork()
         if shell == 0:
-            _run_confined(self.place, self.card, self.pipes, command)
+            _run_confined(self.card, self.pipes, command)
         if space is not None:
             space.release()
         os.close(self.pipes.tell_confined)
@@ -110,7 +108,7 @@ class Guard:
     def _finish(self, *_: object) -> NoReturn:
         """Kills what the call runs; we hold the lock of its record, too."""
         try:
-            call_records.finish(self.place.private, call_records.CallRecord(self.record))
+            call_records.finish(self.private, call_records.CallRecord(self.record))
         finally:
             os._exit(REFUSED)
 
@@ -133,7 +131,7 @@ def _is_alone() -> bool:
     return False
 
 
-def _run_confined(place: CallPlace, card: ShellCard, pipes: GuardPipes, command: ShellCommand) -> NoReturn:
+def _run_confined(card: ShellCard, pipes: GuardPipes, command: ShellCommand) -> NoReturn:
     def tell_us() -> None:
         os.write(pipes.tell_confined, processes.namespace(user_namespace=card.way != "plain"))
 
@@ -150,7 +148,7 @@ def _run_confined(place: CallPlace, card: ShellCard, pipes: GuardPipes, command:
             confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment[ACTOR] = "agent"
-            environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, place.subagent)
+            environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, command.subagent)
             tell_us()
         prctl(PR_SET_PDEATHSIG, _signal.SIGKILL)
         _wait_until_recorded(pipes.awaited)

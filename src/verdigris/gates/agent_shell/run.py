@@ -142,7 +142,7 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     heard = StderrWatch() if card.way and kept < 0 else None
     guard = os.fork()
     if guard == 0:
-        Guard(place, card, pipes).serve(ShellCommand(command, path, kept, heard))
+        Guard(place.private, card, pipes).serve(ShellCommand(command, place.subagent, path, kept, heard))
     pipes.close_guards()
     if heard is not None:
         heard.begin()
