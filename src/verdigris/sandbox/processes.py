@@ -1,8 +1,6 @@
-"""Keeps the processes of a worktree's agents apart in a PID namespace, and finds those of each call.
+"""Finds the processes of each shell call by their namespaces, and ends those that are proven to be a call's.
 
-All calls of a worktree share the namespace: a later call sees, and may end, what an earlier one left running.
-Nothing outside is seen from there, so no signal, limit or trace reaches it. Its first process, the keeper, is
-ours and takes no signal from inside; it goes when it is alone. If the keeper is gone, all the others are.
+The keeper is the first process of the PID namespace in which they are: see `process_space`.
 """
 
 # Part of every shell call, where every millisecond counts, and names stay `str`:
@@ -13,68 +11,36 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
 import fcntl
 import os
+import time
 
 from verdigris.sandbox.syscalls import (
     ATTR_RDONLY,
     CLONE_NEWNS,
-    CLONE_NEWPID,
     CLONE_NEWUSER,
-    enter_users,
     join,
     set_mount_attributes,
-    unshare,
 )
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import NoReturn
 
 
 _NS_GET_PARENT = 0xB702
-_STATE, _START, _ARGUMENTS = 0, 19, slice(45, 47)
+_STATE, _START = 0, 19
 """Fields of `/proc/PID/stat` behind the name."""
-NAME = b"verdigris-keeper"
 _DEAD = frozenset({b"Z", b"X"})
-_LOOK_AGAIN = 10.0
-"""Seconds after which a keeper looks whether it is alone, although nobody told it to."""
-
-
-def make_apart(*, own_ids: bool) -> None:
-    """Children of this process begin in a new PID namespace; with `own_ids` it enters one for users, too."""
-    if own_ids:
-        enter_users(CLONE_NEWPID)
-    else:
-        unshare(CLONE_NEWPID)
-
-
-class Space:
-    """The PID namespace of a worktree, named by a file that holds its keeper; locked until `release`."""
-
-    def __init__(self, path: str, *, own_ids: bool) -> None:
-        """Has children of this process begin there; makes a new one where none lives."""
-        self._lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.keeper = os.pread(self._lock, 64, 0).decode("ascii", "replace")
-        if not (is_there(self.keeper) and _join(self.keeper, own_ids=own_ids)):
-            make_apart(own_ids=own_ids)
-            pid = os.fork()
-            if pid == 0:
-                _keep(path)
-            self.keeper = identity(pid)
-            os.ftruncate(self._lock, 0)
-            os.pwrite(self._lock, self.keeper.encode(), 0)
-
-    def release(self) -> None:
-        """The first process of a call is there: the keeper stays as long as it does."""
-        fcntl.flock(self._lock, fcntl.LOCK_UN)
+_HIDDEN = "?"
+"""In place of the namespaces of a process that lives and cannot be looked at."""
+_LOOKS, _ENDING = 5, 0.002
+"""How often we look where one is in doubt, and seconds in which a process that ends just now has ended."""
 
 
 def identity(pid: int | str) -> str:
     """Names a process as no later one is named; empty if there is none."""
     try:
-        fields = _fields(pid)
+        fields = stat_fields(pid)
     except OSError:
         return ""
     return "" if fields[_STATE] in _DEAD else f"{pid} {int(fields[_START])}"
@@ -82,86 +48,6 @@ def identity(pid: int | str) -> str:
 
 def is_there(named: str) -> bool:
     return bool(named) and identity(named.partition(" ")[0]) == named
-
-
-def tell_keeper(named: str) -> None:
-    """Has it look whether it is alone."""
-    if is_there(named):
-        os.kill(int(named.partition(" ")[0]), _signal.SIGTERM)
-
-
-def has_children(named: str) -> bool:
-    """Whether the keeper has taken over a process; true where that is not to be seen."""
-    pid = named.partition(" ")[0]
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
-            return bool(file.read().strip())
-    except OSError:
-        return is_there(named)
-
-
-def _join(keeper: str, *, own_ids: bool) -> bool:
-    pid = keeper.partition(" ")[0]
-    kinds = (("user", CLONE_NEWUSER), ("pid", CLONE_NEWPID)) if own_ids else (("pid", CLONE_NEWPID),)
-    try:
-        held = [(os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC), flag) for kind, flag in kinds]
-    except OSError:
-        return False
-    for namespace, flag in held:
-        join(namespace, flag)
-        os.close(namespace)
-    return True
-
-
-def _keep(path: str) -> NoReturn:
-    """Holds no descriptor and no mount of the call's."""
-    try:
-        os.setsid()
-        os.chdir("/")
-        null = os.open("/dev/null", os.O_RDWR)
-        for stream in range(3):
-            os.dup2(null, stream)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-        _rename()
-        lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        awaited = {_signal.SIGCHLD, _signal.SIGTERM}
-        _signal.pthread_sigmask(_signal.SIG_SETMASK, awaited)
-        while not _is_alone(lock):
-            _signal.sigtimedwait(awaited, _LOOK_AGAIN)
-            _reap()
-    finally:
-        os._exit(0)
-
-
-def _rename() -> None:
-    """Else it would be found by the words of the call that made it (`pgrep -f`)."""
-    start, end = map(int, _fields("self")[_ARGUMENTS])
-    memory = os.open("/proc/self/mem", os.O_RDWR)
-    os.pwrite(memory, NAME.ljust(end - start, b"\0")[: end - start], start)
-    os.close(memory)
-
-
-def _reap() -> None:
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return
-
-
-def _is_alone(lock: int) -> bool:
-    """No call is about to begin here, and no signal would reach anybody."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.kill(-1, 0)
-    except BlockingIOError:
-        return False
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass
-    fcntl.flock(lock, fcntl.LOCK_UN)
-    return False
 
 
 def namespace(*, user_namespace: bool) -> bytes:
@@ -196,43 +82,134 @@ class Namespaces:
 
 def living(wanted: set[str]) -> set[str]:
     """Those of the namespaces in which a process lives, or may live; also in one that was made inside."""
-    return {namespace for _, found in _inside(wanted, doubted=wanted) for namespace in wanted & found}
+    for _ in range(_LOOKS):
+        seen = {name for _, found in _inside({*wanted, _HIDDEN}) for name in found}
+        if wanted <= seen or _HIDDEN not in seen:
+            return wanted & seen
+        time.sleep(_ENDING)
+    return wanted
 
 
-def kill(namespace: str, spared: str = "") -> int:
-    """Kills the processes of a call, but those in the mount namespace `spared`; returns how many.
+def kill(namespace: str, keeper: str = "", spared: str = "") -> int:
+    """Kills the processes that are proven to be a call's, but those in the mount namespace `spared`; returns
+    how many. Call it again for processes that start meanwhile.
 
-    Call it again for processes that start meanwhile.
+    Proven: they are in its namespace and, where a keeper is named, in the keeper's, too, and can gain no
+    rights; the kernel gives the number of a namespace again. One that cannot be looked at is `living`, and is
+    never killed.
     """
-    killed = 0
-    for pid, found in _inside({namespace}):
-        if spared and {name for name in found if name.startswith("mnt ")} == {spared}:
-            continue
+    proof = {namespace}
+    if keeper:
         try:
-            os.kill(pid, _signal.SIGKILL)
-            killed += 1
+            proof |= _inner(keeper.partition(" ")[0], "pid", _own_namespaces()["pid"]) or {""}
         except OSError:
-            continue
-    return killed
+            return 0  # with it all ended
+    return sum(_kill(pid, proof, spared) for pid, found in _inside(proof) if proof <= found)
 
 
-def _inside(
-    wanted: set[str], doubted: frozenset[str] | set[str] = frozenset()
-) -> Iterator[tuple[int, set[str]]]:
-    """`doubted`: where a process counts as well that cannot be looked at."""
-    mine = {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("user", "mnt")}
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+def may_hide(namespace: str, keeper: str, spared: str = "") -> bool:
+    """Whether one of the call is below the keeper, or may be: one that ended may have left another.
+
+    In a list of all processes one is missed that always leaves another, and ends. Below the keeper it is not.
+    """
+    for _ in range(_LOOKS):
+        before, now = dict(_below(keeper)), dict(_below(keeper))
+        if any(namespace in found and _mounts(found) != {spared} for found in now.values()):
+            return True
+        # Who ended, and is awaited by nobody, stays.
+        if {pid for pid, found in now.items() if not found} <= {pid for pid in before if not before[pid]}:
+            return False
+        time.sleep(_ENDING)
+    return True
+
+
+def _below(keeper: str) -> Iterator[tuple[str, set[str]]]:
+    """The processes below a keeper and their namespaces; none of one that ended."""
+    mine = _own_namespaces()
+    below = _children(keeper.partition(" ")[0])
+    for pid in below:  # it grows
         try:
             found = _namespaces(pid, mine)
         except OSError:
-            found = _of_its_threads(pid, mine) or ({*doubted} if _is_hidden(pid) else set())
+            found = _of_its_threads(pid, mine)
+        yield pid, found
+        below += _children(pid)
+
+
+def _children(pid: str) -> list[str]:
+    found = []
+    for thread in _threads(pid):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += file.read().decode().split()
+        except OSError:
+            continue
+    return found
+
+
+def kill_all(keeper: str) -> None:
+    """Ends the keeper, and with it all that it keeps: some start others faster than they are killed."""
+    import select
+
+    pid = keeper.partition(" ")[0]
+    try:
+        held = os.pidfd_open(int(pid))
+        if is_there(keeper) and _inner(pid, "pid", _own_namespaces()["pid"]):
+            _signal.pidfd_send_signal(held, _signal.SIGKILL)
+            select.select([held], [], [])
+        os.close(held)
+    except OSError:
+        return  # it is gone
+
+
+def _kill(pid: int, proof: set[str], spared: str) -> bool:
+    """Looks again while it holds the process: another may have got its number."""
+    try:
+        held = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        found = next((found for _, found in _inside(proof, pids=(str(pid),))), set())
+        if not (proof <= found and _is_bound(_status(pid))):
+            return False
+        if _mounts(found) == {spared}:
+            return False
+        _signal.pidfd_send_signal(held, _signal.SIGKILL)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(held)
+
+
+def _inside(wanted: set[str], pids: Sequence[str] = ()) -> Iterator[tuple[int, set[str]]]:
+    """Processes in one of the namespaces, with all of theirs. `pids`: all, if none is named."""
+    mine = _own_namespaces()
+    for pid in filter(str.isdigit, pids or os.listdir("/proc")):
+        try:
+            found = _namespaces(pid, mine)
+        except OSError:
+            found = _of_its_threads(pid, mine)
+            if not found and _HIDDEN in wanted and _is_hidden(pid):
+                found = {_HIDDEN}
         if wanted & found:
             yield int(pid), found
 
 
+def _own_namespaces() -> dict[str, int]:
+    return {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in ("user", "mnt", "pid")}
+
+
+def _mounts(namespaces: set[str]) -> set[str]:
+    return {name for name in namespaces if name.startswith("mnt ")}
+
+
 def _namespaces(pid: str, mine: dict[str, int]) -> set[str]:
     mnt = os.stat(f"/proc/{pid}/ns/mnt").st_ino
-    return set() if mnt == mine["mnt"] else {f"mnt {mnt}", *_users(pid, mine["user"])}
+    if mnt == mine["mnt"]:
+        return set()
+    return {f"mnt {mnt}", *_inner(pid, "user", mine["user"]), *_inner(pid, "pid", mine["pid"])}
 
 
 def _of_its_threads(pid: str, mine: dict[str, int]) -> set[str]:
@@ -249,13 +226,22 @@ def _of_its_threads(pid: str, mine: dict[str, int]) -> set[str]:
 def _is_hidden(pid: str) -> bool:
     """Whether it lives and may be an agent's: it is of this user, and can gain no rights."""
     try:
-        with open(f"/proc/{pid}/status", "rb") as file:
-            status = file.read()
-        if b"\nNoNewPrivs:\t1\n" not in status or b"\nUid:\t%d\t" % os.geteuid() not in status:
+        status = _status(pid)
+        if not _is_bound(status) or b"\nUid:\t%d\t" % os.geteuid() not in status:
             return False
-        return any(_fields(f"{pid}/task/{thread}")[_STATE] not in _DEAD for thread in _threads(pid))
+        return any(stat_fields(f"{pid}/task/{thread}")[_STATE] not in _DEAD for thread in _threads(pid))
     except OSError:
         return False
+
+
+def _is_bound(status: bytes) -> bool:
+    """Whether it can gain no rights, as every process of a call."""
+    return b"\nNoNewPrivs:\t1\n" in status
+
+
+def _status(pid: int | str) -> bytes:
+    with open(f"/proc/{pid}/status", "rb") as file:
+        return file.read()
 
 
 def _threads(pid: str) -> list[str]:
@@ -265,18 +251,19 @@ def _threads(pid: str) -> list[str]:
         return []
 
 
-def _fields(pid: int | str) -> list[bytes]:
+def stat_fields(pid: int | str) -> list[bytes]:
+    """Of `/proc/PID/stat`, behind the name."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b") ")[2].split()
 
 
-def _users(pid: str, mine: int) -> set[str]:
-    """A process's user namespace and those around it, up to our own."""
+def _inner(pid: str, kind: str, mine: int) -> set[str]:
+    """A process's namespace of that kind and those around it, up to our own."""
     found = set()
-    held = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+    held = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
     try:
         while (inode := os.fstat(held).st_ino) != mine:
-            found.add(f"user {inode}")
+            found.add(f"{kind} {inode}")
             above = fcntl.ioctl(held, _NS_GET_PARENT)
             os.close(held)
             held = above

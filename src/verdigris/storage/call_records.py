@@ -36,7 +36,7 @@ _NAMESPACE, _KEEPER = (1, 32), (33, 32)
 """Where they stand in a record, and how long they are."""
 _REST = 65
 _TRIES = 50
-"""How often the processes of a call are killed; one that cannot die keeps its record."""
+"""How often the processes of a call are killed; then all that the keeper keeps are, at once."""
 
 
 def open_record(private: str, command: str, context: str = "", git: GitFolder | None = None) -> int:
@@ -117,19 +117,30 @@ def finish(
     `alone`: none can be left. The record stays until a look at the tree has asked whose it was.
     """
     git = _promised(private, record)
-    tries = 0 if alone else _TRIES
-    while tries and not (alone := not living([record])):
-        from verdigris.sandbox.processes import kill
-
-        closed = left is not None and git is not None and left.close_to([git.common])
-        if not kill(record.namespace, left.mounts if left is not None and closed else "") and closed:
-            break
-        tries -= 1
+    alone = alone or _end_processes(record, left, git)
     said = [] if git is None else git.tidy(alone=alone)
     with suppress(FileNotFoundError), open(record.path, "r+b") as file:
         file.write(ENDED if own_end else KILLED)
     remove(f"{private}/{SOCKETS}/{os.path.basename(record.path)}")
     return said
+
+
+def _end_processes(record: CallRecord, left: Namespaces | None, git: GitFolder | None) -> bool:
+    """Whether none is left."""
+    missed: object = 0
+    for _ in range(_TRIES):
+        if not living([record]):
+            return True
+        from verdigris.sandbox import processes
+
+        closed = left is not None and git is not None and left.close_to([git.common])
+        spared = left.mounts if left is not None and closed else ""
+        missed = processes.kill(record.namespace, record.keeper, spared) or _may_hide(record, spared)
+        if closed and not missed:
+            return False
+    if missed and record.keeper:
+        processes.kill_all(record.keeper)
+    return not living([record])
 
 
 def end(private: str, left: Namespaces | None = None, *, alone: bool) -> list[str]:
@@ -188,7 +199,13 @@ def living(records: Sequence[CallRecord]) -> list[CallRecord]:
 
     possible = [record for record in named if not record.keeper or processes.is_there(record.keeper)]
     found = processes.living({record.namespace for record in possible}) if possible else set()
-    return [record for record in possible if record.namespace in found]
+    return [record for record in possible if record.namespace in found or _may_hide(record)]
+
+
+def _may_hide(record: CallRecord, spared: str = "") -> bool:
+    from verdigris.sandbox.processes import may_hide
+
+    return bool(record.keeper) and may_hide(record.namespace, record.keeper, spared)
 
 
 def names(private: str) -> list[str]:

@@ -85,6 +85,30 @@ def test_whoever_comes_next_finishes_a_call_of_which_all_were_killed(
     open_calls.forget_ended(private)
 
 
+CHAIN = "import os, time\nwhile True:\n    if os.fork(): os._exit(0)\n    time.sleep(0.0005)\n"
+
+
+def test_processes_that_start_faster_than_they_are_killed_end_together(one: Shelled) -> None:
+    (one.root / "chain.py").write_text(CHAIN)
+    private = str(one.private)
+    run_until_killed(one, f"(setsid {one.python} -I -S chain.py >/dev/null 2>&1 &)", kill_all_that_serve)
+    keeper = Path(call_records.keeper_of(private)).read_text()
+    assert open_calls.alive(private)
+    next_call(one)
+    assert not open_calls.alive(private)
+    until(lambda: not processes.is_there(keeper))
+    open_calls.forget_ended(private)
+
+
+def test_nor_do_they_keep_gits_folder_in_mounts_of_their_own(one: Shelled) -> None:
+    (one.root / "chain.py").write_text(CHAIN)
+    one.run(f"(setsid unshare -Urm {one.python} -I -S chain.py >/dev/null 2>&1 &); sleep 0.3")
+    keeper = Path(call_records.keeper_of(str(one.private))).read_text()
+    until(lambda: not processes.is_there(keeper))
+    assert not call_records.names(str(one.private))
+    (one.root / "chain.py").unlink()
+
+
 def test_the_guard_finishes_it_at_once(one: Shelled) -> None:
     run_until_killed(one, LATER, lambda process: process.kill())
     until(lambda: open_calls.open_call(str(one.private)) is None)
@@ -143,6 +167,7 @@ def test_the_keeper_goes_with_the_last_process(one: Shelled) -> None:
     keeper = Path(call_records.keeper_of(str(one.private))).read_text()
     assert processes.is_there(keeper)
     until(lambda: not processes.is_there(keeper))
+    assert not Path(call_records.keeper_of(str(one.private))).read_text(), "nobody begins with one that goes"
     assert one.run("echo new").out == "new\n"
     assert Path(call_records.keeper_of(str(one.private))).read_text() != keeper
     open_calls.forget_ended(str(one.private))

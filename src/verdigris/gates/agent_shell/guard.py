@@ -11,7 +11,7 @@ import os
 from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in
 from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets, confine
 from verdigris.gates.agent_shell.users_shell import become_shell
-from verdigris.sandbox import processes
+from verdigris.sandbox import process_space, processes
 from verdigris.sandbox.syscalls import PR_SET_CHILD_SUBREAPER, PR_SET_PDEATHSIG, prctl
 from verdigris.storage import call_records
 
@@ -79,7 +79,7 @@ class Guard:
         os.setsid()
         space = None
         if self.card.is_apart:
-            space = processes.Space(call_records.keeper_of(self.private), own_ids=self.card.way == "own")
+            space = process_space.Space(call_records.keeper_of(self.private), own_ids=self.card.way == "own")
         else:
             prctl(PR_SET_CHILD_SUBREAPER, 1)
         shell = os.fork()
@@ -94,9 +94,9 @@ class Guard:
         os.write(self.pipes.tell_started, f"{shell} {keeper}".encode())
         self._watch_outside()
         code = _wait_for(shell)
-        if not processes.has_children(keeper) if keeper else _is_alone():
+        if not process_space.has_children(keeper) if keeper else _is_alone():
             os.write(self.pipes.tell_started, ALONE)
-        processes.tell_keeper(keeper)
+        process_space.tell_keeper(keeper)
         return code
 
     def _watch_outside(self) -> None:

@@ -42,7 +42,7 @@ from verdigris.gates.agent_shell.confinement import (
 )
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
-from verdigris.sandbox.processes import make_apart
+from verdigris.sandbox.process_space import make_apart
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
