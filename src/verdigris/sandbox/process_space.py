@@ -14,7 +14,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` costs as much as al
 import fcntl
 import os
 
-from verdigris.sandbox.processes import identity, is_there, stat_fields
+from verdigris.sandbox.processes import identity, is_there, send, stat_fields
 from verdigris.sandbox.syscalls import CLONE_NEWPID, CLONE_NEWUSER, enter_users, join, unshare
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -62,8 +62,7 @@ class Space:
 
 def tell_keeper(named: str) -> None:
     """Has it look whether it is alone."""
-    if is_there(named):
-        os.kill(int(named.partition(" ")[0]), _signal.SIGTERM)
+    send(named, _signal.SIGTERM)
 
 
 def has_children(named: str) -> bool:

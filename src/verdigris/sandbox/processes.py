@@ -149,17 +149,29 @@ def _children(pid: str) -> list[str]:
 
 def kill_all(keeper: str) -> None:
     """Ends the keeper, and with it all that it keeps: some start others faster than they are killed."""
-    import select
-
-    pid = keeper.partition(" ")[0]
     try:
-        held = os.pidfd_open(int(pid))
-        if is_there(keeper) and _inner(pid, "pid", _own_namespaces()["pid"]):
-            _signal.pidfd_send_signal(held, _signal.SIGKILL)
-            select.select([held], [], [])
-        os.close(held)
+        if not _inner(keeper.partition(" ")[0], "pid", _own_namespaces()["pid"]):
+            return
     except OSError:
         return  # it is gone
+    send(keeper, _signal.SIGKILL)
+    while is_there(keeper):
+        time.sleep(_ENDING)
+
+
+def send(named: str, number: int) -> None:
+    """Sends a signal to this process, and to no other that got its number."""
+    try:
+        held = os.pidfd_open(int(named.partition(" ")[0]))
+    except (OSError, ValueError):
+        return
+    try:
+        if is_there(named):
+            _signal.pidfd_send_signal(held, number)
+    except OSError:
+        return
+    finally:
+        os.close(held)
 
 
 def _kill(pid: int, proof: set[str], spared: str) -> bool:
