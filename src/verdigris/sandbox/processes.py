@@ -225,7 +225,7 @@ def _namespaces(pid: str, mine: dict[str, int]) -> set[str]:
 
 
 def _of_its_threads(pid: str, mine: dict[str, int]) -> set[str]:
-    """Of a process whose first thread has ended, the others tell."""
+    """The namespaces of the other threads, where the first has ended."""
     found: set[str] = set()
     for thread in _threads(pid):
         try:
@@ -264,7 +264,7 @@ def _threads(pid: str) -> list[str]:
 
 
 def stat_fields(pid: int | str) -> list[bytes]:
-    """Of `/proc/PID/stat`, behind the name."""
+    """What `/proc/PID/stat` says behind the name."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         return file.read().rpartition(b") ")[2].split()
 
