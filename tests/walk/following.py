@@ -122,6 +122,9 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
         return _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
     if re.match(r"(drop it|end it|finish it)", move):
         return True
+    if re.match(r"correct what keeps the test tool from starting", move):
+        place.write("pytest.ini", f"[pytest]\n{place.read('pytest.ini')}")
+        return True
     if re.match(r"(resolve|correct) ", move):
         make_right(place, hand)
         return _resolve(place)

@@ -90,6 +90,11 @@ def living(wanted: set[str]) -> set[str]:
     return wanted
 
 
+def is_inside(pid: int, namespace: str) -> bool:
+    """Whether a process is in the namespace of a call; one that cannot be looked at is not."""
+    return any(_inside({namespace}, pids=(str(pid),)))
+
+
 def kill(namespace: str, keeper: str = "", spared: str = "") -> int:
     """Kills the processes that are proven to be a call's, but those in the mount namespace `spared`; returns
     how many. Call it again for processes that start meanwhile.

@@ -7,7 +7,7 @@ which all that served it were killed.
 """
 
 # `os` calls on `str` instead of pathlib: each shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH103, PTH104, PTH108, PTH119, PTH120, PTH123, PTH208
+# ruff: noqa: PTH102, PTH103, PTH104, PTH106, PTH108, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from verdigris.sandbox.processes import Namespaces
-    from verdigris.storage.git_folders import GitFolder
+    from verdigris.storage.call_promise import CallPromise
 
 
-CALLS, SOCKETS = "calls", "sockets"
+CALLS, SOCKETS, BROKER = "calls", "sockets", "broker"
 SHOWN = 1000
 
 _OPEN, ENDED, KILLED = b"-", b"+", b"!"
@@ -39,20 +39,19 @@ _TRIES = 50
 """How often the processes of a call are killed; then all that the keeper keeps are, at once."""
 
 
-def open_record(private: str, command: str, context: str = "", git: GitFolder | None = None) -> int:
-    """Makes the record of a call that begins now. `context`: the agent that calls; `git`: what must be as it
-    is now when the call has ended.
+def open_record(private: str, command: str, context: str = "", promise: CallPromise | None = None) -> int:
+    """Makes the record of a call that begins now. `context`: the agent that calls; `promise`: what must be as
+    it is now when the call has ended.
 
     The processes that serve the call outside hold the descriptor.
     """
     folder = folder_of(private)
-    for made in (folder, f"{private}/{SOCKETS}"):
-        os.makedirs(made, mode=0o700, exist_ok=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     fresh = f"{folder}/new.{os.getpid()}"
     record = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     fcntl.flock(record, fcntl.LOCK_EX)
-    promise = None if git is None else (git.root, tuple(git.readonly), git.had)
-    rest = marshal.dumps((os.fsencode(context), os.fsencode(command[:SHOWN]), promise))
+    promised = None if promise is None else promise.dump()
+    rest = marshal.dumps((os.fsencode(context), os.fsencode(command[:SHOWN]), promised))
     os.write(record, _OPEN.ljust(_REST) + rest)
     os.rename(fresh, own_path(private))
     return record
@@ -116,16 +115,16 @@ def finish(
     any other end all are killed.
     `alone`: none can be left. The record stays until a look at the tree has asked whose it was.
     """
-    git = _promised(private, record)
-    alone = alone or _end_processes(record, left, git)
-    said = [] if git is None else git.tidy(alone=alone)
+    promise = _promised(private, record)
+    alone = alone or _end_processes(record, left, promise)
+    said = [] if promise is None else promise.keep(alone=alone)
     with suppress(FileNotFoundError), open(record.path, "r+b") as file:
         file.write(ENDED if own_end else KILLED)
-    remove(f"{private}/{SOCKETS}/{os.path.basename(record.path)}")
+    remove_socket(private, os.path.basename(record.path))
     return said
 
 
-def _end_processes(record: CallRecord, left: Namespaces | None, git: GitFolder | None) -> bool:
+def _end_processes(record: CallRecord, left: Namespaces | None, promise: CallPromise | None) -> bool:
     """Whether none is left."""
     missed: object = 0
     for _ in range(_TRIES):
@@ -133,7 +132,7 @@ def _end_processes(record: CallRecord, left: Namespaces | None, git: GitFolder |
             return True
         from verdigris.sandbox import processes
 
-        closed = left is not None and git is not None and left.close_to([git.common])
+        closed = left is not None and promise is not None and left.close_to(promise.closed)
         spared = left.mounts if left is not None and closed else ""
         missed = processes.kill(record.namespace, record.keeper, spared) or _may_hide(record, spared)
         if closed and not missed:
@@ -156,13 +155,12 @@ def end(private: str, left: Namespaces | None = None, *, alone: bool) -> list[st
     return said
 
 
-def _promised(private: str, record: CallRecord) -> GitFolder | None:
+def _promised(private: str, record: CallRecord) -> CallPromise | None:
     if record.promise is None:
         return None
-    from verdigris.storage.git_folders import GitFolder
+    from verdigris.storage.call_promise import load
 
-    root, readonly, had = record.promise
-    return GitFolder(root, private, readonly, had)
+    return load(private, record.promise)
 
 
 def finish_left(private: str) -> list[str]:
@@ -186,8 +184,22 @@ def own_path(private: str) -> str:
     return f"{folder_of(private)}/{os.getpid()}"
 
 
-def socket_of(private: str) -> str:
-    return f"{private}/{SOCKETS}/{os.getpid()}"
+def make_socket_folder(private: str) -> str:
+    """Makes the folder of this call's socket. The call sees it in the place of all such folders."""
+    folder = f"{private}/{SOCKETS}/{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except FileExistsError:  # a socket that a killed call of an earlier version left
+        os.unlink(folder)
+        os.mkdir(folder, 0o700)
+    return folder
+
+
+def remove_socket(private: str, name: str) -> None:
+    folder = f"{private}/{SOCKETS}/{name}"
+    with suppress(FileNotFoundError, NotADirectoryError):
+        remove(f"{folder}/{BROKER}")
+        os.rmdir(folder)
 
 
 def living(records: Sequence[CallRecord]) -> list[CallRecord]:

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from itertools import pairwise
 
-from verdigris.storage.call_records import SOCKETS, content, finish, living, names, read_all, remove
+from verdigris.storage.call_records import content, finish, living, names, read_all, remove, remove_socket
 from verdigris.storage.log.light import digest
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -86,7 +86,8 @@ def forget_ended(private: str) -> frozenset[str]:
     for record in ended:
         if not record.finished:
             finish(private, record)
-        remove(record.path, f"{private}/{SOCKETS}/{os.path.basename(record.path)}")
+        remove(record.path)
+        remove_socket(private, os.path.basename(record.path))
     return frozenset(record.context for record in ended)
 
 
@@ -114,9 +115,14 @@ def open_edits(private: str, context: str) -> dict[str, str]:
             with suppress(FileNotFoundError):
                 record = f"{private}/{EDITS}/{name}"
                 by, _, path = os.fsdecode(content(record)).partition("\0")
-                if by != context and time.time() - os.stat(record).st_mtime < LONGEST_EDIT:
+                if by != context and _is_recent(record):
                     found[path] = by
     return found
+
+
+def _is_recent(record: str) -> bool:
+    """Whether it was written lately; what lies ahead was written before the clock was put back."""
+    return abs(time.time() - os.stat(record).st_mtime) < LONGEST_EDIT
 
 
 def _edit_of(private: str, context: str) -> str:
@@ -127,11 +133,13 @@ FOLDER = "callers"
 UNKNOWN = "unknown"
 """The context of a command that cannot be assigned while subagents work: a client may change a command after
 the hook has seen it (`2>nul` becomes `2>/dev/null`). No agent has this name, so it proves nothing."""
+BEGUN = b"!\n"
+"""Ends a note, whose other lines name those who are about to run the command: a shell has begun to run it."""
 _DAY = 24 * 60 * 60
 
 
 def note_caller(private: str, session: str, command: str, agent: str) -> None:
-    """Notes who runs a command.
+    """Notes who is about to run a command.
 
     `agent` is empty for the session itself, which is noted only while subagents work.
     """
@@ -139,20 +147,24 @@ def note_caller(private: str, session: str, command: str, agent: str) -> None:
         os.makedirs(f"{private}/{FOLDER}", mode=0o700, exist_ok=True)
     elif not _names_of_calls(private):
         return
-    with open(_record(private, session, command), "wb") as record:
-        record.write(os.fsencode(agent))
+    record = _record(private, session, command)
+    with open(record, "ab") as file:
+        if content(record).endswith(BEGUN):
+            file.truncate(0)
+        file.write(os.fsencode(f"{agent}\n"))
 
 
 def forget_caller(private: str, agent: str) -> None:
     """Forgets a subagent that has ended; with the last one, the session's own calls too."""
-    left = {}
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            left[name] = content(f"{private}/{FOLDER}/{name}")
-    others = set(left.values()) - {os.fsencode(agent), b""}
-    for name, noted in left.items():
-        if noted == os.fsencode(agent) or not others:
-            remove(f"{private}/{FOLDER}/{name}")
+    records = [f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private)]
+    left = {record: _agents_in(record) for record in records}
+    others = frozenset().union(*left.values()) - {agent, ""}
+    for record, noted in left.items():
+        if not others or noted <= {agent}:
+            remove(record)
+        elif agent in noted:
+            with open(record, "wb") as file:
+                file.writelines(os.fsencode(f"{name}\n") for name in noted - {agent})
 
 
 def forget_old_callers(private: str, now: float) -> None:
@@ -174,10 +186,8 @@ def at_work(private: str, session: str) -> frozenset[str]:
     """The agents that are active in a worktree: this session, those from prompt to stop, those with an open
     call, and subagents.
     """
-    noted: set[str] = set()
-    for name in _names_of_calls(private):
-        with suppress(FileNotFoundError):
-            noted.add(os.fsdecode(content(f"{private}/{FOLDER}/{name}")))
+    records = (f"{private}/{FOLDER}/{name}" for name in _names_of_calls(private))
+    noted = {agent for record in records for agent in _agents_in(record)}
     shells = (context for context, _ in open_shells(private))
     return frozenset({session, *noted, *shells, *_working_sessions(private)} - {""})
 
@@ -212,8 +222,7 @@ def _working_sessions(private: str) -> Iterator[str]:
             record = f"{private}/{WORKING}/{name}"
             with suppress(FileNotFoundError):
                 process, _, session = os.fsdecode(content(record)).partition("\0")
-                recent = time.time() - os.stat(record).st_mtime < LONGEST_EDIT
-                if os.path.exists(f"/proc/{process}") if process else recent:
+                if os.path.exists(f"/proc/{process}") if process else _is_recent(record):
                     yield session
 
 
@@ -222,13 +231,37 @@ def _session_of(private: str, session: str) -> str:
 
 
 def caller(private: str, session: str, line: str) -> str:
-    """The subagent whose command the line contains; empty for the session itself, or `UNKNOWN`."""
+    """The subagent whose command the line contains, which begins now; empty for the session, or `UNKNOWN`.
+
+    It is unknown, too, if two agents are about to run the same command: one of them could be taken for the
+    other.
+    """
     if not _names_of_calls(private):
         return ""
     for word in _words(line):
         with suppress(FileNotFoundError):
-            return os.fsdecode(content(_record(private, session, word)))
+            return _begin(_record(private, session, word))
     return UNKNOWN
+
+
+def _begin(record: str) -> str:
+    note = content(record)
+    if not note.endswith(BEGUN):
+        with open(record, "ab") as file:
+            file.write(BEGUN)
+    agents = _names_in(note)
+    return agents.pop() if len(agents) == 1 else UNKNOWN
+
+
+def _agents_in(record: str) -> set[str]:
+    try:
+        return _names_in(content(record))
+    except FileNotFoundError:
+        return set()
+
+
+def _names_in(note: bytes) -> set[str]:
+    return {os.fsdecode(line) for line in note.removesuffix(BEGUN).splitlines()}
 
 
 def _words(line: str) -> list[str]:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from verdigris.storage.project import Project
 
 SEARCH_SECONDS = 0.1
+STAGED, EDITED = frozenset("MRC"), frozenset("MD")
+"""Letters of `git status`."""
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -219,6 +221,21 @@ def as_it_stands(project: Project, state: WorktreeState, tree: str) -> WorktreeS
 
 def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1) -> TreeFacts:
     """`state`: as the asking agent sees it. `most`: edits to find."""
+    facts = _facts_by_phase(project, state, tree, most)
+    return replace(facts, stuck=_is_stuck(project, facts.in_progress)) if facts.in_progress else facts
+
+
+def _is_stuck(project: Project, unfinished: str) -> bool:
+    """Whether git refuses to abort it: it does for a file that is staged, and was edited since."""
+    if unfinished == "rebase":
+        return False
+    from verdigris.storage.git import ask_users_git
+
+    listed = ask_users_git(project.root, "status", "--porcelain", "-z", "--untracked-files=no").split("\0")
+    return any(line[:1] in STAGED and line[1:2] in EDITED for line in listed)
+
+
+def _facts_by_phase(project: Project, state: WorktreeState, tree: str, most: int) -> TreeFacts:
     unfinished = in_progress(project.repo)
     if state.phase is Phase.GREEN and state.turn is not None:
         drift = difference(project, state.turn.tree, tree).oracle
@@ -242,9 +259,7 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
     edits = without_tests(found, state)
     if unfinished:
         return TreeFacts(unfinished, unclaimed=edits[:most])
-    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
-    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
-    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=cure)
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=_cure(project, state, tree))
     if unclassed or edits:
         return facts
     losses: tuple[str, ...] = ()
@@ -265,6 +280,16 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
         return replace(facts, silent=_is_silent(project, state, tree))
     loading = _loading_reds(project, state, tree)
     return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
+
+
+def _cure(project: Project, state: WorktreeState, tree: str) -> str:
+    """What lets the suite run; with reds and reports, only if no test would run on the tree as it is."""
+    seen = state.hindrance
+    if seen is None or not seen.blocks:
+        return ""
+    if state.test_bugs or state.valid_reds:
+        return seen.cure if seen.silent and not difference(project, seen.tree, tree).protected else ""
+    return seen.cure
 
 
 def _loading_reds(project: Project, state: WorktreeState, tree: str) -> WorktreeState:

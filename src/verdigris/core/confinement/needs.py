@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from verdigris.core.confinement.toolchains import HOMES, KEPT
 from verdigris.core.report import RunEnd, Status, TestReport
-from verdigris.core.suite_health import Hindrance
+from verdigris.core.suite_health import AGAIN, Hindrance
 from verdigris.core.value import replace, value
 from verdigris.core.verdict import first_line
 
@@ -174,7 +174,7 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
     by_cause: dict[Hindrance, list[str]] = {}
     for said in _reports_of_no_test(report):
         known = (cause for find in causes if (cause := find(said.kind, said.text)) is not None)
-        cause = next(known, None) or Hindrance(said.why.removeprefix(f"{said.where}: "))
+        cause = next(known, None) or _without_cause(said)
         by_cause.setdefault(cause, []).append(said.where)
     if not by_cause:
         return None
@@ -185,6 +185,17 @@ def find_hindrance(report: TestReport, causes: Collection[FindCause]) -> Hindran
     return replace(main, files=files, unloaded=len(unloaded), blocks=blocks, silent=silent)
 
 
+def _without_cause(said: _FailureText) -> Hindrance:
+    """What nobody knows a cure for; where the tool itself did not start, its own words have to do."""
+    why = said.why.removeprefix(f"{said.where}: ")
+    if said.kind != _NO_START:
+        return Hindrance(why)
+    return Hindrance(
+        why, f"correct what keeps the test tool from starting ({first_line(said.text)}), {AGAIN}"
+    )
+
+
+_NO_START = "the test tool did not start"
 ELSEWHERE = "loaded from elsewhere"
 """The kind of the saying `FILE instead of PATH`."""
 
@@ -196,7 +207,7 @@ def _reports_of_no_test(report: TestReport) -> Iterator[_FailureText]:
         yield _FailureText(error.path, error.kind, error.message)
     if report.ended is RunEnd.NO_START and not report.errors:
         lines = report.tail.strip().splitlines() or ["the test tool said nothing"]
-        yield _FailureText("", "the test tool did not start", "\n".join((lines[-1], *lines)))
+        yield _FailureText("", _NO_START, "\n".join((lines[-1], *lines)))
 
 
 def _withheld_variables(environ: Mapping[str, str], settings: Settings) -> frozenset[str]:

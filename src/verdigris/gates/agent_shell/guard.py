@@ -45,13 +45,15 @@ class GuardPipes:
 class ShellCommand:
     """The command of a call, and what it begins with."""
 
-    __slots__ = ("broker", "heard", "stderr", "subagent", "text")
+    __slots__ = ("heard", "sockets", "stderr", "subagent", "text")
 
-    def __init__(self, text: str, subagent: str, broker: str, stderr: int, heard: StderrWatch | None) -> None:
+    def __init__(
+        self, text: str, subagent: str, sockets: str, stderr: int, heard: StderrWatch | None
+    ) -> None:
         self.text = text
         self.subagent = subagent
-        self.broker = broker
-        """The path of the socket at which `tdd` is served."""
+        self.sockets = sockets
+        """The folder of the socket at which `tdd` is served."""
         self.stderr = stderr
         """Takes the place of standard error; -1 if that stays."""
         self.heard = heard
@@ -143,9 +145,10 @@ def _run_confined(card: ShellCard, pipes: GuardPipes, command: ShellCommand) -> 
         os.setsid()  # without a terminal's control: nothing is typed into it from here
         environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
-            environment[BROKER] = command.broker
+            seen = os.path.dirname(command.sockets)  # noqa: PTH120
+            environment[BROKER] = f"{seen}/{call_records.BROKER}"
             mounts = (*card.mounts, *blocked_sockets(os.environ))
-            confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written
+            confine(mounts, card.way, tell_us, (command.sockets, seen))  # type: ignore[arg-type]  # one of the ways, as it was written
         else:
             environment[ACTOR] = "agent"
             environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, command.subagent)

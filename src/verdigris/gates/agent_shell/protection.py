@@ -41,9 +41,11 @@ from verdigris.gates.agent_shell.confinement import (
     write,
 )
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
+from verdigris.sandbox import strength
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox.process_space import make_apart
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
+from verdigris.storage.path_folders import guarded_files, split_path
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
 
@@ -180,19 +182,19 @@ def refresh(root: str, private: str) -> ShellCard:
     try:
         project = open_project(Path(root), Actor("kernel", client="shell"))
     except NotConfigured:
+        if strength.remembered(control):
+            raise
         card = ShellCard(root, "", (), log_position(control), around=around)
     else:
         log = log_position(control)  # before the state is read: what is appended meanwhile makes a new card
-        project.repo.lock("").parent.mkdir(exist_ok=True)
+        for folder in (project.repo.private, project.repo.lock("").parent):
+            folder.mkdir(parents=True, exist_ok=True)
         git_regions.make_switches(project.repo)
         if launcher(project.repo).exists():
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write)
-        planned = with_own_processes(protection(project))
-        way = find_way(planned)
-        if way is None:
-            planned = protection(project)
-            way = find_way(planned)
+        way, planned = find_shell_way(project)
+        strength.require(control, remembered_ways(way, planned))
         ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
         card = ShellCard(root, way or "", planned, log, ids, around)
     write(private, card)
@@ -204,7 +206,29 @@ def protection(project: Project, phase: Phase | None = None) -> tuple[tuple[str,
     control = str(project.repo.control)
     masked = {f"{control}/store": MASKED, f"{control}/{LOCKS}": MASKED, f"{control}/{LOG_LOCK}": DISK}
     planned = {path: KINDS[kind] for path, kind in plan_mounts(regions(project, phase)).items()}
-    return (*planned.items(), *masked.items(), *((disk, DISK) for disk in _disks()))
+    planned = dict.fromkeys(_compared(project), ANCHOR) | planned
+    return (*sorted(planned.items()), *masked.items(), *((disk, DISK) for disk in _disks()))
+
+
+def _compared(project: Project) -> list[str]:
+    """Folders of PATH in the worktree; as mounts they can be closed to who outlives a call."""
+    allowed = allowed_regions(os.environ, project.settings.sandbox_write)
+    inside, _ = split_path(str(project.root), os.environ)
+    return [folder for folder in inside if not is_writable(folder, allowed)]
+
+
+def find_shell_way(project: Project) -> tuple[Way | None, tuple[tuple[str, int], ...]]:
+    """A way that works for an agent's shell, and its mounts: with processes of its own, if that works."""
+    planned = with_own_processes(protection(project))
+    if (way := find_way(planned)) is not None:
+        return way, planned
+    planned = protection(project)
+    return find_way(planned), planned
+
+
+def remembered_ways(way: Way | None, planned: Iterable[tuple[str, int]]) -> dict[str, str]:
+    found = way or ""
+    return {strength.SHELL: found, strength.PROCESSES: found if is_apart(planned) else ""}
 
 
 def with_own_processes(planned: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -221,6 +245,8 @@ def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
     found = outside_regions(os.environ)
     found |= git_regions.git_regions(project.repo) | {top: True}
     found |= dict.fromkeys(git_regions.hooks_in(project.root, os.environ), False)
+    compared = _compared(project)
+    found |= dict.fromkeys(compared, True) | dict.fromkeys(guarded_files(compared, os.environ), False)
     found |= {f"{top}/{path}": not readonly for path, readonly in inside.items()}
     if project.repo.git_dir != project.root / ".git":
         found[f"{top}/.git"] = False

@@ -16,8 +16,10 @@ from verdigris.gates.agent_shell.guard import ALONE, REFUSED, Guard, GuardPipes,
 from verdigris.gates.agent_shell.write_failure import StderrWatch
 from verdigris.sandbox.processes import Namespaces
 from verdigris.storage import call_records, open_calls, stat_cache
+from verdigris.storage.call_promise import CallPromise
 from verdigris.storage.git_folders import GitFolder
 from verdigris.storage.log import light
+from verdigris.storage.path_folders import PathFolders, compared_folders
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ def run(place: CallPlace, command: str) -> NoReturn:
     card = _read_card(place) or _refresh_card(place)
     if card is None:
         os.write(
-            2, b"verdigris: the command was not run, since the state cannot be read. next: `tdd doctor`\n"
+            2,
+            b"verdigris: the command was not run, since nothing protects it. next: `tdd doctor`\n",
         )
         os._exit(REFUSED)
     _say(call_records.finish_left(place.private))
@@ -91,7 +94,8 @@ def _call_watched(place: CallPlace, card: ShellCard, command: str) -> int:
 
 
 def _read_card(place: CallPlace) -> ShellCard | None:
-    return read_card(place.private, place.control, surroundings(place.control, os.environ))
+    card = read_card(place.private, place.control, surroundings(place.control, os.environ))
+    return card if card is not None and card.root == place.root else None  # of a copied repository
 
 
 def _refresh_card(place: CallPlace) -> ShellCard | None:
@@ -106,7 +110,7 @@ def _look(place: CallPlace, moment: str) -> None:
 
 def _is_changed(place: CallPlace) -> bool:
     """Decides as `turns.tripwire.has_changed`; also true if a message waits for this agent."""
-    known, head = stat_cache.read(place.private), light.head(place.control)
+    known, head = stat_cache.read(place.private, place.root), light.head(place.control)
     if known is None or head is None:
         return True
     seq, root, rows = known
@@ -134,21 +138,23 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
     """
     gc.disable()
     readonly = [point for point, kind in card.mounts if kind == READONLY and point.endswith("/config")]
-    git = GitFolder(place.root, place.private, readonly)
-    record = call_records.open_record(place.private, command, place.caller[1], git)
-    path = call_records.socket_of(place.private)
+    folders = compared_folders(place.root, os.environ, {point for point, _ in card.mounts})
+    programs = PathFolders(place.root, os.environ.get("PATH", ""), folders)
+    promise = CallPromise(GitFolder(place.root, place.private, readonly), programs)
+    record = call_records.open_record(place.private, command, place.caller[1], promise)
+    sockets = call_records.make_socket_folder(place.private)
     pipes = GuardPipes()
     kept = write_failure.hold_stderr(os.environ)
     heard = StderrWatch() if card.way and kept < 0 else None
     guard = os.fork()
     if guard == 0:
-        Guard(place.private, card, pipes).serve(ShellCommand(command, place.subagent, path, kept, heard))
+        Guard(place.private, card, pipes).serve(ShellCommand(command, place.subagent, sockets, kept, heard))
     pipes.close_guards()
     if heard is not None:
         heard.begin()
     from verdigris.gates.agent_shell.outside import Outside, open_socket
 
-    socket = open_socket(path)
+    socket = open_socket(f"{sockets}/{call_records.BROKER}")
     shell, left = 0, None
     if namespace := os.read(pipes.confined, 64):
         first, _, keeper = os.read(pipes.started, 64).decode().partition(" ")
@@ -159,7 +165,8 @@ def _call(place: CallPlace, card: ShellCard, command: str) -> int:
         for name, ids in card.ids:
             _write(f"/proc/{shell}/{name}", ids)
         os.write(pipes.go, b".")
-    outside = Outside(place.outside(OUTSIDE), place.root, (guard, shell), socket, place.subagent)
+    known = namespace.decode() if card.way else ""
+    outside = Outside(place.outside(OUTSIDE), place.root, (guard, shell), socket, place.subagent, known)
     try:
         code = outside.wait()
         if code and heard is not None:
