@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.cli import make_cli
-from verdigris.storage import open_calls
+from verdigris.storage import call_records, open_calls
 from verdigris.storage.open_calls import (
     UNKNOWN,
     at_work,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def test_an_open_call_is_told_by_its_command(tmp_path: Path) -> None:
     private = str(tmp_path / "tdd/worktrees/main")
-    record = open_calls.open_record(private, "make all\nand more")
+    record = call_records.open_record(private, "make all\nand more")
     assert open_calls.open_call(private) == "make all\nand more"
     assert open_calls.alive(private)
     denial = open_calls.refusal(private)
@@ -45,7 +45,7 @@ def test_where_no_call_ever_was(world: World) -> None:
 def test_a_persons_verbs_are_refused_while_a_call_is_open(tmp_path: Path) -> None:
     cli = make_cli(tmp_path / "repo")
     cli.ok("init", "--yes")
-    record = open_calls.open_record(str(cli.root / ".git/tdd/worktrees/main"), "sleep 60")
+    record = call_records.open_record(str(cli.root / ".git/tdd/worktrees/main"), "sleep 60")
     for verb in (["off", "--why", "x"], ["init", "--yes"], ["holdout", "add", "tests/test_add.py"]):
         ran = cli.tdd(*verb)
         assert ran.code == 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from support.hooks import Client
 from verdigris.core.records import Actor
-from verdigris.storage import open_calls
+from verdigris.storage import call_records
 from verdigris.storage.open_calls import alive
 from verdigris.storage.project import Project, open_project
 from verdigris.turns.test import run_tests
@@ -34,8 +34,8 @@ class Call:
         self.context = context
         private = str(world.project.repo.private)
         self.before = before_call(agent(world, context), agent_alive=alive(private))
-        self.descriptor = open_calls.open_record(private, command, context)
-        folder = Path(open_calls.folder_of(private))
+        self.descriptor = call_records.open_record(private, command, context)
+        folder = Path(call_records.folder_of(private))
         self.record = folder / f"{os.getpid()}{next(_NUMBERS):03}"
         (folder / str(os.getpid())).rename(self.record)
 

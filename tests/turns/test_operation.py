@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -9,9 +10,14 @@ from verdigris.core.errors import UserError
 from verdigris.core.events import Proved, Proving
 from verdigris.core.records import Actor
 from verdigris.core.value import replace
+from verdigris.storage import call_records
 from verdigris.storage import project as opened
+from verdigris.storage.open_calls import note_session
 from verdigris.turns.operation import operation
-from verdigris.turns.tripwire.calls import after_call
+from verdigris.turns.tripwire.calls import after_call, before_call
+
+if TYPE_CHECKING:
+    from verdigris.storage.project import Project
 
 
 def test_one_operation_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,3 +71,40 @@ def test_what_a_person_committed_between_two_calls_of_an_agent_stays(world: Worl
         assert state.ground == world.project.workspace.snapshot()
     assert world.repo.head() == commit
     assert world.read("tdd.yaml").endswith("# mine\n")
+
+
+def test_a_call_without_a_record_ends_with_its_outcome(world: World) -> None:
+    agents = replace(world.project, actor=Actor("agent", "s1", "claude"))
+    after_call(agents)
+    before_call(agents)
+    after_call(agents)
+    stays_a_persons(world, agents)
+
+
+def test_a_call_without_an_outcome_ends_with_its_client(world: World) -> None:
+    agents = replace(world.project, actor=Actor("agent", "s1", "claude"))
+    after_call(agents)
+    note_session(str(world.project.repo.private), "s1", "4194305")  # higher than any process's number
+    before_call(agents)
+    stays_a_persons(world, agents)
+
+
+def stays_a_persons(world: World, agents: Project) -> None:
+    world.write("calc.py", CALC + MUL)
+    mine = world.repo.commit("mine")
+    with operation(agents):
+        pass
+    assert world.repo.git("rev-parse", "HEAD").strip() == mine
+    assert world.read("calc.py") == CALC + MUL
+
+
+def test_what_was_committed_since_a_call_was_killed_is_no_persons(world: World) -> None:
+    with operation(world.project) as state:
+        ground = state.ground
+    os.close(call_records.open_record(str(world.project.repo.private), "make", "s1"))
+    world.write("calc.py", CALC + MUL)
+    world.repo.commit("whose?")
+    with operation(world.project) as state:
+        assert state.ground == ground
+    after_call(replace(world.project, actor=Actor("agent", "s1", "claude")))
+    assert not call_records.names(str(world.project.repo.private)), "a look has asked whose it was"

@@ -31,7 +31,8 @@ def main(arguments: list[str]) -> NoReturn:
     command = words[-1] if words else ":"
     if needs_no_confinement(private, command):
         become_shell(command, os.environ)
-    from verdigris.gates.agent_shell.run import REFUSED, CallPlace, run
+    from verdigris.gates.agent_shell.guard import REFUSED
+    from verdigris.gates.agent_shell.run import CallPlace, run
 
     try:
         run(CallPlace(root, private, paths), command)

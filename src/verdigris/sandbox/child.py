@@ -279,7 +279,7 @@ def ways_of_runs(found: Availability) -> dict[str, str]:
     return {
         strength.RUN: way,
         strength.NETWORK: way if found.network else "",
-        strength.PROCESSES: way if found.processes else "",
+        strength.TABLE: way if found.processes else "",
     }
 
 

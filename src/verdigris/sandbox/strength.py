@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 NAME = "confined"
-SHELL, RUN, NETWORK, PROCESSES = "shell", "run", "network", "processes"
-"""An agent's shell; runs of the project's code; whether those have a network and a process table."""
+SHELL, PROCESSES, RUN, NETWORK, TABLE = "shell", "processes", "run", "network", "table"
+"""An agent's shell; whether its processes are apart; runs of the project's code; whether those have a network
+and a process table of their own."""
 _ORDER = ("", "plain", "own", "mapped")
 _STRONGEST = _ORDER[-1]
 _EVERY = ("", "")
@@ -54,9 +55,10 @@ def find_weaker(control: str, found: Mapping[str, str]) -> str:
 def _weaker(kind: str, before: str, way: str) -> str:
     what = {
         SHELL: "an agent's commands were",
+        PROCESSES: "an agent's processes were kept apart and",
         RUN: "runs were",
         NETWORK: "runs had a network of their own and were",
-        PROCESSES: "runs had a process table of their own and were",
+        TABLE: "runs had a process table of their own and were",
     }
     now = f"only the weaker way `{way}` works" if way else "no way works"
     return f"{what[kind]} confined here by the way `{before}`, and now {now}, so nothing was run"

@@ -29,6 +29,7 @@ MS_PRIVATE, MS_RELATIME = 1 << 18, 1 << 21
 
 ATTR_RDONLY, ATTR_NODEV = 1, 4
 
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAPBSET_DROP = 24
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
@@ -205,14 +206,19 @@ def enter_namespaces(*, own_ids: bool, ipc: bool = True) -> None:
     """Enters new namespaces for mounts, for IPC if wanted, and with `own_ids` for users."""
     apart = CLONE_NEWNS | (CLONE_NEWIPC if ipc else 0)
     if own_ids:
-        maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
-        unshare(CLONE_NEWUSER | apart)
-        _write("/proc/self/setgroups", "deny")  # the kernel lets a plain user write `gid_map` only then
-        for name, line in maps.items():
-            _write(f"/proc/self/{name}", line)
+        enter_users(apart)
     else:
         unshare(apart)
     mount(None, "/", None, MS_REC | MS_PRIVATE)  # else our mounts would appear outside
+
+
+def enter_users(apart: int) -> None:
+    """Enters a new user namespace with the caller's ids only, and the other new ones that `apart` names."""
+    maps = {name: f"{mine()} {mine()} 1" for name, mine in IDS.items()}
+    unshare(CLONE_NEWUSER | apart)
+    _write("/proc/self/setgroups", "deny")  # the kernel lets a plain user write `gid_map` only then
+    for name, line in maps.items():
+        _write(f"/proc/self/{name}", line)
 
 
 class Mapper:

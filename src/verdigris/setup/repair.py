@@ -13,8 +13,8 @@ from verdigris.core.paths import PathClass
 from verdigris.core.records import REPAIRED, Draft, to_json
 from verdigris.core.state import Phase
 from verdigris.core.value import replace, value
+from verdigris.storage.call_records import CALLS
 from verdigris.storage.log.files import HEAD, LOCK, LOG
-from verdigris.storage.open_calls import CALLS
 from verdigris.storage.project import open_log, open_project
 from verdigris.storage.repository import LOCKS, Repository, find_repository, head
 from verdigris.storage.snapshots.store_repair import STORE, StoreRepair, find_lost, repair_store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
+from verdigris.storage.call_records import finish_left
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log
@@ -127,6 +129,8 @@ def open_project(start: Path, actor: Actor) -> Project:
     The log has the compiled configuration; YAML is read only if `tdd.yaml` has changed.
     """
     repo = find_repository(start)
+    for line in finish_left(str(repo.private)):
+        sys.stderr.write(f"[tdd] {line}\n")
     log = open_log(repo)
     state = log.state()
     here = state.of(repo.worktree)

@@ -11,7 +11,7 @@ from verdigris.core.errors import OthersCallOpen
 from verdigris.core.policy import BY_PHASE, decide
 from verdigris.core.records import AGENT
 from verdigris.core.value import replace
-from verdigris.storage.open_calls import is_any_left, open_edits, open_shells
+from verdigris.storage.open_calls import are_clients_gone, is_any_left, may_move_git, open_edits, open_shells
 from verdigris.storage.repository import in_progress
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ def operation(project: Project, *, waits: bool = True) -> Iterator[WorktreeState
 
             recover(project)
         # Before HEAD is looked at: what an agent moved is no new ground.
-        by_agent = project.actor.role == AGENT and _undo_agents_moves(project, waits=waits)
+        if project.actor.role == AGENT:
+            by_agent = _undo_agents_moves(project, waits=waits)
+        else:
+            by_agent = may_move_git(str(project.repo.private))
         yield end_lost_reds(project, look_at_git(project, by_agent=by_agent))
 
 
@@ -55,7 +58,8 @@ def _undo_agents_moves(project: Project, *, waits: bool) -> bool:
     from verdigris.turns.tripwire import is_git_moved, recall
 
     memory = recall(project)
-    left = is_any_left(private) or (memory is not None and memory.began)
+    began = memory is not None and memory.began and not are_clients_gone(private)
+    left = is_any_left(private) or began
     edits = open_edits(private, project.context)
     if not left and not edits:
         return False

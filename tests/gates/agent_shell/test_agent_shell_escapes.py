@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
+import pty
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+import pytest
 
 from support.shelled import SOURCE, TEST
 from verdigris.storage import open_calls
@@ -142,23 +145,72 @@ call(libc.umount2(os.fsencode(os.getcwd() + "/.git/tdd/store"), 2))
     assert kept(green) == before
 
 
-def test_the_process_outside_is_out_of_reach(green: Shelled) -> None:
+def test_no_process_outside_is_seen_and_the_keeper_is_out_of_reach(green: Shelled) -> None:
     code = """
-import ctypes, os
+import ctypes, os, resource, signal, sys
 libc = ctypes.CDLL(None, use_errno=True)
-parent = os.getppid()
-while b"shell.py" not in open(f"/proc/{parent}/cmdline", "rb").read():
-    parent = int(open(f"/proc/{parent}/stat").read().split()[3])
+pids = [name for name in os.listdir("/proc") if name.isdigit()]
+seen = {pid: open(f"/proc/{pid}/cmdline", "rb").read().strip(bytes(1)) for pid in pids}
+assert seen.pop("1") == b"verdigris-keeper"
+assert not any(b"shell.py" in words for words in seen.values()), seen
 for link in ("root/", "cwd/", "fd/0", "environ", "mem", "ns/mnt"):
     try:
-        print(os.open(f"/proc/{parent}/{link}", os.O_RDONLY), "went through")
+        print(os.open(f"/proc/1/{link}", os.O_RDONLY), "went through")
     except OSError as error:
         print(error.errno)
-print("went through" if libc.ptrace(16, parent, 0, 0) == 0 else ctypes.get_errno())
+print("went through" if libc.ptrace(16, 1, 0, 0) == 0 else ctypes.get_errno())
+for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGCHLD):
+    os.kill(1, number)
+try:
+    print(resource.prlimit(int(sys.argv[1]), resource.RLIMIT_FSIZE, (0, 0)), "went through")
+except OSError as error:
+    print(error.errno)
 """
-    done = green.code(code)
+    done = green.code(code, os.getpid())
     assert done.err == ""
-    assert set(map(int, done.out.split())) <= {errno.EPERM, errno.EACCES}
+    assert set(map(int, done.out.split())) <= {errno.EPERM, errno.EACCES, errno.ESRCH}
+
+
+def test_a_terminal_outside_is_not_to_be_written_and_own_ones_are_made(green: Shelled) -> None:
+    ours, theirs = os.openpty()
+    os.fchmod(theirs, 0o666)
+    own = "python3 -c 'import pty; pty.spawn([\"tty\"])' | grep -c /dev/pts/"
+    done = green.run(f"echo forged > {os.ttyname(theirs)}; {own}")
+    os.set_blocking(ours, False)
+    with pytest.raises(BlockingIOError):
+        os.read(ours, 100)
+    assert done.out == "1\n"
+    for descriptor in (ours, theirs):
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("asked", ["0x5412", "0x541C"], ids=["TIOCSTI", "TIOCLINUX"])
+def test_nothing_is_typed_into_the_terminal_that_a_call_writes_to(green: Shelled, asked: str) -> None:
+    """The terminal is that of another session: a person's, or the client's."""
+    code = f"""
+import fcntl, os, termios
+try: fcntl.ioctl(0, termios.TIOCSCTTY, 1)
+except OSError: pass
+try: print(fcntl.ioctl(0, {asked}, b"x"), "went through")
+except OSError as error: print("refused", error.errno)
+"""
+    file = green.folder / "attack.py"
+    file.write_text(code)
+    pid, ours = pty.fork()
+    if pid == 0:
+        try:
+            os.chdir(green.root)
+            argv = green.argv(f"{green.python} -I -S {file}")
+            os.execvpe(argv[0], argv, green.environment)
+        finally:
+            os._exit(1)
+    shown = b""
+    with suppress(OSError):
+        while data := os.read(ours, 1000):
+            shown += data
+    os.waitpid(pid, 0)
+    os.close(ours)
+    assert b"refused" in shown, shown
 
 
 def test_disks_cannot_be_written_below_the_mounts(green: Shelled) -> None:
@@ -221,4 +273,4 @@ print(len(held), child)
         assert open_calls.open_call(str(red.private)) is None
         assert open_calls.alive(str(red.private))
     finally:
-        os.kill(left, signal.SIGKILL)
+        red.run(f"kill -9 {left}")

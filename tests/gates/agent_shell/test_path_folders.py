@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.shelled import case, shelled
-from verdigris.gates.agent_shell.path_folders import PathFolders, guarded_files
+from verdigris.storage.path_folders import PathFolders, guarded_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ def test_a_tool_in_python_may_lie_in_both_places(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
     _program(elsewhere / "pytest", "#!/usr/bin/python3\n")
     _program(elsewhere / "node", "\x7fELF")
-    folders = PathFolders(str(root), {"PATH": f"{root}/bin:{elsewhere}"}, {f"{root}/bin"})
+    folders = PathFolders(str(root), f"{root}/bin:{elsewhere}", [f"{root}/bin"])
     _program(root / "bin/pytest", "#!/bin/sh\n")
     _program(root / "bin/node", "#!/bin/sh\n")
     assert [line.partition(" ")[0] for line in folders.tidy()] == [f"{root}/bin/node"]

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import pytest
 
 from verdigris.gates.agent_shell import confinement
 from verdigris.gates.agent_shell.launcher import write_launcher
-from verdigris.storage import open_calls
+from verdigris.storage import call_records, open_calls
 from verdigris.storage.repository import find_repository
 
 if TYPE_CHECKING:
@@ -75,22 +76,28 @@ def test_a_signal_is_passed_on(one: Shelled, number: int) -> None:
     assert (process.returncode, out) == (3, b"caught\n")
 
 
-def test_what_kills_the_process_outside_kills_the_shell(one: Shelled) -> None:
+def test_what_kills_the_process_outside_kills_all_that_the_call_runs(one: Shelled) -> None:
     ready = one.root / "ready"
-    with one.start("echo $$ > ready.new; mv ready.new ready; exec sleep 60") as process:
+    name = f"ends-with-its-call-{os.getpid()}"
+    command = f"(setsid bash -c 'exec -a {name} sleep 60' &) >/dev/null; touch ready; exec -a {name} sleep 60"
+    with one.start(command) as process:
         until(ready.exists)
-        inside = int(ready.read_text())
+        until(lambda: len(_named(name)) == 2)
         process.kill()
         process.wait()
-    until(lambda: not _lives(inside))
+    until(lambda: not _named(name))
     ready.unlink()
+    until(lambda: open_calls.open_call(str(one.private)) is None)
 
 
-def _lives(pid: int) -> bool:
-    try:
-        return os.readlink(f"/proc/{pid}/exe") != ""  # noqa: PTH115 - of a zombie there is none
-    except OSError:
-        return False
+def _named(name: str) -> list[str]:
+    """The processes that were started with this name."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208
+        with suppress(OSError):
+            if Path(f"/proc/{pid}/cmdline").read_bytes().startswith(name.encode()):
+                found.append(pid)
+    return found
 
 
 def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> None:
@@ -99,17 +106,17 @@ def test_a_background_process_outlives_the_call_and_is_known(one: Shelled) -> No
     pid = int(done.out)
     assert open_calls.alive(str(one.private))
     assert open_calls.open_call(str(one.private)) is None
-    os.kill(pid, signal.SIGKILL)
+    assert one.run(f"ps -p {pid} -o comm= && kill -9 {pid}").out == "sleep\n", "a later call sees it"
     until(lambda: not open_calls.alive(str(one.private)))
     assert open_calls.forget_ended(str(one.private))
     assert not open_calls.forget_ended(str(one.private))
-    assert list(Path(open_calls.folder_of(str(one.private))).iterdir()) == []
+    assert list(Path(call_records.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_a_daemon_outlives_the_call_and_is_known(one: Shelled) -> None:
     done = one.run("setsid bash -c 'sleep 60 <&- >&- 2>&- & echo $!' | cat")
     assert open_calls.alive(str(one.private))
-    os.kill(int(done.out), signal.SIGKILL)
+    one.run(f"kill -9 {int(done.out)}")
     until(lambda: not open_calls.alive(str(one.private)))
 
 
@@ -117,7 +124,7 @@ def test_of_a_call_that_left_nothing_behind_there_is_no_record(one: Shelled) -> 
     until(lambda: not open_calls.alive(str(one.private)))
     open_calls.forget_ended(str(one.private))
     one.run("(true &); (exec sleep 0.05) & wait")
-    assert list(Path(open_calls.folder_of(str(one.private))).iterdir()) == []
+    assert list(Path(call_records.folder_of(str(one.private))).iterdir()) == []
 
 
 def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None:
@@ -130,7 +137,7 @@ def test_an_orphan_that_ended_during_the_call_is_no_zombie(one: Shelled) -> None
 def test_a_background_process_in_namespaces_of_its_own_is_known(one: Shelled) -> None:
     done = one.run("unshare -Ur sleep 60 >/dev/null 2>&1 & echo $!; sleep 0.3")
     assert open_calls.alive(str(one.private))
-    os.kill(int(done.out), signal.SIGKILL)
+    one.run(f"kill -9 {int(done.out)}")
     until(lambda: not open_calls.alive(str(one.private)))
 
 

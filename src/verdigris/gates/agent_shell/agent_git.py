@@ -17,8 +17,8 @@ from verdigris.core.state import Phase
 from verdigris.execution.process import Descendants
 from verdigris.gates.agent_shell.confinement import confine
 from verdigris.gates.agent_shell.protection import find_way, protection, regions
-from verdigris.sandbox import strength
-from verdigris.storage import open_calls
+from verdigris.sandbox import processes, strength
+from verdigris.storage import call_records
 from verdigris.storage.git import run_openly
 from verdigris.storage.repository import read_plain
 
@@ -50,8 +50,10 @@ def refusal(project: Project, argv: Sequence[str]) -> Deny | None:
 def _has_exec(project: Project) -> bool:
     try:
         return has_exec(os.fsdecode(read_plain(project.repo.git_dir / TODO)))
-    except OSError:
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True  # it may say anything when git reads it
 
 
 def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str]:
@@ -62,15 +64,15 @@ def run(project: Project, argv: Sequence[str], *, quiet: bool) -> tuple[int, str
         os.environ, [path for path in programs if not is_writable(os.path.realpath(path), known)]
     )
     private = str(project.repo.private)
-    record = open_calls.open_record(private, f"tdd sync -- {' '.join(argv)}", project.context)
+    record = call_records.open_record(private, f"tdd sync -- {' '.join(argv)}", project.context)
     descendants = Descendants()
     try:
         enter = _confine_call(project, record)
         return run_openly(project.root, argv, env, quiet=quiet, stdin=subprocess.DEVNULL, enter=enter)
     finally:
         alone = descendants.end()
+        call_records.end(private, alone=alone)
         os.close(record)
-        open_calls.close_record(private, empty=alone)
 
 
 def _confine_call(project: Project, record: int) -> Callable[[], None] | None:
@@ -82,7 +84,7 @@ def _confine_call(project: Project, record: int) -> Callable[[], None] | None:
 
     def enter() -> None:
         confine(planned, way)
-        open_calls.note_namespace(record, open_calls.namespace(user_namespace=way != "plain"))
+        call_records.note_namespace(record, processes.namespace(user_namespace=way != "plain"))
 
     return enter
 

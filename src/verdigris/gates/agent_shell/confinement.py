@@ -16,6 +16,8 @@ from verdigris.sandbox.syscalls import (
     CLONE_NEWNS,
     CLONE_NEWUSER,
     MS_BIND,
+    MS_NOEXEC,
+    MS_NOSUID,
     MS_RDONLY,
     MS_REC,
     MS_REMOUNT,
@@ -24,6 +26,7 @@ from verdigris.sandbox.syscalls import (
     copy_mounts,
     drop_all_but,
     enter_namespaces,
+    enter_users,
     kept_capabilities,
     mount,
     set_mount_attributes,
@@ -41,12 +44,18 @@ if TYPE_CHECKING:
 # ruff: noqa: PTH105, PTH109, PTH112, PTH116, PTH120, PTH123
 
 
-VERSION = 4
+VERSION = 5
 NAME = "shell.card"
 LOG = "events.jsonl"
-ANCHOR, READONLY, MASKED, HOLE, DISK, APART = range(6)
+ANCHOR, READONLY, MASKED, HOLE, DISK, APART, PROCESSES, TERMINALS = range(8)
 """What a mount is for: not to be moved, not to be written, not to be read, writable inside what is not,
-a disk that root could write below all of them, an empty folder of the call's own."""
+a disk that root could write below all of them, an empty folder of the call's own, what shows the processes of
+a PID namespace, terminals of the call's own."""
+KERNELS = {
+    PROCESSES: ("proc", None),
+    TERMINALS: ("devpts", "newinstance,ptmxmode=0666,mode=620"),
+}
+"""Of the kernel's own file systems that are mounted anew: the kind and its options."""
 
 NEUTRAL = frozenset(
     b"call checkpoint denied edit head_seen left_open put_back putting_back sent_back suite_hindered"
@@ -91,6 +100,15 @@ class ShellCard:
         """Name and text of each map that the process outside writes, if the way is `mapped`."""
         self.around = around
         """The surroundings when the card was made; see `surroundings`."""
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether the call's processes see none outside, and reach none."""
+        return is_apart(self.mounts)
+
+
+def is_apart(mounts: Iterable[tuple[str, int]]) -> bool:
+    return any(kind == PROCESSES for _, kind in mounts)
 
 
 def write(private: str, card: ShellCard) -> None:
@@ -195,7 +213,8 @@ def confine(
     entered: Callable[[], None] | None = None,
     shown: tuple[str, str] | None = None,
 ) -> None:
-    """What is not named is read-only; the network and the processes stay those of the machine.
+    """What is not named is read-only; the network stays that of the machine. If processes are to be apart,
+    the caller is in their namespace already, and for `own` in a user namespace around it.
 
     `shown`: a folder, and the folder in whose place it is seen.
 
@@ -206,7 +225,8 @@ def confine(
     keep = _kept_capabilities(way)  # which we are is not known in a namespace without ids
     mapper = Mapper() if way == "mapped" and entered is None else None
     planned = list(mounts)
-    enter_namespaces(own_ids=way == "own", ipc=False)
+    apart = is_apart(planned)
+    enter_namespaces(own_ids=way == "own" and not apart, ipc=False)
     try:
         _seal(planned)
     except OSError as error:
@@ -221,6 +241,8 @@ def confine(
         mapper.enter(os.getpid())
     elif way == "mapped":
         unshare(CLONE_NEWUSER | CLONE_NEWNS)
+    elif way == "own" and apart:
+        enter_users(CLONE_NEWNS)  # what the keeper and other calls have is not to be traced from here
     if entered is not None:
         entered()
     drop_all_but(keep)
@@ -266,6 +288,9 @@ def _copy_mount(path: str) -> int | None:
 def _mount(path: str, kind: int) -> None:
     if kind in {MASKED, APART}:
         mount("tmpfs", path, "tmpfs", 0, "mode=555" if kind == MASKED else "mode=700")
+    elif kind in KERNELS:
+        name, options = KERNELS[kind]
+        mount(name, path, name, MS_NOSUID | MS_NOEXEC, options)
     elif kind == DISK:
         mount("/dev/null", path, None, MS_BIND)
     else:

@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verdigris.gates.agent_shell.git_folders import GitFolder
 from verdigris.storage.git import program
+from verdigris.storage.git_folders import MADE, GitFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from verdigris.storage.repository import Repository
 
@@ -24,8 +24,6 @@ REPLACES = "refs/replace"
 SWITCHES = (HOOKS, REPLACES, *IN_INFO, "config", "config.worktree", "commondir", "gitdir")
 MAINS = ("HEAD", "index")
 """Files of the main worktree, in the git folder that all worktrees share."""
-MADE = "worktrees.made"
-"""A file in the private folder. It lists the linked worktrees that an agent's calls added."""
 _NO_REPOSITORY_IN = frozenset({"objects", "refs", "logs", "hooks", "info"})
 
 
@@ -68,12 +66,6 @@ def hooks_in(root: Path, environment: Mapping[str, str]) -> list[str]:
     path = os.fsdecode(done.stdout).rstrip("\n")
     found = os.path.realpath(root / path) if path else ""
     return [found] if _is_inside(Path(found), root) and Path(found).is_dir() else []
-
-
-def remember_made(private: str, names: Iterable[str]) -> None:
-    """Adds linked worktrees to the list; a name is what `_identity` returns, inode and folder."""
-    with Path(private, MADE).open("a", encoding="utf-8", errors="surrogateescape") as file:
-        file.write("".join(f"{name}\n" for name in sorted(names)))
 
 
 def _made_paths(repo: Repository) -> frozenset[str]:

@@ -8,7 +8,7 @@ import os
 import select
 import sys
 
-from verdigris.storage.open_calls import is_inside
+from verdigris.sandbox.processes import is_inside
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ _FORWARDED = (
     _signal.SIGUSR1,
     _signal.SIGUSR2,
 )
-_FROM_TERMINAL = (_signal.SIGINT, _signal.SIGQUIT)
 _WAITING = 64
 _CREDENTIALS = 12
 """Bytes: process, user, group."""
@@ -47,19 +46,19 @@ class Outside:
         self,
         tdd: Sequence[str],
         root: str,
-        child: int,
+        call: tuple[int, int],
         socket: _socket.socket,
         subagent: str,
         namespace: str,
     ) -> None:
+        """`call`: the processes of its guard, which ends as the shell does, and of its shell."""
         self.tdd = tdd
         self.namespace = namespace
         """That of the call's processes; empty if they are not confined."""
         self.root = root
         self.subagent = subagent
-        self.child = child
+        self.guard, self.shell = call
         self.listening = socket
-        self.on_terminal = _in_foreground()
 
     def wait(self) -> int:
         woken, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -79,28 +78,23 @@ class Outside:
                     self._serve()
         return code
 
-    def is_alone(self) -> bool:
-        """Whether no process of the call lives: what others leave behind has become our child."""
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return True
-        return False
-
     def _reap_child(self) -> int | None:
         code = None
         while code is None:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return None
-            if pid == self.child:
-                code, self.child = os.waitstatus_to_exitcode(status), 0
+            if pid == self.guard:
+                code, self.shell = os.waitstatus_to_exitcode(status), 0
         return code if code >= 0 else 128 - code
 
     def _forward(self, number: int, _: object) -> None:
-        if self.child and not (self.on_terminal and number in _FROM_TERMINAL):  # a terminal tells the group
-            os.kill(self.child, number)
+        """The shell leads a group of its own, which no terminal knows."""
+        if self.shell:
+            try:
+                os.killpg(self.shell, number)
+            except ProcessLookupError:
+                return
 
     def _serve(self) -> None:
         descriptor, _ = self.listening._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `socket.accept` calls
@@ -136,16 +130,3 @@ class Outside:
 
 def _ignore_signal(*_: object) -> None:
     """Does nothing: that a child ended is read from the wakeup pipe."""
-
-
-def _in_foreground() -> bool:
-    try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)

@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,24 +30,28 @@ from verdigris.gates.agent_shell.confinement import (
     DISK,
     HOLE,
     MASKED,
+    PROCESSES,
     READONLY,
+    TERMINALS,
     ShellCard,
     confine,
+    is_apart,
     log_position,
     surroundings,
     write,
 )
 from verdigris.gates.agent_shell.launcher import launcher, own_paths, write_launcher
-from verdigris.gates.agent_shell.path_folders import guarded_files, split_path
 from verdigris.sandbox import strength
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.sandbox.folders import ROOMS
+from verdigris.sandbox.process_space import make_apart
 from verdigris.sandbox.syscalls import IDS, identity_map, ways
+from verdigris.storage.path_folders import guarded_files, split_path
 from verdigris.storage.project import open_project
 from verdigris.storage.repository import LOCKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from verdigris.core.confinement.toolchains import Cache
     from verdigris.core.paths import PathClass
@@ -79,8 +84,8 @@ IN_HOME = (
     *STARTUP_FILES,
 )
 """Read-only with the home. Named for where one is a link that leads into a writable folder."""
-DEVICES = (SHARED_MEMORY, "/dev/mqueue", "/dev/pts")
-PROC = "/proc"
+PROC, PTS = "/proc", "/dev/pts"
+DEVICES = (SHARED_MEMORY, "/dev/mqueue", PTS)
 MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
 """Of `/proc`, where root governs the machine."""
 
@@ -157,6 +162,7 @@ def _holds(path: str, home: str) -> bool:
     return f"{home}/".startswith(path.rstrip("/") + "/")
 
 
+OWN = {PROC: PROCESSES, PTS: TERMINALS}
 KINDS = {"hole": HOLE, "readonly": READONLY, "anchor": ANCHOR}
 LINK = "120000"
 LOG_LOCK = "lock"
@@ -189,11 +195,10 @@ def refresh(root: str, private: str) -> ShellCard:
         if launcher(project.repo).exists():
             write_launcher(project.repo)  # after an upgrade it may name what is no more
         make_folders(os.environ, project.settings.sandbox_write)
-        planned = protection(project)
-        way = find_way(planned) or ""
-        strength.require(control, {strength.SHELL: way})
+        way, planned = find_shell_way(project)
+        strength.require(control, remembered_ways(way, planned))
         ids = tuple((name, identity_map(name)) for name in IDS) if way == "mapped" else ()
-        card = ShellCard(root, way, planned, log, ids, around)
+        card = ShellCard(root, way or "", planned, log, ids, around)
     write(private, card)
     return card
 
@@ -213,6 +218,25 @@ def _compared(project: Project) -> list[str]:
     allowed = allowed_regions(os.environ, project.settings.sandbox_write)
     inside, _ = split_path(str(project.root), os.environ)
     return [folder for folder in inside if not is_writable(folder, allowed)]
+
+
+def find_shell_way(project: Project) -> tuple[Way | None, tuple[tuple[str, int], ...]]:
+    """A way that works for an agent's shell, and its mounts: with processes of its own, if that works."""
+    planned = with_own_processes(protection(project))
+    if (way := find_way(planned)) is not None:
+        return way, planned
+    planned = protection(project)
+    return find_way(planned), planned
+
+
+def remembered_ways(way: Way | None, planned: Iterable[tuple[str, int]]) -> dict[str, str]:
+    found = way or ""
+    return {strength.SHELL: found, strength.PROCESSES: found if is_apart(planned) else ""}
+
+
+def with_own_processes(planned: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """The same mounts, for processes that see no others and write to no other terminal."""
+    return tuple((path, OWN.get(path, kind)) for path, kind in planned)
 
 
 def regions(project: Project, phase: Phase | None = None) -> dict[str, bool]:
@@ -243,11 +267,21 @@ def find_way(planned: Iterable[tuple[str, int]]) -> Way | None:
 
 
 def _works(planned: tuple[tuple[str, int], ...], way: Way) -> bool:
+    return _succeeds(partial(_confine_apart if is_apart(planned) else confine, planned, way))
+
+
+def _confine_apart(planned: tuple[tuple[str, int], ...], way: Way) -> None:
+    make_apart(own_ids=way == "own")
+    if not _succeeds(partial(confine, planned, way, lambda: None)):
+        raise OSError("it does not work in a PID namespace")
+
+
+def _succeeds(trial: Callable[[], None]) -> bool:
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            confine(planned, way)
+            trial()
             code = 0
         finally:
             os._exit(code)

@@ -5,27 +5,28 @@
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # `signal` costs as much as all of this
 import gc
 import os
 import sys
 
-from verdigris.core.agents import ACTOR, BROKER, CLIENT, CONTEXT, caller_in, session_in
+from verdigris.core.agents import caller_in, session_in
 from verdigris.gates.agent_shell import write_failure
 from verdigris.gates.agent_shell.confinement import READONLY, ShellCard, read_card, surroundings
-from verdigris.gates.agent_shell.git_folders import GitFolder, Namespaces
-from verdigris.gates.agent_shell.path_folders import PathFolders
-from verdigris.gates.agent_shell.users_shell import become_shell
+from verdigris.gates.agent_shell.guard import ALONE, REFUSED, Guard, GuardPipes, ShellCommand
 from verdigris.gates.agent_shell.write_failure import StderrWatch
-from verdigris.storage import open_calls, stat_cache
+from verdigris.sandbox.processes import Namespaces
+from verdigris.storage import call_records, open_calls, stat_cache
+from verdigris.storage.call_promise import CallPromise
+from verdigris.storage.git_folders import GitFolder
 from verdigris.storage.log import light
+from verdigris.storage.path_folders import PathFolders, compared_folders
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import NoReturn
 
 BEGINNING, END = "beginning", "end"
-REFUSED = 126
 OUTSIDE = "import sys; sys.path += sys.argv.pop(1).split('\\n'); from verdigris.cli.main import run; run()"
 _MAIN = """\
 import gc, os, sys
@@ -43,7 +44,6 @@ os._exit(0)
 """To load its modules and to take them apart again is most of what such a short process does."""
 REFRESH = _MAIN.format(name="shell-refresh", module="verdigris.gates.agent_shell.protection")
 LOOK = _MAIN.format(name="shell-look", module="verdigris.turns.tripwire.calls")
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 class CallPlace:
@@ -78,6 +78,7 @@ def run(place: CallPlace, command: str) -> NoReturn:
             b"verdigris: the command was not run, since nothing protects it. next: `tdd doctor`\n",
         )
         os._exit(REFUSED)
+    _say(call_records.finish_left(place.private))
     place.subagent = open_calls.caller(place.private, session_in(os.environ), command)
     os._exit(_call_watched(place, card, command))
 
@@ -131,69 +132,55 @@ def _spawn(argv: list[str]) -> bool:
 
 
 def _call(place: CallPlace, card: ShellCard, command: str) -> int:
-    """While the child makes its mounts, we make its record and the broker's socket.
+    """While the child makes its mounts, we make the broker's socket.
 
     Memory that either of us writes to is copied: nothing is collected, and what both need is loaded before.
     """
     gc.disable()
-    from verdigris.sandbox.syscalls import prctl
-
-    sockets, linked = open_calls.make_socket_folder(place.private), _linked_worktrees(place)
-    readonly = frozenset(point for point, kind in card.mounts if kind == READONLY)
-    git, left = GitFolder(place.root, place.private, readonly), None
-    programs = PathFolders(place.root, os.environ, {point for point, _ in card.mounts})
-    go, tell = os.pipe2(os.O_CLOEXEC), os.pipe2(os.O_CLOEXEC)
+    readonly = [point for point, kind in card.mounts if kind == READONLY and point.endswith("/config")]
+    folders = compared_folders(place.root, os.environ, {point for point, _ in card.mounts})
+    programs = PathFolders(place.root, os.environ.get("PATH", ""), folders)
+    promise = CallPromise(GitFolder(place.root, place.private, readonly), programs)
+    record = call_records.open_record(place.private, command, place.caller[1], promise)
+    sockets = call_records.make_socket_folder(place.private)
+    pipes = GuardPipes()
     kept = write_failure.hold_stderr(os.environ)
     heard = StderrWatch() if card.way and kept < 0 else None
-    child = os.fork()
-    if child == 0:
-        os.close(go[1])
-        if kept >= 0:
-            os.dup2(kept, 2)
-        if heard is not None:
-            heard.redirect()
-        _run_confined(card, command, sockets, go[0], tell[1], place.subagent)
-    os.close(tell[1])
+    guard = os.fork()
+    if guard == 0:
+        Guard(place.private, card, pipes).serve(ShellCommand(command, place.subagent, sockets, kept, heard))
+    pipes.close_guards()
     if heard is not None:
         heard.begin()
     from verdigris.gates.agent_shell.outside import Outside, open_socket
 
-    prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    record = open_calls.open_record(place.private, command, place.caller[1])
-    socket = open_socket(f"{sockets}/{open_calls.BROKER}")
-    if namespace := os.read(tell[0], 64):
-        open_calls.note_namespace(record, namespace)
+    socket = open_socket(f"{sockets}/{call_records.BROKER}")
+    shell, left = 0, None
+    if namespace := os.read(pipes.confined, 64):
+        first, _, keeper = os.read(pipes.started, 64).decode().partition(" ")
+        shell = int(first)
+        call_records.note_namespace(record, namespace, keeper)
         if card.way:
-            left = Namespaces(child, own_ids=card.way == "own")
+            left = Namespaces(shell, own_ids=card.way == "own")
         for name, ids in card.ids:
-            _write(f"/proc/{child}/{name}", ids)
-        os.write(go[1], b".")
+            _write(f"/proc/{shell}/{name}", ids)
+        os.write(pipes.go, b".")
     known = namespace.decode() if card.way else ""
-    outside = Outside(place.outside(OUTSIDE), place.root, child, socket, place.subagent, known)
+    outside = Outside(place.outside(OUTSIDE), place.root, (guard, shell), socket, place.subagent, known)
     try:
         code = outside.wait()
         if code and heard is not None:
             _explain(heard, card)
         return code
     finally:
-        alone = outside.is_alone()
-        if left is not None and not alone:
-            _close_to_others(left, [git.common, *programs.folders], namespace.decode())
-        open_calls.close_record(place.private, empty=alone)
-        for line in (*git.tidy(), *programs.tidy()):
-            os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
-        _remember_worktrees(place, linked)
+        alone = os.read(pipes.started, 1) == ALONE
+        _say(call_records.end(place.private, left, alone=alone))
         write_failure.explain_stderr(kept)
 
 
-def _close_to_others(left: Namespaces, folders: list[str], namespace: str) -> None:
-    """Makes folders read-only for processes that outlive the call; one that has a file there open to write
-    is killed.
-    """
-    deadline = 3
-    while not left.close_to(folders) and deadline:
-        deadline -= 1
-        open_calls.kill(namespace)
+def _say(lines: Sequence[str]) -> None:
+    for line in lines:
+        os.write(2, f"[tdd] {line}\n".encode(errors="surrogateescape"))
 
 
 def _explain(heard: StderrWatch, card: ShellCard) -> None:
@@ -203,58 +190,7 @@ def _explain(heard: StderrWatch, card: ShellCard) -> None:
         os.write(2, explanation(said, card.mounts, card.root, os.environ))
 
 
-def _linked_worktrees(place: CallPlace) -> set[str]:
-    try:
-        with os.scandir(f"{os.path.dirname(place.control)}/worktrees") as entries:
-            return {f"{entry.inode()} {entry.name}" for entry in entries}
-    except OSError:
-        return set()
-
-
-def _remember_worktrees(place: CallPlace, before: set[str]) -> None:
-    """Remembers worktrees that the call added: an agent may write there, and in no other of the person's."""
-    if added := _linked_worktrees(place) - before:
-        from verdigris.gates.agent_shell.git_regions import remember_made
-
-        remember_made(place.private, added)
-
-
 def _write(path: str, text: str) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     os.write(descriptor, text.encode())
     os.close(descriptor)
-
-
-def _run_confined(card: ShellCard, command: str, sockets: str, go: int, tell: int, subagent: str) -> NoReturn:
-    def tell_us() -> None:
-        os.write(tell, open_calls.namespace(user_namespace=card.way != "plain"))
-
-    try:
-        from verdigris.gates.agent_shell.confinement import DROPPED, blocked_sockets
-
-        environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
-        if card.way:
-            from verdigris.gates.agent_shell.confinement import confine
-
-            seen = os.path.dirname(sockets)
-            environment[BROKER] = f"{seen}/{open_calls.BROKER}"
-            mounts = (*card.mounts, *blocked_sockets(os.environ))
-            confine(mounts, card.way, tell_us, (sockets, seen))  # type: ignore[arg-type]  # one of the ways, as it was written
-        else:
-            environment[ACTOR] = "agent"
-            environment[CLIENT], environment[CONTEXT] = caller_in(os.environ, subagent)
-            tell_us()
-        from verdigris.sandbox.syscalls import prctl
-
-        prctl(_PR_SET_PDEATHSIG, _signal.SIGKILL)
-        _wait(go)
-        become_shell(command, environment)
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the command must not run
-        said = f"verdigris: the command was not run, since it could not be confined: {error}\n"
-        os.write(2, said.encode(errors="surrogateescape"))
-        os._exit(REFUSED)
-
-
-def _wait(go: int) -> None:
-    if not os.read(go, 1):
-        raise OSError("the process outside went away")

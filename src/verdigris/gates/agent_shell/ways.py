@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verdigris.core.events import WeakerAccepted
-from verdigris.gates.agent_shell.protection import find_way, protection
+from verdigris.gates.agent_shell.protection import find_shell_way, remembered_ways
 from verdigris.sandbox import child, strength
 from verdigris.setup.doctor_checks import DoctorFinding, failure
 
@@ -33,6 +33,6 @@ def accept_weaker(project: Project, why: str) -> None:
 
 def _ways_now(project: Project) -> dict[str, str]:
     return {
-        strength.SHELL: find_way(protection(project)) or "",
+        **remembered_ways(*find_shell_way(project)),
         **child.ways_of_runs(child.available()),
     }

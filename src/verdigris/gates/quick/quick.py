@@ -91,6 +91,8 @@ def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
 VERSION = 1
 """Of `storage.stat_cache`, as it is understood here."""
 _TYPE, _FOLDER = 0o170000, 0o040000
+FINISHED = (b"+", b"!")
+"""Of `storage.call_records`, likewise."""
 
 
 def check(private: str, root: str, state: int) -> None:
@@ -134,11 +136,33 @@ def check_nobody_lives(private: str) -> None:
 
 def is_left_over(private: str) -> bool:
     """Whether a shell call is open, or has left its record behind."""
+    return bool(_records(private))
+
+
+def check_finished(private: str) -> None:
+    """NotPlain where a shell call was killed before it had done what its record promises."""
+    for record in _records(private):
+        try:
+            fd = posix.open(record, posix.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if posix.read(fd, 1) not in FINISHED:
+                raise NotPlain
+        except BlockingIOError:
+            continue  # it is open
+        finally:
+            posix.close(fd)
+
+
+def _records(private: str) -> list[str]:
     control, _, name = private.rpartition("/worktrees/")
+    folder = f"{control}/locks/{name}.calls"
     try:
-        return bool(posix.listdir(f"{control}/locks/{name}.calls"))
+        return [f"{folder}/{name}" for name in posix.listdir(folder)]
     except FileNotFoundError:
-        return False
+        return []
 
 
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
@@ -187,6 +211,7 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     if card is None or (card.root, card.control) != (place.root, f"{place.common}/tdd"):
         raise NotPlain
     _check_surroundings(place, card)
+    check_finished(place.private)
     if home(words) != card.home:
         raise NotPlain
     envelope = _envelope(payload, card, words)

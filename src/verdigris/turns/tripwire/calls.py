@@ -111,6 +111,8 @@ def after_call(
             and not has_changed(project)
         ):
             forget_ended(str(project.repo.private))
+            if memory.began:
+                remember(project, replace(memory, began=False))
             return Tripped()
         return with_next(project, _look_at_tree(project, memory, alive=agent_alive, wrote=wrote))
 

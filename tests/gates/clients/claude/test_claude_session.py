@@ -27,7 +27,7 @@ from verdigris.gates.clients.claude.client import CLIENT
 from verdigris.gates.clients.claude.quick import PREFIX
 from verdigris.gates.clients.hook_dialect import MOMENTS
 from verdigris.gates.prompts import LAWS
-from verdigris.storage import open_calls
+from verdigris.storage import call_records, open_calls
 from verdigris.storage.project import open_project
 from verdigris.turns.person import revise
 from verdigris.turns.refactor import begin, end
@@ -297,7 +297,7 @@ def test_where_nothing_is_confined_a_word_waits_for_the_end_of_the_agents_call(
     """It could come from inside the call."""
     without_sandbox(monkeypatch)
     client = Client(world, environment={PREFIX: "none"})
-    record = open_calls.open_record(str(world.project.repo.private), "serve")
+    record = call_records.open_record(str(world.project.repo.private), "serve")
     assert "say this again" in client.say("UserPromptSubmit", prompt="tdd off x")["reason"]
     assert phase(world) is Phase.RED
     os.close(record)

@@ -23,25 +23,24 @@ _MOVE = "next: ask a person to install it, or to name the folder under `sandbox:
 class PathFolders:
     """The programs in these folders, as they are before a call and after it."""
 
-    def __init__(self, root: str, environment: Mapping[str, str], mounted: Container[str]) -> None:
-        """`mounted`: a folder of PATH that is no mount was given to the agent by `sandbox.write`."""
-        self._root, self._environment = root, environment
-        near = (path for path in _named(environment) if not path.startswith(_SYSTEM))
-        found = dict.fromkeys(map(os.path.realpath, near))
-        self.folders = [path for path in found if path in mounted and path.startswith(f"{root}/")]
-        self._before = self._programs()
+    def __init__(
+        self, root: str, path: str, folders: list[str], before: dict[str, str] | None = None
+    ) -> None:
+        """`path`: the variable PATH of the call; `before`: the programs before it, None if it begins now."""
+        self.root, self.path, self.folders = root, path, folders
+        self.before = self._programs() if before is None else before
 
     def tidy(self) -> list[str]:
         """Removes new programs that would be run instead of a person's, and puts links back that led to
         those; returns a line for each.
         """
         now = self._programs()
-        changed = [path for path in now | self._before if now.get(path) != self._before.get(path)]
-        _, elsewhere = split_path(self._root, self._environment) if changed else ([], [])
+        changed = [path for path in now | self.before if now.get(path) != self.before.get(path)]
+        _, elsewhere = split_path(self.root, {"PATH": self.path}) if changed else ([], [])
         return [line for path in sorted(changed) for line in self._undo(path, elsewhere)]
 
     def _undo(self, path: str, elsewhere: Iterable[str]) -> Iterable[str]:
-        name, before = os.path.basename(path), self._before.get(path)
+        name, before = os.path.basename(path), self.before.get(path)
         persons = is_persons(name, elsewhere)
         if before and (persons or name.startswith(INTERPRETER)):
             _remove(path)
@@ -57,6 +56,13 @@ class PathFolders:
             entry.path: os.readlink(entry.path) if entry.is_symlink() else ""
             for entry in _entries(self.folders)
         }
+
+
+def compared_folders(root: str, environment: Mapping[str, str], mounted: Container[str]) -> list[str]:
+    """Folders of PATH in the worktree. One that is no mount was given to the agent by `sandbox.write`."""
+    near = (path for path in _named(environment) if not path.startswith(_SYSTEM))
+    found = dict.fromkeys(map(os.path.realpath, near))
+    return [path for path in found if path in mounted and path.startswith(f"{root}/")]
 
 
 def guarded_files(folders: Collection[str], environment: Mapping[str, str]) -> list[str]:
