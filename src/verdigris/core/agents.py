@@ -57,6 +57,8 @@ class AgentFacts:
     """Its settings in the user's home."""
     caches: tuple[str, ...] = ()
     """Folders below the home with programs that it runs."""
+    notes: tuple[str, ...] = ()
+    """Regular expressions of files in its folder of the home that it has its agent write, by file tools."""
     variables: AgentVariables = AgentVariables()
     sockets: AgentSockets = AgentSockets()
 
@@ -70,6 +72,7 @@ _ALL = (
         ),
         in_home=(".claude", ".claude.json", ".claude/settings.json", ".claude/settings.local.json"),
         caches=(".cache/claude",),
+        notes=(r"plans/", r"todos/", r"projects/[^/]+/memory/", r"agent-memory/"),
         variables=AgentVariables(
             homes=("CLAUDE_CONFIG_DIR",),
             temporary=("CLAUDE_CODE_TMPDIR",),

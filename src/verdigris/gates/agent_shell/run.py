@@ -229,8 +229,9 @@ def _run_confined(card: ShellCard, command: str, path: str, go: int, tell: int, 
 
         environment = {name: given for name, given in os.environ.items() if name not in DROPPED}
         if card.way:
-            from verdigris.gates.agent_shell.confinement import confine
+            from verdigris.gates.agent_shell.confinement import confine, with_own_cache
 
+            environment = with_own_cache(environment)
             environment[BROKER] = path
             mounts = (*card.mounts, *blocked_sockets(os.environ))
             confine(mounts, card.way, tell_us)  # type: ignore[arg-type]  # one of the ways, as it was written

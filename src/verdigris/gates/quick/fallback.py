@@ -54,7 +54,7 @@ def refresh(project: Project, client: Mapping[str, Any] = NO_CLIENT) -> bool:
 def _make_card(
     project: Project, control: str, more: Mapping[str, Any], known: Mapping[str, quick_state.Rule]
 ) -> quick_state.QuickCard | None:
-    before, refs = light.head(control), _refs(project)
+    before, refs, git = light.head(control), _refs(project), _look_at_configuration(project)
     if before is None or refs is None:
         return None
     state = project.state()
@@ -68,7 +68,7 @@ def _make_card(
     after = light.head(control)
     if after is None or light.stamp(after) != light.stamp(before) or _refs(project) != refs:
         return None
-    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs}
+    fields = {**_fields(project, state, known), **more, "stamp": light.stamp(after), "refs": refs, "git": git}
     if state.open_cycle is not None:
         # Its spec is of a class that red lets everyone write.
         spec = os.fspath(project.root / state.open_cycle.spec_path)
@@ -78,6 +78,10 @@ def _make_card(
 
 def _refs(project: Project) -> quick_state.Refs | None:
     return quick_state.refs(os.fspath(project.repo.git_dir), os.fspath(project.repo.common_dir))
+
+
+def _look_at_configuration(project: Project) -> tuple[int, int, int] | None:
+    return quick_state.look(os.fspath(project.repo.common_dir / "config"))
 
 
 def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_state.Rule]) -> dict[str, Any]:
@@ -278,7 +282,10 @@ def _prepare_next_call(
 
 
 def _refresh(client: Client, words: ModuleType, project: Project) -> bool:
-    places = tuple(map(os.fspath, client.guarded(os.environ)))
+    from verdigris.gates.agent_shell.git_regions import hooks_in
+
+    hooks = hooks_in(project.root, os.environ)
+    places = (*map(os.fspath, client.guarded(os.environ)), *hooks)
     return refresh(project, {"guarded": places, "home": home(words), "prefix": client.prefix(project)})
 
 

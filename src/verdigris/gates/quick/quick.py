@@ -9,7 +9,7 @@ from sys import modules
 
 from verdigris.gates.quick.place import NotPlain, check_way, find, is_folder, is_lone_file, path_below, walk
 from verdigris.storage.log import light
-from verdigris.storage.quick_state import read, refs, regex, whole
+from verdigris.storage.quick_state import look, read, refs, regex, whole
 
 TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ def _check_nothing_changed(card: QuickCard, place: WorktreePlace, context: str) 
 
 def _check_surroundings(place: WorktreePlace, card: QuickCard) -> None:
     """Checks that nothing happened which the kernel would take in first, and that nothing is under way."""
-    if refs(place.git_dir, place.common) != card.refs:
+    if refs(place.git_dir, place.common) != card.refs or look(f"{place.common}/config") != card.git:
         raise NotPlain
     if card.config is not None and _digest(f"{place.root}/tdd.yaml") not in {card.config, None}:
         raise NotPlain
