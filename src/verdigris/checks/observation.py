@@ -8,6 +8,7 @@ from verdigris.core.events import RedsEnded
 from verdigris.core.paths import PathClass
 from verdigris.core.test_ids import split_id
 from verdigris.core.value import value
+from verdigris.languages.conventions import decides_verdicts
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -60,7 +61,10 @@ def difference(project: Project, old: str, new: str) -> TreeDifference:
     other: list[Change] = []
     for change in project.workspace.changes(old, new):
         cls = project.classify(change.path)
-        drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
+        if cls is PathClass.SWITCH:
+            drifted, rest = decides_verdicts(change.path), False
+        else:
+            drifted, rest = (True, False) if cls in ORACLE else parts_differ(project, change, old, new)
         if drifted:
             oracle.append(change.path)
         if cls is PathClass.SOURCE and rest:

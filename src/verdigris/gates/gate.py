@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verdigris.core.actions import Allow, Deny
+from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.events import ToolAllowed
 from verdigris.core.paths import PathClass
@@ -88,7 +89,7 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
             where = home(project, name, cwd)
             if is_switch(where, name, cwd, call.guarded):
                 return _no(project, call, _switch(name))
-            if denial := refuse(project, name, cwd, call.actor.client):
+            if denial := refuse(project, name, cwd, call.actor.client) or _refuse_header(name, cwd, rewrite):
                 return _no(project, call, denial)
             homes[where.root] = where
             places[where.root][name] = rewrite
@@ -102,6 +103,21 @@ def _decide_writes(project: Project, call: HookCall, writes: Mapping[str, Rewrit
                 for path in _paths_in(homes[root], named, cwd):
                     note_edit(str(homes[root].repo.private), project.context, path)
     return Reply(text="\n".join(texts))
+
+
+def _refuse_header(name: str, cwd: Path, rewrite: Rewrite | None) -> Deny | None:
+    """Instructions are text; in a header clients may find hooks and servers."""
+    path = cwd / name
+    if rewrite is None or path.name not in INSTRUCTIONS:
+        return None
+    after = rewrite(path.read_bytes() if path.is_file() else None) or b""
+    if not after.lstrip(b"\xef\xbb\xbf").startswith(b"---"):
+        return None
+    return Deny(
+        "switch",
+        f"{name} would begin with a header, in which hooks and servers can be named.",
+        "leave `---` out",
+    )
 
 
 def _switch(name: str) -> Deny:

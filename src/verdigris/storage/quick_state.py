@@ -46,6 +46,8 @@ class QuickCard:
     """Class and regex; the first that matches decides."""
     texts: list[str]
     """The text of each rule, so that a process that needs the regex finds it compiled."""
+    instructions: tuple[str, ...]
+    """Names of texts for agents: the slow entry looks at their beginning."""
     mixed: list[str]
     mixed_source: tuple[str, ...]
     """Endings of source files that may contain tests."""

@@ -121,6 +121,39 @@ def test_the_hooks_that_git_takes_from_the_worktree_are_switches(client: Client)
     assert writes(client, "tools/other") == "pass"
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".husky/pre-commit", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook-local.toml", ".envrc"),
+        *("web/.husky/_/h", ".lintstagedrc.json", "mise.local.toml", ".vscode/tasks.json", ".idea/x.xml"),
+        *(
+            ".claude/agents/x.md",
+            ".claude/skills/a/SKILL.md",
+            ".claude/CLAUDE.md",
+            "app/.claude/commands/x.md",
+        ),
+        *(".claude-plugin/plugin.json", ".lsp.json", ".cursor/mcp.json", ".devcontainer/devcontainer.json"),
+    ],
+)
+def test_what_decides_what_a_persons_tools_run_is_a_switch(client: Client, path: str) -> None:
+    assert writes(client, path) == "switch"
+
+
+@pytest.mark.parametrize(
+    "path", [".claude/plans/a.md", ".claude/agent-memory/x/MEMORY.md", "husky.md", ".github/workflows/ci.yml"]
+)
+def test_what_decides_nothing_is_free(client: Client, path: str) -> None:
+    assert writes(client, path) == "pass"
+
+
+def test_instructions_are_free_without_a_header(client: Client) -> None:
+    assert client.before("Write", file_path="CLAUDE.md", content="# How we work\n\n---\n") == "pass"
+    assert client.before("Write", file_path="CLAUDE.md", content="---\nhooks: x\n---\n") == "switch"
+    client.world.write("docs/AGENTS.md", "words\n")
+    edit = {"file_path": "docs/AGENTS.md", "old_string": "words", "new_string": "---\nmcpServers: x\n---"}
+    assert client.before("Edit", **edit) == "switch"
+
+
 def test_a_tool_of_a_server_is_asked_the_same_in_every_spelling(client: Client) -> None:
     client.after("mcp__files__write")
     home = os.environ["HOME"]

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import ConfigError, NotARepository, StorageError
 from verdigris.core.languages import manifest_names, suffixes_with_tests
 from verdigris.core.paths import compile_glob, recall_compiled
@@ -97,6 +98,7 @@ def _fields(project: Project, state: WorktreeState, known: Mapping[str, quick_st
         "claimers": sorted(claimers(state) & at_work(os.fspath(project.repo.private), "")),
         "rules": [(cls.value, known.get(regex) or _rule(regex)) for cls, regex in project.classes.rules],
         "texts": [regex for _, regex in project.classes.rules],
+        "instructions": INSTRUCTIONS,
         "mixed": sorted(manifest_names()),
         "mixed_source": suffixes_with_tests(),
         "held_out": sorted(state.held_out),

@@ -79,7 +79,8 @@ def _is_within(place: str, path: str) -> bool:
 def _is_allowed(card: QuickCard, path: str, context: str = "") -> bool:
     cls = next((cls for cls, rule in card.rules if regex(rule).fullmatch(path)), "other")
     if cls == "other":
-        return card.phase in {"red", "off"} or path.rpartition("/")[2] not in card.mixed
+        name = path.rpartition("/")[2]
+        return name not in card.instructions and (card.phase in {"red", "off"} or name not in card.mixed)
     if (card.phase, cls) == ("green", "source"):
         if path.endswith(card.mixed_source) or card.claimers not in ([], [context]):
             return False

@@ -152,7 +152,10 @@ def moved_back_text(paths: Sequence[str], phase: Phase, tried: Sequence[str]) ->
 def _why(path: str, cls: PathClass) -> str:
     match cls:
         case PathClass.SWITCH:
-            return "It turns Verdigris itself on or off, so no agent may write it: leave it as it is."
+            return (
+                "It turns Verdigris itself on or off, or names what a person's tools run outside a sandbox: "
+                "no agent may write it. Leave it as it is."
+            )
         case PathClass.SOURCE:
             return "Source can be edited only under a claim, and no claim is open."
         case PathClass.TEST | PathClass.SPEC:
