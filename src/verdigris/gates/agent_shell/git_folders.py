@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from verdigris.gates.agent_shell.git_history import read_history, undo_changes
+
 TYPE_CHECKING = False  # `typing` takes long to load
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class GitFolder:
         self.own = self.common if is_main else f"{self.common}/worktrees/{name}"
         self.pointers = {path for path in self._pointers() if os.path.lexists(path)}
         self.submodules = self._submodules()
+        self.history = read_history(self.common, self._git)
 
     def tidy(self) -> list[str]:
         """Removes what a person's git would follow; returns a line for each."""
@@ -47,7 +50,7 @@ class GitFolder:
         if added:
             self._git("update-index", "--force-remove", "--", *added)
             said += [f"{path} is a repository of its own, and was taken out of the index" for path in added]
-        return said
+        return said + undo_changes(self.common, self.history, self._git)
 
     def _pointers(self) -> Iterable[str]:
         folders = {self.common, self.own}
@@ -80,11 +83,13 @@ class GitFolder:
     def _git(self, *arguments: str) -> bytes:
         import subprocess
 
-        from verdigris.storage.git import UNOBSERVED, program
+        from verdigris.storage.git import TRUE_HISTORY, UNOBSERVED, program
 
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         argv = [program(kept), f"--git-dir={self.own}", f"--work-tree={self.root}", *arguments]
-        done = subprocess.run(argv, cwd=self.root, env=kept | UNOBSERVED, capture_output=True, check=False)
+        done = subprocess.run(
+            argv, cwd=self.root, env=kept | UNOBSERVED | TRUE_HISTORY, capture_output=True, check=False
+        )
         return done.stdout
 
 
