@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, Deny
 from verdigris.core.agents import INSTRUCTIONS
 from verdigris.core.errors import VerdigrisError
-from verdigris.core.events import ToolAllowed
+from verdigris.core.events import ToolAllowed, Violation
 from verdigris.core.paths import PathClass
 from verdigris.core.policy.cycle import next_step
 from verdigris.core.state import Phase
@@ -37,6 +37,7 @@ from verdigris.gates.calls import (
 )
 from verdigris.storage.open_calls import alive, end_edit, note_caller, note_edit
 from verdigris.storage.paths import canonical, class_of
+from verdigris.storage.relied_files import take_news
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -352,7 +353,15 @@ def _decide(
         project = replace(opened, actor=call.actor)
     around = client.surroundings(project, environment)
     call = replace(call, confined=around.confined, confinable=around.confinable, guarded=around.guarded)
-    return client.render(call, _reply(client, project, call))
+    reply = _reply(client, project, call)
+    return client.render(call, _also(_tell_undone(project), reply))
+
+
+def _tell_undone(project: Project) -> str:
+    """What was put back because it changed while a file tool wrote."""
+    news = take_news(str(project.repo.private))
+    project.record(*(Violation(path=line.partition(" ")[0], what=line) for line in news))
+    return "\n".join(f"[tdd] {line}" for line in news)
 
 
 def _start(client: Client, call: HookCall, environment: Mapping[str, str]) -> Path:

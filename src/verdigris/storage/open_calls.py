@@ -125,6 +125,12 @@ def alive(private: str) -> bool:
     return bool(left and _living_namespaces({_read(record)[0] for record in left}))
 
 
+def living(private: str) -> list[int]:
+    """The processes of calls that are open or have ended, in their namespaces."""
+    wanted = {_read(f"{folder_of(private)}/{name}")[0] for name in _records(private)} - {""}
+    return [pid for pid, _ in _inside(wanted)] if wanted else []
+
+
 def is_any_left(private: str) -> bool:
     """Whether any call has a record: it is open, or was killed, or a process of it lived longer."""
     return bool(_records(private))

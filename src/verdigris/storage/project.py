@@ -15,6 +15,7 @@ from verdigris.core.records import Draft, from_json, to_json
 from verdigris.core.settings import Settings
 from verdigris.core.state import Configuration
 from verdigris.core.value import replace, value
+from verdigris.storage import relied_files
 from verdigris.storage.lock import hold_lock
 from verdigris.storage.log.light import digest
 from verdigris.storage.log.log import Log
@@ -127,6 +128,8 @@ def open_project(start: Path, actor: Actor) -> Project:
     The log has the compiled configuration; YAML is read only if `tdd.yaml` has changed.
     """
     repo = find_repository(start)
+    if relied_files.is_guarded(str(repo.private)):
+        relied_files.compare(str(repo.private), ends=False)
     log = open_log(repo)
     state = log.state()
     here = state.of(repo.worktree)

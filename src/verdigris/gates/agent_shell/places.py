@@ -22,7 +22,7 @@ from verdigris.core.confinement.toolchains import CACHES, PROGRAMS, base_of, fol
 from verdigris.core.errors import VerdigrisError
 from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
-from verdigris.gates.agent_shell.launcher import own_paths
+from verdigris.gates.agent_shell.launcher import HOOK, HOOKS, launcher, own_paths
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
 from verdigris.storage.repository import find_repository
 
@@ -257,6 +257,20 @@ def _is_under_law(project: Project, around: str) -> bool:
     except VerdigrisError:
         return False
     return repo is not None and repo.common_dir != project.repo.common_dir and repo.control.is_dir()
+
+
+def relied_on(project: Project) -> list[str]:
+    """The files that the gate relies on and no snapshot holds: launchers, git's hooks and settings, those of
+    clients, start-up files.
+    """
+    repo, home = project.repo, home_of(os.environ)
+    settings = [name for name in of_all(lambda agent: agent.in_home) if "/" in name]
+    return [
+        *(str(path) for path in (repo.control / HOOK, launcher(repo), *repo.control.glob(f"{HOOKS}.*"))),
+        *(str(repo.common_dir / name) for name in git_regions.SWITCHES),
+        *(f"{place}/{name}" for place in (project.root, home) for name in settings),
+        *(f"{home}/{name}" for name in (*STARTUP_FILES, ".gitconfig", ".npmrc")),
+    ]
 
 
 def _deny_hook(name: str) -> Deny:

@@ -124,21 +124,21 @@ def _compare(rows: list[Row]) -> None:
 
 def check_nobody_lives(private: str) -> None:
     """NotPlain where a process of an earlier shell call may still write."""
-    if is_left_over(private):
+    if left := left_over(private):
         from verdigris.storage.open_calls import alive, forget_ended
 
-        if alive(private):
+        if not all(map(str.isdigit, left)) or alive(private):
             raise NotPlain
         forget_ended(private)
 
 
-def is_left_over(private: str) -> bool:
-    """Whether a shell call is open, or has left its record behind."""
+def left_over(private: str) -> list[str]:
+    """The records of shell calls that are open, or have left theirs behind, and what guards their files."""
     control, _, name = private.rpartition("/worktrees/")
     try:
-        return bool(posix.listdir(f"{control}/locks/{name}.calls"))
+        return posix.listdir(f"{control}/locks/{name}.calls")
     except FileNotFoundError:
-        return False
+        return []
 
 
 SIGNS = (b"Read-only file system", b"Device or resource busy", b"no new privileges")
@@ -197,6 +197,7 @@ def judge_call(raw: bytes, words: ModuleType) -> AllowedCall:
     cwd = payload["cwd"]
     match manner:
         case "writes":
+            check_nobody_lives(place.private)
             context = envelope["actor"]["context"]
             path = writable(card, cwd, _text(given), context)
             _note_edit(place, context, path)
@@ -242,7 +243,7 @@ def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, pla
         raise NotPlain
     session, agent = caller
     _check_nothing_changed(card, place, agent or session)
-    if is_left_over(place.private):
+    if left_over(place.private):
         raise NotPlain
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
