@@ -19,6 +19,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,7 +128,7 @@ def _run(text: str, folder: Path, seconds: float) -> tuple[str, bool]:
     home.mkdir()
     with told.open("w") as out:
         process = subprocess.Popen(
-            ["bash", "-c", text],
+            [*_apart(), "bash", "-c", text],
             cwd=work,
             env=_environment(home),
             stdin=subprocess.DEVNULL,
@@ -144,6 +145,18 @@ def _run(text: str, folder: Path, seconds: float) -> tuple[str, bool]:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     return told.read_text(errors="replace"), ended
+
+
+@cache
+def _apart() -> tuple[str, ...]:
+    """A process table and mounts of its own: a script that kills or stops all that it sees reaches nobody."""
+    words = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "--mount")
+    rights = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    argv = (words[0], *rights, *words[1:])
+    tried = subprocess.run([*argv, "true"], check=False, capture_output=True)
+    if tried.returncode == 0:
+        return argv
+    raise SystemExit(f"the scripts are not run without a process table of their own: {tried.stderr.decode()}")
 
 
 def _environment(home: Path) -> dict[str, str]:

@@ -38,6 +38,10 @@ ACTS = 4
 """Commands and edits from any state to one where nothing is open."""
 _PLACE = re.compile(r"(tests/\S+?\.py):(\d+)")
 _LOST = re.compile(r"put back what (.*) lost,")
+_REVISED = re.compile(r"(revise|correct) the tests? at [^`]*?, (?=then|put|mend)")
+_UNPARSED = re.compile(r"mend ((?:\S+\.py(?:, )?)+), which")
+_MISSING = re.compile(r"put what is missing back, .* tdd revise (.*), with")
+_TEST_FILE = re.compile(r"tests/\w+\.py")
 _PUT_BACK = re.compile(r"put (\S+(?:, \S+)*) back")
 
 
@@ -114,15 +118,15 @@ def play(place: Place, hand: Hand, move: str, status: Mapping[str, Any]) -> bool
     """An act of a person that a sentence asks for; False if it is none that we know."""
     if found := _PUT_BACK.match(move):
         return all(_put_back(place, path) for path in found[1].split(", "))
-    if re.match(r"(revise|correct) the test", move):
-        return _correct_tests(place, hand, move)
+    if re.match(r"(revise|correct) the test|put back what|mend ", move):
+        return _correct_tests(place, hand, move) and _put_back_losses(place, move) and _mend(place, move)
     if re.match(r"(drop it|end it|finish it)", move):
         return True
     if re.match(r"(resolve|correct) ", move):
         make_right(place, hand)
         return _resolve(place)
-    if re.match(r"put back what", move):
-        return _put_back_losses(place, move)
+    if found := _MISSING.match(move):
+        return all(_put_back(place, path) for path in _TEST_FILE.findall(found[1])) and _restructure(place)
     if re.match(r"restructure\b", move):
         return _restructure(place)
     if re.search(r"\b(source|code)\b", move):
@@ -160,16 +164,22 @@ def _restructure(place: Place) -> bool:
 
 
 def _correct_tests(place: Place, hand: Hand, move: str) -> bool:
-    """Also puts back what is lost, if the sentence asks for that too."""
-    found = [(path, _test_at(place.read(path), int(line))) for path, line in _PLACE.findall(move)]
-    if _LOST.search(move) and not _put_back_losses(place, move):
-        return False
-    for path, names in found:
+    found = _REVISED.match(move)
+    for path, line in _PLACE.findall(found[0] if found else ""):
+        names = _test_at(place.read(path), int(line))
         module = path.removeprefix("tests/test_").removesuffix(".py")
         for name in names:
             block = hand.test(module, name, int(name[1:]))
             place.write(path, with_changed(place.read(path), f"test_{name}", block))
-    return bool(found)
+    return True
+
+
+def _mend(place: Place, move: str) -> bool:
+    """Nothing but what does not parse."""
+    found = _UNPARSED.search(move)
+    for path in found[1].split(", ") if found else ():
+        place.write(path, without(resolved(place.read(path)), "broken"))
+    return True
 
 
 def _test_at(text: str, line: int) -> list[str]:
@@ -194,7 +204,9 @@ def _put_back_losses(place: Place, move: str) -> bool:
     state = project.state()
     begun = state.turn or state.refactor
     found, tree = _LOST.search(move), begun.tree if begun else state.ground
-    if found is None or tree is None:
+    if found is None:
+        return True
+    if tree is None:
         return False
     for path in found[1].split(", "):
         text = (project.workspace.read(tree, path) or b"").decode()

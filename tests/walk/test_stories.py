@@ -385,3 +385,89 @@ def test_an_agent_is_led_to_a_person_where_no_source_parses(story: Story) -> Non
     story.commit()
     assert story.here.agents_next() == "`tdd refactor begin` opens b.py, which does not parse"
     story.next_leads_on()
+
+
+def break_source(story: Story, *modules: str) -> None:
+    for module in modules:
+        story.write(f"{module}.py", with_block(story.here.read(f"{module}.py"), BROKEN))
+    story.commit()
+
+
+def test_a_person_mends_source_that_does_not_parse(story: Story) -> None:
+    break_source(story, "a")
+    story.tdd("test")
+    assert story.here.status()["next"] == "mend a.py, which does not parse, then `tdd test`"
+    story.cut("a.py", "broken")
+    mended = story.here.read("a.py")
+    assert story.tdd("test").code == 0
+    assert not story.here.status()["unclaimed"]
+    story.add_function("a", "f8")
+    assert story.here.status()["unclaimed"]
+    story.tdd("aside")
+    assert story.here.read("a.py") == mended
+
+
+def test_mending_is_no_way_to_edit_for_an_agent(story: Story) -> None:
+    break_source(story, "a")
+    story.tdd("test")
+    text = story.here.read("a.py")
+    assert story.agent_writes("a.py", text.replace("def broken(:", "def added():\n    return 5")) != "pass"
+
+
+def test_a_report_source_that_does_not_parse_and_two_reds_lead_on_from_off(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test-bug tests/test_a.py:9 wrong")
+    story.tdd("off --why a walk")
+    break_source(story, "a")
+    story.add_test("a", "f8")
+    story.add_test("a", "f7")
+    story.next_leads_on()
+
+
+def test_source_that_came_first_a_lost_test_and_source_that_does_not_parse_lead_on(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    break_source(story, "b")
+    story.cut("tests/test_a.py", "test_f1")
+    story.add_function("a", "f8")
+    story.next_leads_on()
+
+
+def test_a_person_mends_what_was_broken_while_it_was_off(story: Story) -> None:
+    story.tdd("off --why a walk")
+    story.write("b.py", with_block(story.here.read("b.py"), BROKEN))
+    story.add_function("b", "f2", 1002)
+    story.next_leads_on()
+
+
+def test_what_a_revert_took_away_in_a_refactor_is_put_back(story: Story) -> None:
+    story.add_test("a", "f9", 1)
+    story.add_function("a", "f9", 1)
+    story.commit()
+    story.tdd("refactor begin")
+    story.git("revert --no-edit HEAD")
+    story.next_leads_on()
+
+
+def test_what_a_person_commits_of_a_frozen_file_stays_when_the_agent_stops(story: Story) -> None:
+    story.add_test("a", "f9")
+    story.tdd("test")
+    story.agent_writes("a.py", with_block(story.here.read("a.py"), story.walk.hand.function("f8", 8)))
+    story.add_test("a", "f7")
+    story.comment("tdd.yaml")
+    story.commit()
+    committed = story.here.read("tests/test_a.py"), story.here.read("tdd.yaml")
+    told = story.agent_stops()
+    assert (story.here.read("tests/test_a.py"), story.here.read("tdd.yaml")) == committed
+    assert "put back" not in told
+    assert story.here.status()["suspended"]
+    story.next_leads_on()
+
+
+def test_what_a_person_commits_of_a_frozen_file_is_proven_anew(story: Story) -> None:
+    story.claimed("a", "f9")
+    story.add_test("a", "f7")
+    assert story.here.status()["next"].startswith("`tdd restore tests/test_a.py`")
+    story.commit()
+    assert story.here.status()["next"].startswith("`tdd test tests/test_a.py::test_f9`")
+    story.next_leads_on()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from verdigris.checks.ground import first_ground, follow_git
+from verdigris.checks.ground import first_ground, follow_git, held_by_git
+from verdigris.checks.observation import difference, is_cut_out
 from verdigris.core.events import CycleMoved, Event, Ground, HeadSeen, RefactorBegun, Suspended
 from verdigris.core.paths import PathClass
 from verdigris.core.records import AGENT
@@ -18,7 +19,7 @@ from verdigris.storage.repository import Head, head
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from verdigris.core.state import WorktreeState
+    from verdigris.core.state import Refactor, WorktreeState
     from verdigris.storage.project import Project
     from verdigris.storage.snapshots.head_moves import HeadMove
 
@@ -37,7 +38,8 @@ def look(project: Project, state: WorktreeState, *, by_agent: bool | None = None
     ground = follow_git(project, state)
     if ground == state.ground and seen == now:
         return state
-    return _record(project, state, ground, _find_moved(project, state), now)
+    brought = _find_moved(project, state) | _find_committed(project, state, now)
+    return _record(project, state, ground, brought, now)
 
 
 def _find_moved(project: Project, state: WorktreeState) -> frozenset[str]:
@@ -49,6 +51,19 @@ def _find_moved(project: Project, state: WorktreeState) -> frozenset[str]:
 
     move = head_moves.move_since(project.repo, seen)
     return _find_brought(project, state, move) if move.kind == "moved" else frozenset()
+
+
+def _find_committed(project: Project, state: WorktreeState, now: Head) -> frozenset[str]:
+    """Frozen files that a person changed and committed under an open turn: they are ground."""
+    if state.turn is None or now.commit == state.turn.commit:
+        return frozenset()
+    tree = project.workspace.snapshot()
+    drift = difference(project, state.turn.tree, tree).oracle
+    if not drift:
+        return frozenset()
+    held = held_by_git(project, state, state.turn.commit, tree, drift)
+    here = project.workspace.read_many(tree, held)
+    return frozenset(path for path, content in held.items() if here.get(path) == (content and content[1]))
 
 
 def _seen_head(state: WorktreeState) -> Head:
@@ -86,7 +101,7 @@ def _find_unearned(
 def _record(
     project: Project, state: WorktreeState, ground: str, under: frozenset[str], now: Head
 ) -> WorktreeState:
-    """`under`: what commits made elsewhere brought. It is no edit of a turn, and suspends an open one."""
+    """`under`: what others brought, or a person committed: no edit of a turn, and it suspends an open one."""
     events: list[Event] = [HeadSeen(commit=now.commit, on=now.branch)]
     if ground != state.ground:
         changes = project.workspace.changes(state.ground or ground, ground)
@@ -117,12 +132,21 @@ def _move_starts(project: Project, state: WorktreeState, paths: frozenset[str], 
             # Otherwise an abort would set aside what others committed.
             yield RefactorBegun(
                 tree=start,
-                record=begun.record,
+                record=_without_moved(project, begun, start),
                 uncovered=begun.uncovered,
                 foundation=begun.foundation,
                 founded=begun.founded,
                 optimizes=begun.optimizes,
             )
+
+
+def _without_moved(project: Project, begun: Refactor, start: str) -> str:
+    """How the tests of a refactor stood before it, without those that the move took away."""
+    from verdigris.checks.suite_tests import read_tests_of, record_of
+
+    tests = read_tests_of(project, begun.record)
+    kept = {i: status for i, status in tests.items() if not is_cut_out(project, i, begun.tree, start)}
+    return begun.record if len(kept) == len(tests) else record_of(project, kept)
 
 
 def _find_own(project: Project, since: str | None) -> frozenset[str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from verdigris.core.state import WorktreeState
     from verdigris.storage.project import Project
 
+_MENDED_AT_ONCE = 50
+
 
 def follow_git(project: Project, state: WorktreeState) -> str:
     """The ground as a person's git leaves it; nothing is recorded."""
@@ -67,7 +69,38 @@ class _Sources:
             elif side is Side.MERGED:
                 left = before.get(path) == committed
                 contents[path] = self._merge(path, _read(self.project, committed), base.get(path), left=left)
+        edited = {
+            path for path, side in sides.items() if side in {Side.HEAD, Side.MERGED} and path not in clean
+        }
+        lying += self._find_mended(before, contents, edited)
         return space.compose(space.graft(ground, self.tree, lying), contents)
+
+    def _find_mended(
+        self,
+        before: Mapping[str, Entry],
+        contents: dict[str, tuple[str, bytes] | None],
+        edited: set[str],
+    ) -> list[str]:
+        """Source whose ground would not parse: no test can be red on it, so a person mends it first.
+
+        Where the ground at this HEAD parses already, it stays. Who edits very many files at once mends no
+        syntax error.
+        """
+        known = self.state.head is not None and self.state.head.commit == self.commit
+        source = {path for path in edited if self.project.classify(path) is PathClass.SOURCE}
+        too_many = len(source) > _MENDED_AT_ONCE and not self.state.unloaded
+        if self.project.actor.role == AGENT or self.state.phase is not Phase.RED or too_many:
+            return []
+        mended = []
+        for path in source:
+            was = before.get(path)
+            text = self.project.workspace.blob_bytes(was.blob) if was is not None else None
+            planned = contents.get(path, ("", text))
+            if planned is None or planned[1] is None or _parses(path, planned[1]):
+                continue
+            if contents.pop(path, None) is None or not known or text is None or not _parses(path, text):
+                mended.append(path)
+        return mended
 
     def _choose(
         self, held: Mapping[str, Entry], base: Mapping[str, Entry], clean: frozenset[str], paths: set[str]
@@ -181,6 +214,12 @@ def held_by_git(
         if (path in clean or _name(then.get(path)) != _name(held.get(path)))
         and not sources.is_unearned(path, held.get(path))
     }
+
+
+def _parses(path: str, data: bytes) -> bool:
+    from verdigris.languages.registry import reader_of
+
+    return reader_of(path).parses(path, data.decode("utf-8", "surrogateescape"))
 
 
 def _name(entry: Entry | None) -> str | None:

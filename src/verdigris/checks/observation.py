@@ -14,7 +14,7 @@ from verdigris.storage.repository import head
 if TYPE_CHECKING:
     from verdigris.core.actions import Unclaimed
     from verdigris.core.paths import Change
-    from verdigris.core.state import Red, WorktreeState
+    from verdigris.core.state import WorktreeState
     from verdigris.execution.room import Layer
     from verdigris.storage.project import Project
 
@@ -133,20 +133,19 @@ def end_lost_reds(project: Project, state: WorktreeState) -> WorktreeState:
 def lost_reds(project: Project, state: WorktreeState, tree: str) -> tuple[str, ...]:
     """Ids of the reds whose file or text is gone; those of open claims stay."""
     old = {i: red for i, red in state.reds.items() if i not in state.claims and red.tree != tree}
-    files = {entry.path for entry in project.workspace.files(tree)} if old else set()
-    return tuple(
-        test_id
-        for test_id, red in old.items()
-        if (path := split_id(red.native_id).path) not in files or _is_cut_out(project, red, path, tree)
-    )
+    return tuple(i for i, red in old.items() if is_cut_out(project, red.native_id, red.tree, tree))
 
 
-def _is_cut_out(project: Project, red: Red, path: str, tree: str) -> bool:
-    """A test that no reader found in the text of its red may be created at run time: only a run shows it."""
-    before, after = project.workspace.read(red.tree, path), project.workspace.read(tree, path)
-    if before == after:
-        return False
+def is_cut_out(project: Project, native: str, old: str, new: str) -> bool:
+    """Whether the file or the text of a test is gone.
+
+    A test that no reader finds in its old text may be created at run time: only a run shows whether it is.
+    """
+    path = split_id(native).path
+    before, after = project.workspace.read(old, path), project.workspace.read(new, path)
+    if before == after or after is None:
+        return after is None
     from verdigris.languages.tests import is_written
 
     then, now = ((text or b"").decode("utf-8", "surrogateescape") for text in (before, after))
-    return is_written(path, then, red.native_id) and not is_written(path, now, red.native_id)
+    return is_written(path, then, native) and not is_written(path, now, native)

@@ -187,15 +187,16 @@ def _files(project: Project, tree: str, language: Language) -> _ImportTargets:
     return _ImportTargets(classes, tuple(dict.fromkeys(("", *language.import_roots(source)))), stems)
 
 
-def imported_source(project: Project, tree: str, path: str) -> frozenset[str]:
-    """The source files that a file imports by itself."""
-    language = reader_of(path)
-    files = _files(project, tree, language)
-    data = project.workspace.read(tree, path) or b""
-    targets = (
-        at for found in language.imports(path, data) for at in language.import_targets(path, found, files)
-    )
-    return frozenset(at for at in targets if files.classes[at] is PathClass.SOURCE)
+def imported_source(project: Project, tree: str, paths: Iterable[str]) -> Iterator[frozenset[str]]:
+    """The source files that each of the paths imports by itself."""
+    listed: dict[Language, _ImportTargets] = {}
+    for path in paths:
+        language = reader_of(path)
+        files = listed.get(language) or listed.setdefault(language, _files(project, tree, language))
+        data = project.workspace.read(tree, path) or b""
+        imports = language.imports(path, data)
+        targets = (at for each in imports for at in language.import_targets(path, each, files))
+        yield frozenset(at for at in targets if files.classes[at] is PathClass.SOURCE)
 
 
 def at(project: Project, tree: str) -> Read:

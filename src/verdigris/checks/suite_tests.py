@@ -30,8 +30,11 @@ def read_tests_of(project: Project, record: str) -> Tests:
 
 
 def collected_event(project: Project, tree: str, tests: Tests) -> SuiteCollected:
-    text = json.dumps(dict(tests), sort_keys=True)
-    return SuiteCollected(tree=tree, record=project.workspace.blob(text.encode("ascii")))
+    return SuiteCollected(tree=tree, record=record_of(project, tests))
+
+
+def record_of(project: Project, tests: Tests) -> str:
+    return project.workspace.blob(json.dumps(dict(tests), sort_keys=True).encode("ascii"))
 
 
 def known_tests(project: Project, state: WorktreeState, tree: str) -> Tests | None:

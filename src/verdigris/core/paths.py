@@ -122,7 +122,7 @@ class Detected:
     source: tuple[str, ...] = ()
     """Source roots."""
     tests: tuple[str, ...] = ()
-    """Globs of tests beyond the usual ones: the runner's `testpaths` and `python_files`."""
+    """Globs of tests beyond the usual ones: the runner's `testpaths`, `python_files`, `include` …"""
     uncollected: tuple[str, ...] = ()
     """Packages in which the runner looks for no tests: files with the names of tests are source there."""
     environments: tuple[str, ...] = ()

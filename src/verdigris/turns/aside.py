@@ -121,7 +121,7 @@ def belongs(project: Project, laid: LaidAside, tests: Mapping[str, str], targets
     from verdigris.checks.source_edits import imported_source
 
     tree = project.workspace.snapshot()
-    known = [imported_source(project, tree, path) for path in dict.fromkeys(tests.values())]
+    known = imported_source(project, tree, dict.fromkeys(tests.values()))
     return any(not files or not files.isdisjoint(laid.paths) for files in known)
 
 

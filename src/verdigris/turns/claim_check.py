@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from verdigris.core.turn_events import OracleFacts
     from verdigris.storage.project import Project
 
+SEARCH_SECONDS = 0.1
 ALL_SOURCE = Target(".", frozenset({PathClass.SOURCE}), ".")
 
 
@@ -241,22 +242,27 @@ def facts_of(project: Project, state: WorktreeState, tree: str, *, most: int = 1
     edits = without_tests(found, state)
     if unfinished:
         return TreeFacts(unfinished, unclaimed=edits[:most])
+    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
+    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
+    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], hindrance=cure)
+    if unclassed or edits:
+        return facts
     losses: tuple[str, ...] = ()
     if touched & {PathClass.SOURCE, PathClass.TEST}:
         from verdigris.checks.weakening import find_losses
 
         losses = find_losses(project, state, tree).blocking
-    hindrance = state.hindrance if not state.test_bugs and not state.valid_reds else None
-    cure = hindrance.cure if hindrance is not None and hindrance.blocks else ""
-    facts = TreeFacts(unclassed=unclassed, unclaimed=edits[:most], losses=losses, hindrance=cure)
-    if unclassed or edits or (facts.losses and not state.test_bugs):
-        return facts
+    facts = replace(
+        facts, losses=losses, unparsed=_unparsed_source(project, state, tree, search=bool(losses))
+    )
     if state.test_bugs:
         from verdigris.checks.test_reports import revised_reports
 
         return replace(facts, revised=revised_reports(project, state.test_bugs.values(), tree))
-    if unparsed := _unparsed_source(project, state, tree):
-        return replace(facts, unparsed=unparsed, silent=_is_silent(project, state, tree))
+    if losses:
+        return facts
+    if facts.unparsed:
+        return replace(facts, silent=_is_silent(project, state, tree))
     loading = _loading_reds(project, state, tree)
     return replace(facts, claimable=claimable(project, loading, tree), **_unloaded(project, state, tree))
 
@@ -268,16 +274,28 @@ def _loading_reds(project: Project, state: WorktreeState, tree: str) -> Worktree
     return replace(state, reds=reds) if idle else state
 
 
-def _unparsed_source(project: Project, state: WorktreeState, tree: str) -> str:
-    """Source that does not parse, for which a test file did not load; empty if there is none."""
-    if not state.unloaded:
-        return ""
+def _unparsed_source(project: Project, state: WorktreeState, tree: str, *, search: bool) -> tuple[str, ...]:
+    """Source that does not parse, though a test file imports it: those that did not load.
+
+    `search`: the other test files too, as far as that is quick.
+    """
+    tests = dict.fromkeys(state.unloaded)
+    if search or state.test_bugs:
+        paths = (entry.path for entry in project.workspace.files(tree))
+        tests |= dict.fromkeys(path for path in paths if project.classify(path) is PathClass.TEST)
+    if not tests:
+        return ()
     from verdigris.checks.source_edits import imported_source
     from verdigris.languages.registry import reader_of
 
-    needed = {at: None for path in state.unloaded for at in sorted(imported_source(project, tree, path))}
+    ends = time.monotonic() + SEARCH_SECONDS
+    needed: dict[str, None] = {}
+    for path, imported in zip(tests, imported_source(project, tree, tests), strict=True):
+        needed |= dict.fromkeys(sorted(imported))
+        if path not in state.unloaded and time.monotonic() > ends:
+            break
     texts = texts_at(project, tree, needed)
-    return next((path for path, text in texts.items() if not reader_of(path).parses(path, text)), "")
+    return tuple(path for path, text in texts.items() if not reader_of(path).parses(path, text))
 
 
 def _is_silent(project: Project, state: WorktreeState, tree: str) -> bool:

@@ -486,7 +486,7 @@ def carried_out(world: World, text: str) -> World:
 def revised(world: World, text: str) -> World:
     """The run that follows ends the report, however the revised test ends."""
     first, _ = re.findall(r"`([^`]+)`", text)
-    path = TESTS[first.split()[-1]]
+    (path,) = re.findall(r"revise the test at (\S+):\d", text)
     after = typed(world.wrote(path, REVISED if world.text(path) == WRITTEN else WRITTEN), first)
     assert not after.state.test_bugs
     return after

@@ -24,7 +24,7 @@ ORDER: list[tuple[dict[str, Any], str]] = [
     ({"unclassed": ("app/tests.py",)}, "a person names app/tests.py under `test:`"),
     ({"unclaimed": (Unclaimed("a.py", 1, "why"),)}, "`tdd aside`"),
     ({"losses": ("t.py:3: removed: was `x`",)}, "put back what t.py lost"),
-    ({"unparsed": "a.py"}, "`tdd refactor begin --uncovered` opens a.py"),
+    ({"unparsed": ("a.py",)}, "mend a.py, which does not parse, then `tdd test`"),
     ({"claimable": (RED,)}, "`tdd claim t.py::a`"),
     ({"undeclared": "t.py"}, "`tdd stub t.py`"),
     ({"unloaded": "t.py", "touched": True}, "`tdd test t.py`"),
@@ -72,6 +72,12 @@ def test_reports_are_named_together() -> None:
     assert next_move(state, TreeFacts(revised=frozenset(bugs))) == "`tdd test t.py::a t.py::b`"
 
 
+def test_a_place_with_two_reports_is_named_once() -> None:
+    bugs = {name: OpenTestBug(name, ("t.py:3",), "", "x", ("t.py::a",)) for name in ("b1", "b2")}
+    told = next_move(replace(STATE, test_bugs=bugs))
+    assert told.startswith("revise the test at t.py:3, then `tdd test t.py::a` (or")
+
+
 def test_a_report_and_what_is_lost_are_named_together() -> None:
     losses = ("u.py:3: removed: was `x`",)
     told = "revise the test at t.py:3, put back what u.py lost, then `tdd test t.py::a` (or, if the test is "
@@ -80,12 +86,25 @@ def test_a_report_and_what_is_lost_are_named_together() -> None:
     assert next_move(BUGGED, TreeFacts(losses=losses, revised=frozenset({"b1"}))).startswith(told)
 
 
+def test_all_that_a_person_has_to_write_is_named_before_one_run_of_all_that_waits_for_it() -> None:
+    other = replace(RED, test_id="u.py::b", native_id="u.py::b")
+    state = replace(BUGGED, reds={"u.py::b": other, "old.py::b": KNOWN})
+    facts = TreeFacts(losses=("u.py:3: removed: was `x`",), unparsed=("a.py",))
+    told = (
+        "revise the test at t.py:3, put back what u.py lost, mend a.py, which does not parse, "
+        "then `tdd test t.py::a u.py::b` (or, if the test is right, `tdd test-bug close b1`)"
+    )
+    assert next_move(state, facts) == told
+
+
 def test_an_agent_asks_for_source_that_does_not_parse_where_no_test_runs() -> None:
     agent = Asker(is_agent=True)
-    assert next_move(STATE, TreeFacts(unparsed="a.py"), agent).startswith("`tdd refactor begin` opens a.py")
-    silent = TreeFacts(unparsed="a.py", silent=True)
+    broken = TreeFacts(unparsed=("a.py",))
+    assert next_move(STATE, broken, agent).startswith("`tdd refactor begin` opens a.py")
+    silent = TreeFacts(unparsed=("a.py", "b.py"), silent=True)
     assert next_move(STATE, silent, agent).startswith("ask the person to mend a.py, which does not parse: ")
-    assert next_move(STATE, silent).startswith("`tdd refactor begin --uncovered` opens a.py")
+    assert next_move(STATE, silent) == "mend a.py, b.py, which do not parse, then `tdd test`"
+    assert "mend" not in next_move(BUGGED, broken, agent)
 
 
 def test_a_denied_claim_names_its_way_out() -> None:

@@ -232,3 +232,27 @@ def test_source_that_git_ignores_by_name_is_what_a_build_writes(tmp_path: Path) 
     named = {"src/pkg/_version.py", "src/pkg/built.py"}
     for path in (*named, "src/pkg/kept.py", "src/lib/x.py", "src/other.py", "src/built.py"):
         assert (classify(path, classes) is PathClass.OTHER) == (path in named), path
+
+
+INCLUDE = """
+export default defineConfig({
+  optimizeDeps: { include: ['src/*.lazy.ts'] },
+  test: {
+    coverage: { include: ["src/*.check.ts", `src/*.entry.ts`], all: true },
+    include: ["src/**/*.{prove,check}.{ts,tsx}", "src/**/*.ts", "src/one.ts", '!x'],
+  },
+})
+"""
+MATCH = """{"jest": {"testMatch": ["<rootDir>/src/**/*.prove.ts", "src/**/*.check.tsx", "src/**/*.ts"]}}"""
+
+
+@pytest.mark.parametrize(("name", "text"), [("vitest.config.ts", INCLUDE), ("package.json", MATCH)])
+def test_files_that_a_node_tool_takes_for_tests_are_tests(tmp_path: Path, name: str, text: str) -> None:
+    tests = ["src/a.prove.ts", "src/deep/b.check.tsx"]
+    source = ["src/a.ts", "src/one.ts", "src/a.lazy.ts", "src/a.entry.ts"]
+    grow(tmp_path, *tests, *source)
+    (tmp_path / name).write_text(text)
+    settings = Settings(stacks=(Stack(language="node", runner="vitest"),))
+    classes = compile_classes(settings, layouts(tmp_path, settings), usual)
+    assert {classify(path, classes) for path in tests} == {PathClass.TEST}
+    assert {classify(path, classes) for path in source} == {PathClass.SOURCE}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.actions import Allow, BlockTests, ClaimTest, Decision, Deny
 from verdigris.core.paths import PathClass
 from verdigris.core.policy import cycle as cycles
-from verdigris.core.policy.next_move import give_up_losses, next_move
+from verdigris.core.policy.next_move import give_up_losses, next_move, run_command
 from verdigris.core.state import Phase, Turn, WorktreeState
 from verdigris.core.test_ids import shell_words, split_id
 from verdigris.core.value import replace
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _MANY_LOSSES = 20
 """The most losses of a suite that are listed."""
-_MANY_STALE = 10
-"""The most stale reds that are run by name."""
 
 
 def deny_suspended(state: WorktreeState, turn: Turn) -> Deny:
@@ -117,9 +115,7 @@ def _deny_observed(action: ClaimTest | BlockTests, *test_ids: str) -> Deny | Non
 
 
 def deny_stale(test_ids: Sequence[str]) -> Deny:
-    """Many are run together with all others."""
-    run = shell_words("tdd", "test", *(test_ids if len(test_ids) <= _MANY_STALE else ()))
-    return Deny("stale-red", "The tree changed since these reds were seen.", f"`{run}`")
+    return Deny("stale-red", "The tree changed since these reds were seen.", f"`{run_command(test_ids)}`")
 
 
 def _no_red(action: ClaimTest) -> Deny:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from verdigris.core.report import TestReport
-    from verdigris.core.state import Claim, OpenTestBug, WorktreeState
+    from verdigris.core.state import Claim, WorktreeState
 
 
 def ended_reds(
@@ -158,6 +158,8 @@ JUDGE_ANEW = "`tdd refactor end` judges it anew (or `tdd refactor abort`)"
 RESTRUCTURE = "restructure, then `tdd refactor end` (or `tdd refactor abort`)"
 _NAMED = 5
 """The most tests or files that a move names."""
+_RUN_BY_NAME = 10
+"""The most tests that a command names."""
 
 
 @value
@@ -184,7 +186,7 @@ class TreeFacts:
     """Open reports whose test was revised since."""
     claimable: tuple[Red, ...] | Deny = ()
     """In red: what a claim without words takes, or its denial; or else the known failure seen last."""
-    unparsed: str = ""
+    unparsed: tuple[str, ...] = ()
     """Source on the ground that does not parse, so that tests do not load."""
     silent: bool = False
     """No test runs at all, so a refactor has nothing to keep to."""
@@ -265,12 +267,10 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
         return f"a person names {names} under `test:` in tdd.yaml, since the test runner runs tests of it"
     if facts.unclaimed:
         return "`tdd aside` sets aside what was edited before a red; a claim of these files brings it back"
-    if state.test_bugs:
-        return _next_of_reports([*state.test_bugs.values()][:_NAMED], facts)
-    if facts.losses:
-        return give_up_losses(facts.losses)
+    if state.test_bugs or facts.losses or (facts.unparsed and not asker.is_agent):
+        return _next_text(state, facts, asker)
     if facts.unparsed:
-        return _open_unparsed(facts, asker)
+        return _open_unparsed(facts)
     match facts.claimable:
         case Deny(next=following):
             return following
@@ -279,12 +279,38 @@ def _next_in_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
     return _next_without_red(state, facts, asker)
 
 
-def _open_unparsed(facts: TreeFacts, asker: Asker) -> str:
-    """No test ran it, so none can show what is kept; that is a person's to accept."""
-    path = f"{facts.unparsed}, which does not parse"
-    if asker.is_agent and facts.silent:
+def _next_text(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
+    """All that has to be written, and one run of all that waits for it."""
+    bugs = [*state.test_bugs.values()][:_NAMED]
+    wrong = [bug for bug in bugs if bug.id not in facts.revised]
+    waiting = [next(iter(bug.tests), bug.places[0].rpartition(":")[0]) for bug in bugs]
+    run = run_command((*waiting, *(red.test_id for red in state.brought_reds)) if bugs else ())
+    texts, way_out = [], ""
+    if wrong:
+        places = list(dict.fromkeys(bug.places[0] for bug in wrong))
+        texts.append(f"revise the test{'s' if len(places) > 1 else ''} at {', '.join(places)}")
+        way_out = f" (or, if the test is right, `tdd test-bug close {wrong[0].id}`)"
+    if facts.losses:
+        texts.append(f"put back what {_files_of(facts.losses)[0]} lost")
+        way_out = way_out or f"; {_give_up(facts.losses)}"
+    if facts.unparsed and not asker.is_agent:
+        does = "does" if len(facts.unparsed) == 1 else "do"
+        texts.append(f"mend {', '.join(facts.unparsed[:_NAMED])}, which {does} not parse")
+    return f"{', '.join(texts)}, then `{run}`{way_out}" if texts else f"`{run}`"
+
+
+def run_command(test_ids: Iterable[str]) -> str:
+    """Many are run together with all others."""
+    ids = dict.fromkeys(test_ids)
+    return shell_words("tdd", "test", *(ids if len(ids) <= _RUN_BY_NAME else ()))
+
+
+def _open_unparsed(facts: TreeFacts) -> str:
+    """To an agent. Where no test runs, none can show what is kept; that is a person's to accept."""
+    path = f"{facts.unparsed[0]}, which does not parse"
+    if facts.silent:
         return f"ask the person to mend {path}: no test runs, so only tdd refactor begin --uncovered opens it"
-    return f"`tdd refactor begin{'' if asker.is_agent else ' --uncovered'}` opens {path}"
+    return f"`tdd refactor begin` opens {path}"
 
 
 def _next_without_red(state: WorktreeState, facts: TreeFacts, asker: Asker) -> str:
@@ -312,19 +338,6 @@ def _correct(red: Red) -> str:
         run = f"`tdd test {shell_words(red.test_id)}`"
         return f"correct {red.test_id}, which asks for a name that nothing declares, then {run}"
     return f"{red.test_id}: {way_out(red.why, split_id(red.native_id).path)}"
-
-
-def _next_of_reports(bugs: Sequence[OpenTestBug], facts: TreeFacts) -> str:
-    tests = shell_words(
-        *dict.fromkeys(next(iter(bug.tests), bug.places[0].rpartition(":")[0]) for bug in bugs)
-    )
-    wrong = [bug for bug in bugs if bug.id not in facts.revised]
-    if not wrong:
-        return give_up_losses(facts.losses, f"tdd test {tests}") if facts.losses else f"`tdd test {tests}`"
-    named = f"the test{'s' if len(wrong) > 1 else ''} at {', '.join(bug.places[0] for bug in wrong)}"
-    lost = f", put back what {_files_of(facts.losses)[0]} lost" if facts.losses else ""
-    close = f"(or, if the test is right, `tdd test-bug close {wrong[0].id}`)"
-    return f"revise {named}{lost}, then `tdd test {tests}` {close}"
 
 
 def _next_claim(reds: Sequence[Red], asker: Asker) -> str:
@@ -356,11 +369,12 @@ def report_wrong_test(claims: Iterable[Claim], path: str) -> str:
 
 def give_up_losses(losses: Sequence[str], then: str = "tdd test") -> str:
     """What gives up all losses at once; each begins with `path:line: `. `then`: what follows otherwise."""
-    named, files = _files_of(losses)
-    return (
-        f"put back what {named} lost, then `{then}`; or a person gives it up: "
-        f"tdd revise {shell_words(*files)}, with --why and the reason"
-    )
+    return f"put back what {_files_of(losses)[0]} lost, then `{then}`; {_give_up(losses)}"
+
+
+def _give_up(losses: Sequence[str]) -> str:
+    files = shell_words(*_files_of(losses)[1])
+    return f"or a person gives it up: tdd revise {files}, with --why and the reason"
 
 
 def _files_of(losses: Sequence[str]) -> tuple[str, list[str]]:

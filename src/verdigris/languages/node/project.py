@@ -166,6 +166,10 @@ _SETUP = re.compile(
     r"""["']?\b(?:setupFiles\w*|globalSetup|globalTeardown|snapshotSerializers|testEnvironment|runner)["']?\s*:\s*"""
     r"""(\[[^\]]*\]|["'`][^"'`\n]*["'`])"""
 )
+_OTHER_INCLUDES = re.compile(
+    r"""["']?\b(?:coverage|typecheck|benchmark|optimizeDeps|optimizer|ssr)["']?\s*:\s*\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}"""
+)
+_INCLUDE = re.compile(r"""["']?\b(?:include|testMatch)["']?\s*:\s*(\[[^\]]*\]|["'`][^"'`\n]*["'`])""")
 _QUOTED = re.compile(r"""["'`](?:<rootDir>/|\./)?([^"'`\n]+)["'`]""")
 NODE_CONFIG = frozenset(
     f"{name}.{end}"
@@ -175,17 +179,40 @@ NODE_CONFIG = frozenset(
 
 
 def layout(home: Path) -> Detected:
-    return Detected(flat=True, tests=_setup_files(home))
+    return Detected(flat=True, tests=_configured_tests(home))
 
 
-def _setup_files(home: Path) -> tuple[str, ...]:
-    """The files that the configuration of a runner, in any package, loads before or around the tests."""
-    found: dict[str, None] = {}
-    for folder, _, files in walk(home, PACKAGES_DEPTH):
-        if configured := sorted(NODE_CONFIG & frozenset(files)):
-            named = (path for text in _texts(home / folder, configured) for path in _named_files(text))
-            found |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in named)
-    return tuple(literal_glob(path) for path in found if _is_ours(home, path))
+def _configured_tests(home: Path) -> tuple[str, ...]:
+    """What the configuration of a runner, in any package, takes for tests, or loads before or around them."""
+    files: dict[str, None] = {}
+    globs: dict[str, None] = {}
+    for folder, _, names in walk(home, PACKAGES_DEPTH):
+        if configured := sorted(NODE_CONFIG & frozenset(names)):
+            for text in _texts(home / folder, configured):
+                files |= dict.fromkeys(f"{folder}/{path}".removeprefix("./") for path in _named_files(text))
+                globs |= dict.fromkeys(f"{folder}/{glob}".removeprefix("./") for glob in _test_globs(text))
+    loaded = (literal_glob(path) for path in files if _is_ours(home, path))
+    return (*loaded, *filter(is_usable_glob, globs))
+
+
+def _test_globs(text: str) -> Iterator[str]:
+    """Globs of a runner's `include` that name tests: one that would take all source does not."""
+    lists = _INCLUDE.findall(_OTHER_INCLUDES.sub("", text))
+    given = (word for words in lists for word in _QUOTED.findall(words))
+    for glob in (glob for word in given for glob in _alternatives(word)):
+        name = glob.rpartition("/")[2]
+        if "*" in name and name.rpartition(".")[0].strip("*?."):
+            yield glob
+
+
+def _alternatives(glob: str) -> Iterator[str]:
+    """`a.{b,c}` as `a.b` and `a.c`."""
+    found = re.search(r"\{([^{}]*)\}", glob)
+    if found is None:
+        yield glob
+        return
+    for part in found[1].split(","):
+        yield from _alternatives(f"{glob[: found.start()]}{part.strip()}{glob[found.end() :]}")
 
 
 def _texts(folder: Path, configured: list[str]) -> Iterator[str]:
