@@ -13,7 +13,7 @@ import pytest
 
 from gates.hooks import payload, run
 from verdigris.core.events import Violation
-from verdigris.storage import holding, open_calls
+from verdigris.storage import held_processes, open_calls
 from verdigris.storage.relied_files import is_guarded
 
 if TYPE_CHECKING:
@@ -73,9 +73,65 @@ def test_a_server_that_nobody_lets_go_goes_on_by_itself(one: Shelled, server: in
 def test_one_that_is_stopped_already_stays_so(one: Shelled, server: int) -> None:
     os.kill(server, signal.SIGSTOP)
     wait_until(lambda: state_of(server) == "T")
-    holding.hold(str(one.private))
-    holding.let_go(str(one.private))
+    held_processes.hold(str(one.private))
+    held_processes.let_go(str(one.private))
     assert state_of(server) == "T"
+
+
+def test_a_tool_that_ends_leaves_others_guarded(one: Shelled, server: int) -> None:
+    assert before(one, "notes.txt") == {}
+    assert before(one, "more.txt") == {}
+    after(one, "notes.txt")
+    assert is_guarded(str(one.private))
+    assert state_of(server) == "T", "the other tool may still write"
+    after(one, "more.txt")
+    assert not is_guarded(str(one.private))
+    wait_until(lambda: state_of(server) != "T")
+
+
+def test_a_guard_whose_tool_was_refused_holds_nobody_longer(one: Shelled, server: int) -> None:
+    assert before(one, "refused.txt") == {}
+    wait_until(lambda: state_of(server) != "T")
+    assert before(one, "notes.txt") == {}
+    after(one, "notes.txt")
+    assert state_of(server) != "T"
+    run(payload(one.world, "", "UserPromptSubmit", prompt="go on"), "UserPromptSubmit")
+    assert not is_guarded(str(one.private))
+
+
+def test_a_call_that_begins_while_a_file_tool_may_write_is_guarded(one: Shelled) -> None:
+    assert before(one, "late.txt") == {}
+    assert not is_guarded(str(one.private))
+    shell = payload(one.world, "Bash", command="sleep 1")
+    assert run(shell, prefix=str(one.private.parent.parent / "shell")).stdout == "{}"
+    assert is_guarded(str(one.private))
+    target, link = one.root / ".git" / "hooks" / "post-checkout", one.root / "late.txt"
+    one.run("ln -s .git/hooks/post-checkout late.txt")
+    target.write_text("#!/bin/sh\ntouch owned\n")
+    assert "post-checkout was put back" in after(one, "late.txt")
+    assert not target.exists()
+    link.unlink()
+
+
+def test_a_process_that_is_no_calls_is_never_stopped(one: Shelled, server: int) -> None:
+    """Numbers of namespaces are used again: the record could name another's."""
+    import subprocess
+
+    assert server
+    other = subprocess.Popen(["unshare", "--user", "--mount", "sleep", "600"])
+    try:
+        wait_until(lambda: Path(f"/proc/{other.pid}/comm").read_text() == "sleep\n")
+        space = f"mnt {Path(f'/proc/{other.pid}/ns/mnt').stat().st_ino}".ljust(32)
+        record = Path(open_calls.folder_of(str(one.private)), "999999999")
+        record.write_text(f"{space}s\0sleep")
+        assert other.pid in open_calls.processes_of_calls(str(one.private))
+        before(one, "notes.txt")
+        assert state_of(server) == "T"
+        assert state_of(other.pid) != "T"
+        record.unlink()
+    finally:
+        other.kill()
+        other.wait()
 
 
 def test_a_denied_call_holds_nobody(one: Shelled, server: int) -> None:
@@ -85,7 +141,7 @@ def test_a_denied_call_holds_nobody(one: Shelled, server: int) -> None:
 
 
 def test_without_a_living_process_nothing_is_held_or_copied(one: Shelled) -> None:
-    assert not open_calls.living(str(one.private))
+    assert not open_calls.processes_of_calls(str(one.private))
     assert before(one, "notes.txt") == {}
     assert not is_guarded(str(one.private))
     after(one, "notes.txt")

@@ -64,6 +64,7 @@ _RUN_OUTSIDE = anywhere(
     *(r"\.husky", r"\.pre-commit-(?:config|hooks)\.ya?ml", r"\.?lefthook(?:-local)?(?:\.[a-z]+)?"),
     *(r"\.lintstagedrc(?:\.[a-z]+)?", r"lint-staged\.config\.[a-z]+", r"\.overcommit\.yml"),
     *(r"\.?simple-git-hooks\.[a-z]+", r"\.envrc", r"\.?mise(?:\.[a-z]+)*\.toml", r"\.mise"),
+    r"HEAD",  # the file by which git takes a folder for a repository
     *(r"\.vscode", r"[^/]+\.code-workspace", r"\.idea", r"\.devcontainer(?:\.json)?"),
 )
 """Matches files by which git's hooks, shells, editors and clients decide what to run for a person."""

@@ -125,8 +125,8 @@ def alive(private: str) -> bool:
     return bool(left and _living_namespaces({_read(record)[0] for record in left}))
 
 
-def living(private: str) -> list[int]:
-    """The processes of calls that are open or have ended, in their namespaces."""
+def processes_of_calls(private: str) -> list[int]:
+    """The processes of calls that are open or have ended: those in the namespaces that their records name."""
     wanted = {_read(f"{folder_of(private)}/{name}")[0] for name in _records(private)} - {""}
     return [pid for pid, _ in _inside(wanted)] if wanted else []
 

@@ -128,8 +128,7 @@ def open_project(start: Path, actor: Actor) -> Project:
     The log has the compiled configuration; YAML is read only if `tdd.yaml` has changed.
     """
     repo = find_repository(start)
-    if relied_files.is_guarded(str(repo.private)):
-        relied_files.compare(str(repo.private), ends=False)
+    relied_files.compare_log(str(repo.private))
     log = open_log(repo)
     state = log.state()
     here = state.of(repo.worktree)

@@ -14,10 +14,11 @@ import marshal
 import os
 import stat
 import time
+from collections import deque
 from contextlib import suppress
 
 from verdigris.core.confinement.protection import is_writable
-from verdigris.storage.open_calls import EDITS, folder_of
+from verdigris.storage.open_calls import LONGEST_EDIT, folder_of
 
 TYPE_CHECKING = False  # `typing` takes long to load
 
@@ -26,8 +27,11 @@ if TYPE_CHECKING:
 
     Entry = tuple[str, int, bytes]
     """`file`, `link`, `folder` or `none`; the mode; the content, the target, the names."""
-    Record = tuple[str, float, dict[str, Entry], dict[str, Entry], tuple[str, int], Entry, dict[str, bool]]
-    """The worktree; when; the files; the derived files; the log's copy and its size; the head; the map."""
+    Record = tuple[
+        str, str, dict[str, str], dict[str, Entry], dict[str, Entry], tuple[str, int], Entry, dict[str, bool]
+    ]
+    """The agent; its call; the paths it may write, with where they led; the files; the derived files; the
+    log's copy and its size; the head; the map."""
 
 
 LOG, HEAD = "events.jsonl", "head"
@@ -40,43 +44,80 @@ _CHUNK = 1 << 20
 _NONE: Entry = ("none", 0, b"")
 
 
-def guard(private: str, root: str, relied: Iterable[str], places: Mapping[str, bool]) -> None:
-    """`places`: the map by which a file tool writes outside the worktree."""
+def guard(
+    private: str,
+    call: tuple[str, str],
+    targets: Iterable[str],
+    relied: Iterable[str],
+    places: Mapping[str, bool],
+) -> None:
+    """`call`: the agent, and what tells this call of it from others; `targets`: what the tool may write;
+    `places`: the map by which a file tool writes outside the worktree.
+    """
     folder, control = folder_of(private), os.path.dirname(os.path.dirname(private))
-    found: dict[str, Entry] = {}
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    files: dict[str, Entry] = {}
     for path in relied:
-        _look_below(os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path), found)
+        _look_below(os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path), files)
     derived = {name: _look(f"{private}/{name}") for name in DERIVED}
     log, head = _copy_log(folder, control), _look(f"{control}/{HEAD}")
-    record: Record = (root, time.time(), found, derived, log, head, dict(places))
+    led = {path: os.path.realpath(path) for path in targets}
+    record: Record = (*call, led, files, derived, log, head, dict(places))
     fresh = f"{folder}/new.{os.urandom(8).hex()}"
     with open(fresh, "wb") as file:
         file.write(marshal.dumps(record))
     os.rename(fresh, f"{folder}/{_GUARD}{os.urandom(8).hex()}")
 
 
-def compare(private: str, *, ends: bool) -> None:
-    """Puts back what changed since each guard was made; `take_news` says what.
-
-    `ends`: the client's next hook call shows that the tool has written. Until then only the log is looked at,
-    so that a person's own changes are not taken for the tool's any longer than needed.
-    """
-    folder = folder_of(private)
-    said: list[str] = []
-    for name in sorted(_names(folder, _GUARD)):
-        with suppress(FileNotFoundError):
-            with open(f"{folder}/{name}", "rb") as file:
-                record = marshal.loads(file.read())  # noqa: S302 - our own, where no agent looks
-            said += _undo(private, record, ends=ends)
-            if ends:
-                os.unlink(f"{folder}/{name}")
+def compare(private: str) -> None:
+    """Puts back what changed since each guard was made; `take_news` says what."""
+    said = [line for name in _guards(private) for line in _undo(private, name, _read(name))]
     if said:
-        with open(f"{folder}/{_NEWS}", "a", encoding="utf-8", errors="surrogateescape") as file:
+        with open(f"{folder_of(private)}/{_NEWS}", "a", encoding="utf-8", errors="surrogateescape") as file:
             file.writelines(f"{line}\n" for line in dict.fromkeys(said))
 
 
-def is_guarded(private: str) -> bool:
-    return bool(_names(folder_of(private), _GUARD))
+def compare_log(private: str) -> None:
+    """Before a verb reads it. The files are looked at by the hook that shows the tool's end."""
+    for name in _guards(private):
+        if (record := _read(name)) is not None:
+            deque(_undo_log(os.path.dirname(os.path.dirname(private)), *record[5:7]), maxlen=0)
+
+
+def end_guards(private: str, agent: str = "", call: str = "") -> None:
+    """Ends the guard of a call that is over; all of the agent's where none is that call's, or no call is
+    named; all that are left where no agent is named, and those that are too old.
+    """
+    known = {name: record for name in _guards(private) if (record := _read(name)) is not None}
+    mine = {name for name, record in known.items() if agent in {"", record[0]}}
+    ended = {name for name in mine if known[name][1] == call} or mine
+    old = time.time() - LONGEST_EDIT
+    for name in known:
+        with suppress(FileNotFoundError):
+            if name in ended or os.stat(name).st_mtime < old:
+                os.unlink(name)
+
+
+def is_guarded(private: str, since: float = 0.0) -> bool:
+    """`since`: by a guard that was made later than that."""
+    for name in _guards(private):
+        with suppress(FileNotFoundError):
+            if os.stat(name).st_mtime >= since:
+                return True
+    return False
+
+
+def _guards(private: str) -> list[str]:
+    folder = folder_of(private)
+    return [f"{folder}/{name}" for name in sorted(_names(folder, _GUARD))]
+
+
+def _read(name: str) -> Record | None:
+    try:
+        with open(name, "rb") as file:
+            return marshal.loads(file.read())  # type: ignore[no-any-return]  # noqa: S302 - our own
+    except FileNotFoundError:
+        return None
 
 
 def take_news(private: str) -> list[str]:
@@ -91,21 +132,27 @@ def take_news(private: str) -> list[str]:
     return lines
 
 
-def _undo(private: str, record: Record, *, ends: bool) -> Iterator[str]:
-    root, since, found, derived, log, head, places = record
-    control = os.path.dirname(os.path.dirname(private))
-    yield from _undo_log(control, log, head)
-    if not ends:
+def _undo(private: str, name: str, record: Record | None) -> Iterator[str]:
+    if record is None:
         return
-    for path, entry in _changes(found):
+    _, _, led, files, derived, log, head, places = record
+    control, since = os.path.dirname(os.path.dirname(private)), os.stat(name).st_mtime
+    yield from _undo_log(control, log, head)
+    for path, entry in _changes(files):
         kept = _keep(control, path)
         _put(path, entry)
         yield f"{path} was put back: it changed while a file tool wrote{kept}"
-    for name, entry in derived.items():
-        if _look(f"{private}/{name}") != entry:
+    for file, entry in derived.items():
+        if _look(f"{private}/{file}") != entry:
             with suppress(OSError):
-                os.unlink(f"{private}/{name}")
-    yield from _undo_written(private, root, since, {**places, **dict.fromkeys(found, True)})
+                os.unlink(f"{private}/{file}")
+    for path, real in _led_astray(led, {**places, **dict.fromkeys(files, True)}):
+        # Of the git folder only what is relied on is looked at: git itself writes the rest.
+        if real.startswith(f"{os.path.dirname(control)}/") or os.stat(real).st_mtime < since:
+            continue
+        kept = _keep(control, real)
+        _remove(real)
+        yield f"{real} was removed: a file tool wrote it through a link at {path}{kept}"
 
 
 def _changes(found: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
@@ -135,20 +182,12 @@ def _undo_log(control: str, log: tuple[str, int], head: Entry) -> Iterator[str]:
     yield f"{path} was put back: it changed while a file tool wrote{kept}"
 
 
-def _undo_written(private: str, root: str, since: float, places: Mapping[str, bool]) -> Iterator[str]:
-    """Takes away what was written through a link that was put there after the gate had decided."""
-    common = os.path.dirname(os.path.dirname(os.path.dirname(private)))
-    for name in _names(f"{private}/{EDITS}", ""):
-        with suppress(OSError):
-            with open(f"{private}/{EDITS}/{name}", "rb") as file:
-                path = f"{root}/{os.fsdecode(file.read()).partition(chr(0))[2]}"
-            real = os.path.realpath(path)
-            if real == path or real.startswith(f"{common}/") or is_writable(real, places):
-                continue
-            if os.path.isfile(real) and os.stat(real).st_mtime >= since:
-                kept = _keep(os.path.dirname(os.path.dirname(private)), real)
-                os.unlink(real)
-                yield f"{real} was removed: a file tool wrote it through a link at {path}{kept}"
+def _led_astray(led: Mapping[str, str], places: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
+    """Paths that lead to a file elsewhere since the gate decided, where nobody may write."""
+    for path, before in led.items():
+        real = os.path.realpath(path)
+        if real != before and os.path.isfile(real) and not is_writable(real, places):
+            yield path, real
 
 
 def _copy_log(folder: str, control: str) -> tuple[str, int]:

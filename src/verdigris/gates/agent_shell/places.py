@@ -24,7 +24,7 @@ from verdigris.core.paths import ENVIRONMENTS, NODE_MODULES, above
 from verdigris.gates.agent_shell import git_regions
 from verdigris.gates.agent_shell.launcher import HOOK, HOOKS, launcher, own_paths
 from verdigris.sandbox.entry import SHARED_MEMORY, TEMPORARY
-from verdigris.storage.repository import find_repository
+from verdigris.storage.repository import find_repository, is_git_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -234,20 +234,13 @@ def _refuse_foreign(project: Project, path: str) -> Deny | None:
     if _is_below(path, str(project.repo.common_dir)):
         return None
     around = next((place for place in above(path) if os.path.lexists(f"{place}/.git")), "")
-    theirs = any(_is_git_folder(place) for place in above(path))
+    theirs = any(place.endswith("/.git") or is_git_dir(Path(place)) for place in above(path))
     if not theirs and (around == str(project.root) or not _is_under_law(project, around)):
         return None
     return Deny(
         "other-repository",
         f"{path} belongs to another repository, and no agent of this one may write it.",
         "start the agent in that repository to change it",
-    )
-
-
-def _is_git_folder(path: str) -> bool:
-    return path.endswith("/.git") or (
-        os.path.lexists(f"{path}/HEAD")
-        and all(os.path.isdir(f"{path}/{name}") for name in ("objects", "refs"))
     )
 
 

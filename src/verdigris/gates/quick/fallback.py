@@ -15,12 +15,12 @@ from verdigris.core.paths import compile_glob, recall_compiled
 from verdigris.core.policy.actors import claimers
 from verdigris.core.records import SCHEMA, Actor, Draft
 from verdigris.core.value import replace
+from verdigris.gates.late_links import decide_held
 from verdigris.gates.quick.place import NotPlain, find
 from verdigris.gates.quick.quick import home, judge_call, start, words_of
-from verdigris.storage import quick_state, relied_files, stat_cache
-from verdigris.storage.holding import hold, let_go
+from verdigris.storage import quick_state, stat_cache
 from verdigris.storage.log import light
-from verdigris.storage.open_calls import alive, at_work
+from verdigris.storage.open_calls import at_work
 from verdigris.storage.repository import head
 
 if TYPE_CHECKING:
@@ -189,43 +189,7 @@ def _keep_time(client: Client, event: str) -> None:
 
 def _decide(client: Client, raw: bytes) -> tuple[int, str, str]:
     """The project is opened once; what is plain once the card is fresh needs no more than that."""
-    words = _words(client)
-    private = _end_guard(raw, words)
-    code, out, err = _answer(client, words, raw)
-    if private:
-        _guard_write(client, raw, private, out)
-    return code, out, err
-
-
-def _end_guard(raw: bytes, words: ModuleType | None) -> str:
-    """Ends what began with an earlier call, before the log is read; returns the worktree's private folder."""
-    try:
-        payload = light.loads(raw.decode("utf-8"))
-        private = find(payload["cwd"] if words is None else start(payload, words)).private
-        let_go(private)
-        relied_files.compare(private, ends=True)
-    except NotPlain:  # where there is no worktree there is nothing to guard
-        return ""
-    return private
-
-
-def _guard_write(client: Client, raw: bytes, private: str, out: str) -> None:
-    """While the client's tool writes, processes of the agent must not swap what it opens."""
-    from verdigris.gates.calls import Manner, Moment
-
-    call = client.parse(raw, os.environ)
-    if call.moment is not Moment.BEFORE or call.manner not in {Manner.WRITES, Manner.FOREIGN}:
-        return
-    if '"deny"' in out or not alive(private):
-        return
-    from pathlib import Path
-
-    from verdigris.gates.agent_shell.places import places, relied_on
-    from verdigris.storage.project import open_project
-
-    project = open_project(Path(client.start(call, os.environ) or call.cwd), call.actor)
-    relied_files.guard(private, os.fspath(project.root), relied_on(project), places(project, os.environ))
-    hold(private)
+    return decide_held(client, raw, lambda: _answer(client, _words(client), raw))
 
 
 def _answer(client: Client, words: ModuleType | None, raw: bytes) -> tuple[int, str, str]:

@@ -122,14 +122,14 @@ def _compare(rows: list[Row]) -> None:
             raise NotPlain
 
 
-def check_nobody_lives(private: str) -> None:
-    """NotPlain where a process of an earlier shell call may still write."""
+def check_nobody_lives(private: str) -> bool:
+    """NotPlain where a process of an earlier shell call may still write; whether one has left its record."""
     if left := left_over(private):
-        from verdigris.storage.open_calls import alive, forget_ended
+        from verdigris.storage.open_calls import alive
 
         if not all(map(str.isdigit, left)) or alive(private):
             raise NotPlain
-        forget_ended(private)
+    return bool(left)
 
 
 def left_over(private: str) -> list[str]:
@@ -233,7 +233,10 @@ def _after(raw: bytes, card: QuickCard, place: WorktreePlace, context: str) -> N
     if any(sign in raw for sign in SIGNS):
         raise NotPlain
     _check_nothing_changed(card, place, context)
-    check_nobody_lives(place.private)
+    if check_nobody_lives(place.private):
+        from verdigris.storage.open_calls import forget_ended
+
+        forget_ended(place.private)
     _end_edit(place, context)
 
 
@@ -243,7 +246,7 @@ def _before_shell(command: object, caller: tuple[str, str], card: QuickCard, pla
         raise NotPlain
     session, agent = caller
     _check_nothing_changed(card, place, agent or session)
-    if left_over(place.private):
+    if left_over(place.private) or _open_edits(place):
         raise NotPlain
     _remember_caller(place, f"{_text(session, least=0)}\0{command}", agent)
 
@@ -292,6 +295,14 @@ def _end_edit(place: WorktreePlace, context: str) -> None:
         posix.unlink(_edit_of(place, context))
     except FileNotFoundError:
         return
+
+
+def _open_edits(place: WorktreePlace) -> list[str]:
+    """A file tool may be about to write, and must not be led astray by what the command starts."""
+    try:
+        return posix.listdir(f"{place.private}/edits")
+    except FileNotFoundError:
+        return []
 
 
 def _edit_of(place: WorktreePlace, context: str) -> str:
