@@ -211,7 +211,8 @@ def could_be_written(project: Project, spelling: str, cwd: Path) -> bool:
     path = os.path.realpath(os.path.join(cwd, spelling))
     if "/" not in spelling or _is_below(path, str(project.root)) or os.path.isdir(path):
         return False
-    return os.access(path if os.path.lexists(path) else os.path.dirname(path), os.W_OK)
+    above = os.path.dirname(path)
+    return above != "/" and os.access(path if os.path.lexists(path) else above, os.W_OK)
 
 
 def _refuse_outside(project: Project, path: str, client: str) -> Deny | None:

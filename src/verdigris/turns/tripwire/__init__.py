@@ -19,6 +19,7 @@ from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
+from verdigris.storage.repository import is_git_dir
 from verdigris.turns.rollback import GitPosition, place, watched_files
 
 if TYPE_CHECKING:
@@ -312,13 +313,26 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
 
     def is_wanted(path: str) -> bool:
         cls = project.classify(path)
-        return (keys and is_mixed(path, cls)) or cls in classes or path == spec
+        known = (keys and is_mixed(path, cls)) or cls in classes or path == spec
+        return known or is_of_a_repository(project, path)
 
     top = os.fspath(project.root)
     yield stat_cache.stamp(os.fsencode(top), b"")
     yield from _rows_below(top, project.classify, is_wanted)
     for path in watched_files(project.repo):
         yield stat_cache.stamp(os.fsencode(top), path)
+
+
+_BY_WHICH_GIT_GOES = frozenset({"config", "config.worktree", "commondir", "hooks"})
+"""Of a repository that lies in plain files, beside its `HEAD`; one in `.git` is in no tree."""
+
+
+def is_of_a_repository(project: Project, path: str) -> bool:
+    """Whether a person's git, called in that folder, would go by it, and run what it names."""
+    folder, _, name = path.rpartition("/")
+    if name not in _BY_WHICH_GIT_GOES:
+        folder, _, name = folder.rpartition("/")
+    return bool(folder) and name in _BY_WHICH_GIT_GOES and is_git_dir(project.root / folder)
 
 
 def _rows_below(

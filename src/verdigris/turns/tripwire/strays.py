@@ -17,7 +17,7 @@ from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import holds_tests, is_mixed
 from verdigris.storage.git import users_git
 from verdigris.storage.paths import among
-from verdigris.storage.repository import Head, is_git_dir
+from verdigris.storage.repository import Head
 from verdigris.storage.snapshots import head_moves, trees
 from verdigris.turns.claim_check import fellows
 from verdigris.turns.rollback import (
@@ -28,7 +28,7 @@ from verdigris.turns.rollback import (
     same_entries,
     stashes,
 )
-from verdigris.turns.tripwire import base, recall, remember
+from verdigris.turns.tripwire import base, is_of_a_repository, recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 LOOKING = 20.0
 """Seconds for reading what changed in red: a client gives a hook no more than a minute."""
 _ORDER = tuple(PathClass)
-_BY_WHICH_GIT_GOES = frozenset({"config", "config.worktree", "commondir", "hooks"})
-"""Of a repository that lies in plain files, beside its `HEAD`; one in `.git` is in no tree."""
 
 
 @value
@@ -93,17 +91,10 @@ class _Comparison:
         changed = [
             c.path
             for c in changes
-            if self.project.classify(c.path) is PathClass.SWITCH or self._is_of_a_repository(c.path)
+            if self.project.classify(c.path) is PathClass.SWITCH or is_of_a_repository(self.project, c.path)
         ]
         if paths := self._unlike_base(changed):
             yield Strays(PathClass.SWITCH, paths, self.memory.tree)
-
-    def _is_of_a_repository(self, path: str) -> bool:
-        """Whether a person's git, called in that folder, would go by it, and run what it names."""
-        folder, _, name = path.rpartition("/")
-        if name not in _BY_WHICH_GIT_GOES:
-            folder, _, name = folder.rpartition("/")
-        return name in _BY_WHICH_GIT_GOES and is_git_dir(self.project.root / folder)
 
     def links(self) -> Iterator[Strays]:
         """New links, each with the files that stood in its place."""
