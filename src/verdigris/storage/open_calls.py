@@ -257,7 +257,9 @@ def open_edits(private: str, context: str) -> dict[str, str]:
             with suppress(FileNotFoundError):
                 record = f"{private}/{EDITS}/{name}"
                 by, _, path = os.fsdecode(_content(record)).partition("\0")
-                if by != context and time.time() - os.stat(record).st_mtime < LONGEST_EDIT:
+                if time.time() - os.stat(record).st_mtime >= LONGEST_EDIT:
+                    _remove(record)
+                elif by != context:
                     found[path] = by
     return found
 

@@ -6,18 +6,18 @@ The records have names that no agent can know, in a folder that no call sees.
 """
 
 # `os` calls on `str` instead of pathlib: a shell call loads this, and a millisecond counts.
-# ruff: noqa: PTH101, PTH103, PTH104, PTH108, PTH113, PTH115, PTH116, PTH119, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH103, PTH104, PTH108, PTH113, PTH116, PTH119, PTH120, PTH123, PTH208
 
 from __future__ import annotations
 
 import marshal
 import os
-import stat
 import time
 from collections import deque
 from contextlib import suppress
 
 from verdigris.core.confinement.protection import is_writable
+from verdigris.storage.file_copies import changes, keep, look, look_below, put, remove
 from verdigris.storage.open_calls import LONGEST_EDIT, folder_of
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -25,8 +25,8 @@ TYPE_CHECKING = False  # `typing` takes long to load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    Entry = tuple[str, int, bytes]
-    """`file`, `link`, `folder` or `none`; the mode; the content, the target, the names."""
+    from verdigris.storage.file_copies import Entry
+
     Record = tuple[
         str, str, dict[str, str], dict[str, Entry], dict[str, Entry], tuple[str, int], Entry, dict[str, bool]
     ]
@@ -37,11 +37,8 @@ if TYPE_CHECKING:
 LOG, HEAD = "events.jsonl", "head"
 DERIVED = ("card", "shell.card", "stamps", "call.json")
 """Made from log and tree: one that changed is removed, and made again."""
-LARGEST = 1 << 20
-MOST = 500
-_GUARD, _LOG_COPY, _NEWS, _KEPT = "guard.", "log.", "news", "undone"
+_GUARD, _LOG_COPY, _NEWS = "guard.", "log.", "news"
 _CHUNK = 1 << 20
-_NONE: Entry = ("none", 0, b"")
 
 
 def guard(
@@ -58,9 +55,9 @@ def guard(
     os.makedirs(folder, mode=0o700, exist_ok=True)
     files: dict[str, Entry] = {}
     for path in relied:
-        _look_below(os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path), files)
-    derived = {name: _look(f"{private}/{name}") for name in DERIVED}
-    log, head = _copy_log(folder, control), _look(f"{control}/{HEAD}")
+        look_below(os.path.realpath(os.path.dirname(path)) + "/" + os.path.basename(path), files)
+    derived = {name: look(f"{private}/{name}") for name in DERIVED}
+    log, head = _copy_log(folder, control), look(f"{control}/{HEAD}")
     led = {path: os.path.realpath(path) for path in targets}
     record: Record = (*call, led, files, derived, log, head, dict(places))
     fresh = f"{folder}/new.{os.urandom(8).hex()}"
@@ -71,7 +68,10 @@ def guard(
 
 def compare(private: str) -> None:
     """Puts back what changed since each guard was made; `take_news` says what."""
-    said = [line for name in _guards(private) for line in _undo(private, name, _read(name))]
+    said: list[str] = []
+    for name in _guards(private):
+        with suppress(FileNotFoundError):  # another hook call has ended it
+            said += _undo(private, name, _read(name))
     if said:
         with open(f"{folder_of(private)}/{_NEWS}", "a", encoding="utf-8", errors="surrogateescape") as file:
             file.writelines(f"{line}\n" for line in dict.fromkeys(said))
@@ -92,9 +92,9 @@ def end_guards(private: str, agent: str = "", call: str = "") -> None:
     mine = {name for name, record in known.items() if agent in {"", record[0]}}
     ended = {name for name in mine if known[name][1] == call} or mine
     old = time.time() - LONGEST_EDIT
-    for name in known:
+    for name in _guards(private):
         with suppress(FileNotFoundError):
-            if name in ended or os.stat(name).st_mtime < old:
+            if name in ended or name not in known or os.stat(name).st_mtime < old:
                 os.unlink(name)
 
 
@@ -116,7 +116,7 @@ def _read(name: str) -> Record | None:
     try:
         with open(name, "rb") as file:
             return marshal.loads(file.read())  # type: ignore[no-any-return]  # noqa: S302 - our own
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, EOFError, TypeError):
         return None
 
 
@@ -138,32 +138,21 @@ def _undo(private: str, name: str, record: Record | None) -> Iterator[str]:
     _, _, led, files, derived, log, head, places = record
     control, since = os.path.dirname(os.path.dirname(private)), os.stat(name).st_mtime
     yield from _undo_log(control, log, head)
-    for path, entry in _changes(files):
-        kept = _keep(control, path)
-        _put(path, entry)
+    for path, entry in changes(files):
+        kept = keep(control, path)
+        put(path, entry)
         yield f"{path} was put back: it changed while a file tool wrote{kept}"
     for file, entry in derived.items():
-        if _look(f"{private}/{file}") != entry:
+        if look(f"{private}/{file}") != entry:
             with suppress(OSError):
                 os.unlink(f"{private}/{file}")
     for path, real in _led_astray(led, {**places, **dict.fromkeys(files, True)}):
         # Of the git folder only what is relied on is looked at: git itself writes the rest.
         if real.startswith(f"{os.path.dirname(control)}/") or os.stat(real).st_mtime < since:
             continue
-        kept = _keep(control, real)
-        _remove(real)
+        kept = keep(control, real)
+        remove(real)
         yield f"{real} was removed: a file tool wrote it through a link at {path}{kept}"
-
-
-def _changes(found: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
-    """What is not as it was, with what was there."""
-    for path, entry in found.items():
-        now = _look(path)
-        if now[0] == entry[0] == "folder":
-            for name in set(now[2].split(b"\0")) - set(entry[2].split(b"\0")):
-                yield f"{path}/{os.fsdecode(name)}", _NONE
-        elif now != entry:
-            yield path, entry
 
 
 def _undo_log(control: str, log: tuple[str, int], head: Entry) -> Iterator[str]:
@@ -171,14 +160,14 @@ def _undo_log(control: str, log: tuple[str, int], head: Entry) -> Iterator[str]:
     copy, size = log
     path = f"{control}/{LOG}"
     if not copy or _begins_with(path, copy, size):
-        if os.stat(path).st_size == size and _look(f"{control}/{HEAD}") != head:
-            _put(f"{control}/{HEAD}", head)
+        if os.stat(path).st_size == size and look(f"{control}/{HEAD}") != head:
+            put(f"{control}/{HEAD}", head)
         return
-    kept = _keep(control, path)
+    kept = keep(control, path)
     with open(copy, "rb") as source, open(path, "wb") as file:
         while data := source.read(_CHUNK):
             file.write(data)
-    _put(f"{control}/{HEAD}", head)
+    put(f"{control}/{HEAD}", head)
     yield f"{path} was put back: it changed while a file tool wrote{kept}"
 
 
@@ -219,70 +208,6 @@ def _begins_with(path: str, beginning: str, size: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _look_below(path: str, found: dict[str, Entry]) -> None:
-    waiting = [path]
-    while waiting and len(found) < MOST:
-        at = waiting.pop()
-        found[at] = entry = _look(at)
-        if entry[0] == "folder":
-            waiting += [f"{at}/{os.fsdecode(name)}" for name in entry[2].split(b"\0") if name]
-
-
-def _look(path: str) -> Entry:
-    try:
-        mode = os.lstat(path).st_mode
-        if stat.S_ISLNK(mode):
-            return "link", 0, os.fsencode(os.readlink(path))
-        if stat.S_ISDIR(mode):
-            return "folder", stat.S_IMODE(mode), b"\0".join(sorted(map(os.fsencode, os.listdir(path))))
-        if not stat.S_ISREG(mode):
-            return _NONE
-        with open(path, "rb") as file:
-            return "file", stat.S_IMODE(mode), file.read(LARGEST)
-    except OSError:
-        return _NONE
-
-
-def _keep(control: str, path: str) -> str:
-    """Keeps what lies there now; returns the end of a sentence about it."""
-    kind, _, content = _look(path)
-    if kind != "file" or not content:
-        return ""
-    os.makedirs(f"{control}/{_KEPT}", mode=0o700, exist_ok=True)
-    kept = f"{control}/{_KEPT}/{time.time_ns()}.{os.path.basename(path)}"
-    with open(kept, "wb") as file:
-        file.write(content)
-    return f" (what was written is kept: {kept})"
-
-
-def _put(path: str, entry: Entry) -> None:
-    """In place where a file lies: a rename would detach the mounts of open calls."""
-    kind, mode, content = entry
-    now = _look(path)
-    with suppress(OSError):
-        if now[0] != kind or kind == "link":
-            _remove(path)
-        if kind == "folder":
-            os.makedirs(path, exist_ok=True)
-        elif kind == "link":
-            os.symlink(content, path)
-        elif kind == "file" and len(content) < LARGEST:
-            with open(path, "wb") as file:
-                file.write(content)
-            os.chmod(path, mode)
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except IsADirectoryError:
-        import shutil
-
-        shutil.rmtree(path, ignore_errors=True)
-    except FileNotFoundError:
-        return
 
 
 def _names(folder: str, beginning: str) -> list[str]:

@@ -19,8 +19,8 @@ from verdigris.core.value import field, replace, value
 from verdigris.languages.registry import is_mixed
 from verdigris.storage import stat_cache
 from verdigris.storage.log import light
-from verdigris.storage.repository import is_git_dir
 from verdigris.turns.rollback import GitPosition, place, watched_files
+from verdigris.turns.tripwire.repositories import DECIDING, is_of_a_repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -83,6 +83,13 @@ def put_back_text(paths: Sequence[str], cls: PathClass, denial: Deny | None) -> 
         why = f"{denial.reason} The way: {denial.next}."
     kept = f"What had been written is kept: `tdd displaced {shell_words(paths[0])}`{stay}."
     return f"Put back: {_names(paths)}. {why} {kept}"
+
+
+def repository_text(git: str) -> str:
+    return (
+        f"Put back: the settings of {git}. They name what a person's git would run there. "
+        "Remotes and branches stay; what had been written is kept in .git/tdd/undone."
+    )
 
 
 def claims_text(paths: Sequence[str], claimed: str) -> str:
@@ -323,18 +330,6 @@ def _rows(project: Project, state: WorktreeState) -> Iterator[stat_cache.Row]:
         yield stat_cache.stamp(os.fsencode(top), path)
 
 
-_BY_WHICH_GIT_GOES = frozenset({"config", "config.worktree", "commondir", "hooks"})
-"""Of a repository that lies in plain files, beside its `HEAD`; one in `.git` is in no tree."""
-
-
-def is_of_a_repository(project: Project, path: str) -> bool:
-    """Whether a person's git, called in that folder, would go by it, and run what it names."""
-    folder, _, name = path.rpartition("/")
-    if name not in _BY_WHICH_GIT_GOES:
-        folder, _, name = folder.rpartition("/")
-    return bool(folder) and name in _BY_WHICH_GIT_GOES and is_git_dir(project.root / folder)
-
-
 def _rows_below(
     top: str, keep: Callable[[str], PathClass], wanted: Callable[[str], bool]
 ) -> Iterator[stat_cache.Row]:
@@ -346,6 +341,10 @@ def _rows_below(
         folder = waiting.pop()
         for entry in _entries(f"{top}/{folder}"):
             path = f"{folder}{entry.name}"
+            if entry.name == ".git":
+                if folder:
+                    yield from _repository_rows(top, path, entry)
+                continue
             if not entry.is_dir(follow_symlinks=False):
                 if wanted(path):
                     yield _row(path, entry)
@@ -356,10 +355,19 @@ def _rows_below(
                     yield _row(path, entry)
 
 
+def _repository_rows(top: str, path: str, entry: os.DirEntry[str]) -> Iterator[stat_cache.Row]:
+    """A folder has none itself: it changes with every git command in it."""
+    if not entry.is_dir(follow_symlinks=False):
+        yield _row(path, entry)
+        return
+    for name in DECIDING:
+        yield stat_cache.stamp(os.fsencode(top), os.fsencode(f"{path}/{name}"))
+
+
 def _entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
-            return [entry for entry in found if entry.name != ".git"]
+            return list(found)
     except OSError:
         return []
 

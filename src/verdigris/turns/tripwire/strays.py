@@ -28,7 +28,8 @@ from verdigris.turns.rollback import (
     same_entries,
     stashes,
 )
-from verdigris.turns.tripwire import base, is_of_a_repository, recall, remember
+from verdigris.turns.tripwire import base, recall, remember
+from verdigris.turns.tripwire.repositories import is_of_a_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
