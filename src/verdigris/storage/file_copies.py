@@ -23,6 +23,7 @@ LARGEST = 1 << 20
 MOST = 500
 NONE: Entry = ("none", 0, b"")
 _KEPT = "undone"
+_KEPT_AS = " (what was written is kept: {})"
 
 
 def changes(found: Mapping[str, Entry]) -> Iterator[tuple[str, Entry]]:
@@ -54,7 +55,8 @@ def look(path: str) -> Entry:
             return "folder", stat.S_IMODE(mode), b"\0".join(sorted(map(os.fsencode, os.listdir(path))))
         if not stat.S_ISREG(mode):
             return NONE
-        with open(path, "rb") as file:
+        # A pipe or a link that is put there meanwhile must not stop or mislead us.
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             return "file", stat.S_IMODE(mode), file.read(LARGEST)
     except OSError:
         return NONE
@@ -65,11 +67,22 @@ def keep(control: str, path: str) -> str:
     kind, _, content = look(path)
     if kind != "file" or not content:
         return ""
-    os.makedirs(f"{control}/{_KEPT}", mode=0o700, exist_ok=True)
-    kept = f"{control}/{_KEPT}/{time.time_ns()}.{os.path.basename(path)}"
+    kept = _place(control, path)
     with open(kept, "wb") as file:
         file.write(content)
-    return f" (what was written is kept: {kept})"
+    return _KEPT_AS.format(kept)
+
+
+def take_away(control: str, path: str) -> str:
+    """Moves a whole file there: it may be a person's, to which a link was led; returns as `keep` does."""
+    import shutil
+
+    return _KEPT_AS.format(shutil.move(path, _place(control, path)))
+
+
+def _place(control: str, path: str) -> str:
+    os.makedirs(f"{control}/{_KEPT}", mode=0o700, exist_ok=True)
+    return f"{control}/{_KEPT}/{time.time_ns()}.{os.path.basename(path)}"
 
 
 def put(path: str, entry: Entry) -> None:

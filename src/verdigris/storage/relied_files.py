@@ -17,7 +17,7 @@ from collections import deque
 from contextlib import suppress
 
 from verdigris.core.confinement.protection import is_writable
-from verdigris.storage.file_copies import changes, keep, look, look_below, put, remove
+from verdigris.storage.file_copies import changes, keep, look, look_below, put, take_away
 from verdigris.storage.open_calls import LONGEST_EDIT, folder_of
 
 TYPE_CHECKING = False  # `typing` takes long to load
@@ -150,8 +150,7 @@ def _undo(private: str, name: str, record: Record | None) -> Iterator[str]:
         # Of the git folder only what is relied on is looked at: git itself writes the rest.
         if real.startswith(f"{os.path.dirname(control)}/") or os.stat(real).st_mtime < since:
             continue
-        kept = keep(control, real)
-        remove(real)
+        kept = take_away(control, real)
         yield f"{real} was removed: a file tool wrote it through a link at {path}{kept}"
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from verdigris.core.events import Violation
 from verdigris.storage.file_copies import NONE, changes, keep, look, look_below, put
 from verdigris.storage.git import UNOBSERVED, program
+from verdigris.storage.held_processes import hold, let_go
 from verdigris.storage.repository import is_git_dir
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def close_repositories(project: Project, rows: Iterable[Row], *, by_agent: bool)
     for git, settings in now.items() if by_agent and known is not None else ():
         before = (known or {}).get(git) or dict.fromkeys(settings, NONE)
         if settings != before and not _is_harmless(project, git, settings):
+            hold(str(project.repo.private))
             project.record(*_put_back(project, before, settings))
+            let_go(str(project.repo.private))
             now[git] = _settings(project, git)
             undone.append(git)
     if now != known:
@@ -84,6 +87,8 @@ def _settings(project: Project, git: str) -> Settings:
 def _put_back(project: Project, before: Settings, now: Settings) -> Iterator[Violation]:
     control = str(project.repo.control)
     for path, entry in [*changes({**dict.fromkeys(now, NONE), **before})]:
+        if os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
+            continue  # a process put a link there meanwhile: the next look takes it away
         what = f"names what a person's git would run{keep(control, path)}"
         put(path, entry)
         yield Violation(path=os.path.relpath(path, project.root), what=what, by=(project.context,))
